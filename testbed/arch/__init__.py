@@ -1,0 +1,36 @@
+"""The catalogue of architectures: one frozen table each, in report order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from testbed.arch.arm32 import ARM32
+from testbed.arch.arm64 import ARM64
+from testbed.arch.model import Arch, FrameRecord, Isa, Register
+from testbed.arch.x86_64 import X86_64
+from testbed.catalogue import nearest
+from testbed.errors import UsageError
+
+ARCHES: Mapping[str, Arch] = MappingProxyType({arch.name: arch for arch in (X86_64, ARM64, ARM32)})
+
+__all__ = ["ARCHES", "Arch", "FrameRecord", "Isa", "Register", "arch_named"]
+
+
+def arch_named(name: str) -> Arch:
+    """The architecture of that name or alias (``aarch64`` is ``arm64``).
+
+    Raises UsageError, listing the nearest names, for any other.
+    """
+    folded = name.lower()
+    for arch in ARCHES.values():
+        if folded == arch.name or folded in arch.aliases:
+            return arch
+    for arch in ARCHES.values():
+        for isa in arch.isas:
+            if folded == isa.name:
+                raise UsageError(
+                    f"{name!r} is an instruction set of {arch.name}: use --arch {arch.name} "
+                    f"with a recipe for {isa.name} (testbed list recipes)"
+                )
+    raise UsageError(f"no architecture {name!r}; {nearest(folded, ARCHES)}")

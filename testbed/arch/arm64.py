@@ -1,0 +1,73 @@
+"""arm64: Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64, 2024Q3) and its DWARF supplement.
+
+Frame records: AAPCS64 section 6.4.6 (the record's place in the frame is *not* specified, so the distance from
+x29 to the CFA is not fixed). DWARF numbers: AADWARF64 section 4.1 (d8-d15 are 72-79).
+"""
+
+from __future__ import annotations
+
+import capstone as cs
+import keystone as ks
+from unicorn import arm64_const as a64
+from unicorn import unicorn_const as uc
+
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register
+
+_START = """
+    .globl _start
+    .type _start, %function
+_start:
+    .cfi_startproc
+    .cfi_undefined x30
+    mov x29, #0
+    mov x30, #0
+    bl main
+    mov x8, #93
+    svc #0
+    .cfi_endproc
+    .size _start, . - _start
+"""
+
+ARM64 = Arch(
+    name="arm64",
+    title="arm64",
+    aliases=("aarch64", "armv8"),
+    word=8,
+    registers=(
+        *(Register(f"x{i}", i, getattr(a64, f"UC_ARM64_REG_X{i}"), 64) for i in range(31)),
+        Register("sp", 31, a64.UC_ARM64_REG_SP, 64),
+        Register("pc", 32, a64.UC_ARM64_REG_PC, 64),
+        *(Register(f"d{i}", 64 + i, getattr(a64, f"UC_ARM64_REG_D{i}"), 64) for i in range(8, 16)),
+        Register("nzcv", None, a64.UC_ARM64_REG_NZCV, 32),
+    ),
+    pc="pc",
+    sp="sp",
+    link="x30",
+    flags="nzcv",
+    return_address="x30",
+    preserved=(*(f"x{i}" for i in range(19, 30)), *(f"d{i}" for i in range(8, 16))),
+    entry_cfa=0,
+    stack_alignment=16,
+    code_mask=0xFFFF_FFFF_FFFF_FFFF,
+    isas=(
+        Isa(
+            name="arm64",
+            capstone=(cs.CS_ARCH_ARM64, cs.CS_MODE_ARM),
+            keystone=(ks.KS_ARCH_ARM64, ks.KS_MODE_LITTLE_ENDIAN),
+            clang=("-target", "aarch64-linux-gnu"),
+            records=(FrameRecord("x29", "x29", saved_pointer=0, return_address=8),),
+            address_bit=0,
+            assembler_mode="",
+            mapping_symbol="$x",
+            start=_START,
+        ),
+    ),
+    isa_flag=None,
+    unicorn=(uc.UC_ARCH_ARM64, uc.UC_MODE_ARM),
+    cpu_setup=((a64.UC_ARM64_REG_CPACR_EL1, ~0, 3 << 20),),  # FPEN: floating point without a trap
+    elf_machine="EM_AARCH64",
+    elf_machine_number=183,
+    linker="aarch64linux",
+    exit_call=ExitCall("x8", "x0", frozenset({93, 94})),
+    stack_top=0x7FFF_FFFF_0000,
+)

@@ -1,0 +1,147 @@
+"""What an architecture is, as data: registers, roles, and the frame records compilers lay out.
+
+Everything that differs between architectures is a value in one of the tables beside this file.
+No other module asks for an architecture's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One recorded register: its name, its DWARF number (None: it has none), its Unicorn id, its width."""
+
+    name: str
+    dwarf: int | None
+    unicorn: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecord:
+    """Two words in memory that chain the frames of one calling convention.
+
+    With ``p`` the value of the register ``pointer``::
+
+        caller's pointer = *(p + saved_pointer)
+        return address   = *(p + return_address)
+        CFA              = p + cfa          (None: the convention does not fix that distance)
+    """
+
+    name: str
+    pointer: str
+    saved_pointer: int
+    return_address: int
+    cfa: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Isa:
+    """One instruction set of an architecture: what assembles, disassembles and starts it.
+
+    ``records`` are the frame-record layouts that compilers use for it, the default first. ``start`` is the
+    assembly source of the ``_start`` that C programs are linked with: it zeroes what the ABI says marks the
+    outermost frame, calls ``main``, and gives main's result to the exit system call.
+    """
+
+    name: str
+    capstone: tuple[int, int]
+    keystone: tuple[int, int]
+    clang: tuple[str, ...]
+    records: tuple[FrameRecord, ...]
+    address_bit: int  # set in a code pointer to this instruction set (Thumb: 1)
+    assembler_mode: str  # the directive that selects it in a source, "" where there is only one
+    mapping_symbol: str  # "$a", "$t", "$x" of the ARM ELF specifications, "" on x86
+    start: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExitCall:
+    """How a program ends: the system call ``number`` in ``number_register``, its status in ``argument``."""
+
+    number_register: str
+    argument: str
+    numbers: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Arch:
+    """An architecture: its registers in recording order and the role each one plays.
+
+    ``preserved`` is what the ABI says a function gives back unchanged, so a table that does not mention one
+    of them means "same value". ``entry_cfa`` is ``CFA - SP`` at a function's first instruction: one word where
+    the call pushes the return address, zero where it goes to a link register (``link`` not None).
+    """
+
+    name: str
+    title: str
+    aliases: tuple[str, ...]
+    word: int
+    registers: tuple[Register, ...]
+    pc: str
+    sp: str
+    link: str | None
+    flags: str
+    return_address: str  # the register that a table's return-address column names by default
+    preserved: tuple[str, ...]
+    entry_cfa: int
+    stack_alignment: int
+    code_mask: int  # `value & code_mask` is the address that a code pointer names
+    isas: tuple[Isa, ...]
+    isa_flag: int | None  # the bit of `flags` that selects isas[1] (CPSR.T)
+    unicorn: tuple[int, int]  # UC_ARCH_*, UC_MODE_*
+    cpu_setup: tuple[tuple[int, int, int], ...]  # (Unicorn register id, bits to keep, bits to set) before start
+    elf_machine: str
+    elf_machine_number: int
+    linker: str  # lld's emulation name
+    exit_call: ExitCall
+    stack_top: int
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<Arch {self.name}>"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        from testbed.arch import arch_named
+
+        return arch_named, (self.name,)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Column of each register in a trace, by name."""
+        return {register.name: i for i, register in enumerate(self.registers)}
+
+    @cached_property
+    def by_dwarf(self) -> Mapping[int, str]:
+        """Register name by DWARF number."""
+        return {r.dwarf: r.name for r in self.registers if r.dwarf is not None}
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Register]:
+        return {register.name: register for register in self.registers}
+
+    @cached_property
+    def frame_pointers(self) -> tuple[str, ...]:
+        """The registers that some instruction set of this architecture chains frames with."""
+        return tuple(dict.fromkeys(record.pointer for isa in self.isas for record in isa.records))
+
+    @property
+    def word_mask(self) -> int:
+        return (1 << (8 * self.word)) - 1
+
+    def code_address(self, value: int) -> int:
+        """The address that a code pointer names: the Thumb bit removed."""
+        return value & self.code_mask
+
+    def isa_of_flags(self, flags: int) -> Isa:
+        """The instruction set that is executing under these flags (CPSR.T on ARM32)."""
+        return self.isas[(flags >> self.isa_flag) & 1] if self.isa_flag is not None else self.isas[0]
+
+    def isa_named(self, name: str) -> Isa | None:
+        return next((isa for isa in self.isas if isa.name == name), None)

@@ -1,0 +1,79 @@
+"""x86_64: System V Application Binary Interface, AMD64 Architecture Processor Supplement (psABI 1.0).
+
+DWARF numbers: figure 3.36. Callee-saved registers: section 3.2.1. Initial process stack and the zeroed
+frame pointer that marks the outermost frame: section 3.4.1.
+"""
+
+from __future__ import annotations
+
+import capstone as cs
+import keystone as ks
+from unicorn import unicorn_const as uc
+from unicorn import x86_const as x86
+
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register
+
+_REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
+_GENERAL = tuple(_REGISTERS.split())  # in DWARF order
+
+_START = """
+    .globl _start
+    .type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    call main
+    mov edi, eax
+    mov eax, 60
+    syscall
+    .cfi_endproc
+    .size _start, . - _start
+"""
+
+X86_64 = Arch(
+    name="x86_64",
+    title="x86_64",
+    aliases=("amd64", "x64", "x86-64"),
+    word=8,
+    registers=(
+        *(Register(n, i, getattr(x86, f"UC_X86_REG_{n.upper()}"), 64) for i, n in enumerate(_GENERAL)),
+        Register("rip", 16, x86.UC_X86_REG_RIP, 64),
+        Register("rflags", 49, x86.UC_X86_REG_RFLAGS, 64),
+    ),
+    pc="rip",
+    sp="rsp",
+    link=None,
+    flags="rflags",
+    return_address="rip",
+    preserved=("rbx", "rbp", "r12", "r13", "r14", "r15"),
+    entry_cfa=8,
+    stack_alignment=16,
+    code_mask=0xFFFF_FFFF_FFFF_FFFF,
+    isas=(
+        Isa(
+            name="x86_64",
+            capstone=(cs.CS_ARCH_X86, cs.CS_MODE_64),
+            keystone=(ks.KS_ARCH_X86, ks.KS_MODE_64),
+            clang=("-target", "x86_64-linux-gnu", "-masm=intel"),
+            records=(FrameRecord("rbp", "rbp", saved_pointer=0, return_address=8, cfa=16),),
+            address_bit=0,
+            assembler_mode="",
+            mapping_symbol="",
+            start=".intel_syntax noprefix\n" + _START,
+        ),
+    ),
+    isa_flag=None,
+    unicorn=(uc.UC_ARCH_X86, uc.UC_MODE_64),
+    # Reset leaves the x87 control word at single precision and MXCSR unmasked; some models lack OSFXSR.
+    cpu_setup=(
+        (x86.UC_X86_REG_FPCW, 0, 0x37F),
+        (x86.UC_X86_REG_MXCSR, 0, 0x1F80),
+        (x86.UC_X86_REG_CR4, ~0, 0x600),
+    ),
+    elf_machine="EM_X86_64",
+    elf_machine_number=62,
+    linker="elf_x86_64",
+    exit_call=ExitCall("rax", "rdi", frozenset({60, 231})),
+    stack_top=0x7FFF_FFFF_0000,
+)

@@ -1,0 +1,98 @@
+"""The catalogue of recipes: how a source becomes a file. A recipe is a value; `testbed.build` acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+from testbed.arch import Arch, Isa
+from testbed.program import Language, Program, Source, matches
+from testbed.traits import Trait
+
+
+class Tool(Enum):
+    """What turns the source into a file; ``takes`` is the language it reads."""
+
+    KEYSTONE = "keystone in process, our own tables"
+    CLANG_ASSEMBLY = "clang's assembler, lld"
+    CLANG = "clang, lld"
+
+    @property
+    def takes(self) -> Language:
+        return Language.C if self is Tool.CLANG else Language.ASSEMBLY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One way to build: a tool, its flags, and what is true of the result.
+
+    ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``traits``
+    are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
+    the compiler does not use the default.
+    """
+
+    name: str
+    summary: str
+    tool: Tool
+    isa: str | None = None
+    flags: tuple[str, ...] = ()
+    traits: frozenset[Trait] = frozenset()
+    frame_records: Mapping[str, str] = field(default_factory=dict)
+
+    def isa_on(self, arch: Arch) -> Isa | None:
+        """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
+        return arch.isa_named(self.isa) if self.isa else arch.isas[0]
+
+    def source_of(self, program: Program, arch: Arch) -> Source | None:
+        """The source this recipe builds of a program on an architecture, or None: there is no such cell."""
+        isa = self.isa_on(arch)
+        source = program.source_for(isa) if isa else None
+        if source is None or source.language is not self.tool.takes or not matches(self.name, source.header.recipes):
+            return None
+        return None if self.tool is Tool.KEYSTONE and source.header.clang_only else source
+
+
+def _compiled() -> Iterator[Recipe]:
+    for isa, infix in ((None, ""), ("thumb", "-thumb")):
+        for level in ("O0", "O1", "O2", "Os"):
+            yield Recipe(
+                name=f"clang{infix}-{level}",
+                summary=f"clang 22 -{level}, no frame pointers, asynchronous tables{', Thumb' if isa else ''}",
+                tool=Tool.CLANG,
+                isa=isa,
+                flags=(f"-{level}", "-fomit-frame-pointer", "-fasynchronous-unwind-tables"),
+                traits=frozenset({Trait.FP_OMITTED}),
+            )
+            yield Recipe(
+                name=f"clang{infix}-{level}-fp",
+                summary=f"clang 22 -{level}, frame pointers, asynchronous tables{', Thumb' if isa else ''}",
+                tool=Tool.CLANG,
+                isa=isa,
+                flags=(f"-{level}", "-fno-omit-frame-pointer", "-fasynchronous-unwind-tables"),
+            )
+
+
+def _assembled() -> Iterator[Recipe]:
+    for isa, suffix in ((None, ""), ("thumb", "-thumb")):
+        yield Recipe(
+            name=f"keystone{suffix}",
+            summary=f"keystone in process, tables written by the testbed{', Thumb' if isa else ''}",
+            tool=Tool.KEYSTONE,
+            isa=isa,
+        )
+        yield Recipe(
+            name=f"clang-asm{suffix}",
+            summary=f"clang 22's assembler and lld{', Thumb' if isa else ''}",
+            tool=Tool.CLANG_ASSEMBLY,
+            isa=isa,
+        )
+
+
+RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in (*_assembled(), *_compiled())})
+
+
+def recipes_for(program: Program, arch: Arch) -> tuple[Recipe, ...]:
+    """The recipes that build a program on an architecture, in catalogue order."""
+    return tuple(recipe for recipe in RECIPES.values() if recipe.source_of(program, arch) is not None)

@@ -1,0 +1,125 @@
+"""Everything that can go wrong, as types.
+
+Two families that never mix:
+
+* ``TestbedError``: the testbed cannot do what it was asked (a typo in a header, a missing compiler, a
+  corrupt file, a program that never ends). The command line prints it as one message and exits with 2.
+* ``UnwindError``: a *strategy* says why it stops. That is an honest answer, kept beside the frames it
+  already found, and judged like any other answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class TestbedError(Exception):
+    """Base of all errors of the testbed itself. Its text is one message that names the fix."""
+
+    __test__ = False  # the name starts with "Test": not a pytest class
+
+
+class UsageError(TestbedError):
+    """A name or a location that does not exist; the message lists the nearest ones."""
+
+
+class ProgramError(TestbedError):
+    """A program of the corpus is malformed: ``path:line: detail``."""
+
+    def __init__(self, path: Path | str, line: int, detail: str) -> None:
+        super().__init__(f"{path}:{line}: {detail}")
+        self.path, self.line, self.detail = path, line, detail
+
+
+class BuildError(TestbedError):
+    """A source did not become a file: the command that failed and what it printed."""
+
+    def __init__(self, detail: str, *, command: Sequence[str] = (), output: str = "") -> None:
+        text = detail
+        if output:
+            text += "\n" + output.rstrip()
+        if command:
+            text += "\ncommand: " + " ".join(command)
+        super().__init__(text)
+        self.detail, self.command, self.output = detail, tuple(command), output
+
+
+class ToolchainMissing(BuildError):
+    """A tool that a recipe needs is not installed: its name and the package that brings it."""
+
+    def __init__(self, tool: str, package: str) -> None:
+        super().__init__(f"{tool} is not installed; install it with: {package}")
+        self.tool, self.package = tool, package
+
+
+class ImageError(TestbedError):
+    """A program file cannot be read: ``path: at offset: detail``."""
+
+    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
+        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
+        self.path, self.offset, self.detail = path, offset, detail
+
+
+class EmulationError(TestbedError):
+    """The program did not run to its exit: where (``pc``), why, and the last steps before it.
+
+    What was recorded until then stays usable; the error travels as ``Trace.end``.
+    """
+
+    def __init__(self, pc: int, detail: str, *, where: str = "", last_steps: Sequence[str] = ()) -> None:
+        text = f"at pc {pc:#x}{f' ({where})' if where else ''}: {detail}"
+        if last_steps:
+            text += "\nlast steps:\n" + "\n".join(f"  {line}" for line in last_steps)
+        super().__init__(text)
+        self.pc, self.detail, self.where, self.last_steps = pc, detail, where, tuple(last_steps)
+
+
+class UnwindError(Exception):
+    """Base of the reasons for which a strategy stops. ``pc`` is the frame at which it stopped.
+
+    The walk fills ``pc`` in, so a row or a memory read need not know it.
+    """
+
+    pc: int | None = None
+
+    @property
+    def reason(self) -> str:
+        """The kind of stop, as reports name it."""
+        return type(self).__name__
+
+
+class NoUnwindInfo(UnwindError):
+    """No table, entry or rule covers this pc."""
+
+
+class UnknownRegister(UnwindError):
+    """A rule needs a register whose value is not known in this frame."""
+
+    def __init__(self, register: str) -> None:
+        super().__init__(f"{register} is not known in this frame")
+        self.register = register
+
+
+class UnreadableMemory(UnwindError):
+    """A rule needs memory that is not mapped."""
+
+    def __init__(self, address: int, size: int) -> None:
+        super().__init__(f"{size} bytes at {address:#x} are not mapped")
+        self.address, self.size = address, size
+
+
+class NoProgress(UnwindError):
+    """The caller's frame is not further out than this one: the walk would loop or run backwards."""
+
+
+class UnsupportedRule(UnwindError):
+    """The table says something that this strategy, or its format, cannot express or evaluate."""
+
+
+class MalformedTable(UnwindError):
+    """Bytes of an unwind table break their format: ``section+offset: detail``."""
+
+    def __init__(self, section: str, offset: int, detail: str) -> None:
+        super().__init__(f"{section}+{offset:#x}: {detail}")
+        self.section, self.offset, self.detail = section, offset, detail

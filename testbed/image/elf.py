@@ -1,0 +1,129 @@
+"""ELF files as images. Reading is pyelftools'; what the bytes of an unwind section mean is not asked here.
+
+Source: System V ABI, chapters 4 and 5; ELF for the Arm Architecture, section 5.5.5 (mapping symbols).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from testbed.arch import ARCHES, Arch, FrameRecord, Isa
+from testbed.errors import ImageError
+from testbed.image.model import Image, Section, Segment, Symbol
+
+_NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
+
+
+def read_elf(path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None) -> Image:
+    """Read an ELF executable or shared object.
+
+    Raises ImageError (file, offset, what is wrong) for anything that is not a readable ELF file of one of the
+    catalogue's architectures.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ImageError(path, 0, error.strerror or str(error)) from error
+    if content[:4] != b"\x7fELF":
+        raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46)")
+    try:
+        return _image(path, ELFFile(io.BytesIO(content)), len(content), frame_records or {})
+    except ImageError:
+        raise
+    except (
+        ELFError,
+        ConstructError,
+        AssertionError,
+        ValueError,
+        KeyError,
+        IndexError,
+        OverflowError,
+        TypeError,
+        AttributeError,
+        MemoryError,
+        UnicodeDecodeError,
+    ) as error:
+        # pyelftools meets corrupt headers with whatever its parsing stumbles over.
+        raise ImageError(path, 0, f"corrupt ELF structure: {error or type(error).__name__}") from error
+
+
+def _image(path: Path, elf: Any, size: int, frame_records: Mapping[str, FrameRecord]) -> Image:
+    machine = elf["e_machine"]
+    arch = next((a for a in ARCHES.values() if a.elf_machine == machine), None)
+    if arch is None or not elf.little_endian:
+        known = ", ".join(a.elf_machine for a in ARCHES.values())
+        raise ImageError(path, 18, f"machine {machine} is none of the little-endian {known}")
+    segments = []
+    for number, segment in enumerate(elf.iter_segments("PT_LOAD")):
+        header = segment.header
+        if header.p_offset + header.p_filesz > size:
+            raise ImageError(path, header.p_offset, f"segment {number} reaches past the end of the file")
+        if header.p_memsz > 1 << 32:
+            raise ImageError(path, header.p_offset, f"segment {number} claims {header.p_memsz:#x} bytes")
+        flags = header.p_flags
+        segments.append(
+            Segment(
+                header.p_vaddr,
+                segment.data(),
+                header.p_memsz,
+                bool(flags & 4),
+                bool(flags & 2),
+                bool(flags & 1),
+            )
+        )
+    sections = {}
+    for section in elf.iter_sections():
+        header = section.header
+        if not section.name or header.sh_type in ("SHT_NOBITS", "SHT_NULL"):
+            continue
+        if header.sh_offset + header.sh_size > size:
+            raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
+        sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, section.data())
+    symbols, marks = _symbols(elf, arch)
+    return Image(
+        path,
+        arch,
+        arch.code_address(elf["e_entry"]),
+        tuple(segments),
+        sections,
+        symbols,
+        marks,
+        frame_records,
+    )
+
+
+def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int, Isa], ...]]:
+    """Named symbols (functions first among equals, then global ones), and the mapping symbols apart."""
+    by_mark = {isa.mapping_symbol: isa for isa in arch.isas if isa.mapping_symbol}
+    found: list[tuple[tuple[int, int, int, str], Symbol]] = []
+    marks: dict[int, Isa] = {}
+    for table in elf.iter_sections():
+        if not isinstance(table, SymbolTableSection):
+            continue
+        for entry in table.iter_symbols():
+            kind = entry["st_info"]["type"]
+            if entry["st_shndx"] == "SHN_UNDEF" or kind in _NOT_SYMBOLS or not entry.name:
+                continue
+            mark = entry.name.split(".")[0]
+            if mark in by_mark:
+                marks[entry["st_value"]] = by_mark[mark]
+                continue
+            if entry.name.startswith("$"):
+                continue
+            is_function = kind in ("STT_FUNC", "STT_GNU_IFUNC")
+            address = arch.code_address(entry["st_value"]) if is_function else entry["st_value"]
+            local = entry["st_info"]["bind"] == "STB_LOCAL"
+            # The last of several symbols at one address is the one a lookup meets first.
+            order = (address, int(is_function), int(not local), entry.name)
+            found.append((order, Symbol(entry.name, address, entry["st_size"], is_function)))
+    unique = dict(sorted(found, key=lambda pair: pair[0]))
+    return tuple(unique.values()), tuple(sorted(marks.items(), key=lambda pair: pair[0]))

@@ -1,0 +1,154 @@
+"""What a program file says, as data: segments, sections, symbols; and where a loaded copy of it lies."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from testbed.arch import Arch, FrameRecord, Isa
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What the loader maps: ``data`` at the link-time ``address``, zero-filled up to ``size`` bytes."""
+
+    address: int
+    data: bytes = field(repr=False)
+    size: int
+    readable: bool
+    writable: bool
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A named part of the file, at its link-time ``address`` (0: not loaded) and file ``offset``."""
+
+    name: str
+    address: int
+    offset: int
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name for ``[address, address + size)``; the Thumb bit is already removed from ``address``."""
+
+    name: str
+    address: int
+    size: int
+    is_function: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """A program file, read: everything in link-time addresses. Equal only to itself, so it can key caches.
+
+    ``frame_records`` is what the builder says of its code: the frame-record layout by instruction set's name.
+    It is a convention that no file states, and every frame-pointer walker must be told.
+    """
+
+    path: Path
+    arch: Arch
+    entry: int
+    segments: tuple[Segment, ...]
+    sections: Mapping[str, Section]
+    symbols: tuple[Symbol, ...]  # sorted by address
+    isa_marks: tuple[tuple[int, Isa], ...] = ()  # mapping symbols: from this address on, this instruction set
+    frame_records: Mapping[str, FrameRecord] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.path.name
+
+    def symbol_at(self, address: int) -> Symbol | None:
+        """The nearest symbol at or below a link-time address, within its size; sizeless ones reach on."""
+        i = bisect_right(self._symbol_addresses, address) - 1
+        while i >= 0:
+            symbol = self.symbols[i]
+            if symbol.size == 0 or address < symbol.address + symbol.size:
+                return symbol
+            i -= 1
+        return None
+
+    def function_at(self, address: int) -> Symbol | None:
+        """The function symbol that covers a link-time address, or None."""
+        i = bisect_right(self._function_addresses, address) - 1
+        if i < 0:
+            return None
+        function = self._functions[i]
+        return function if address < function.address + max(function.size, 1) else None
+
+    def symbol_named(self, name: str) -> Symbol | None:
+        return self._by_name.get(name)
+
+    def isa_at(self, address: int) -> Isa:
+        """The instruction set of the code at a link-time address, as the mapping symbols say."""
+        i = bisect_right(self._mark_addresses, address) - 1
+        return self.isa_marks[i][1] if i >= 0 else self.arch.isas[0]
+
+    def frame_record_at(self, address: int) -> FrameRecord:
+        """The frame-record layout that the code at a link-time address was built with."""
+        isa = self.isa_at(address)
+        return self.frame_records.get(isa.name, isa.records[0])
+
+    def covers(self, address: int) -> bool:
+        """True where a segment maps this link-time address."""
+        return any(s.address <= address < s.address + s.size for s in self.segments)
+
+    @cached_property
+    def _symbol_addresses(self) -> tuple[int, ...]:
+        return tuple(symbol.address for symbol in self.symbols)
+
+    @cached_property
+    def _functions(self) -> tuple[Symbol, ...]:
+        return tuple(symbol for symbol in self.symbols if symbol.is_function)
+
+    @cached_property
+    def _function_addresses(self) -> tuple[int, ...]:
+        return tuple(symbol.address for symbol in self._functions)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Symbol]:
+        return {symbol.name: symbol for symbol in reversed(self.symbols)}
+
+    @cached_property
+    def _mark_addresses(self) -> tuple[int, ...]:
+        return tuple(address for address, _ in self.isa_marks)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedImage:
+    """An image in memory: run-time address = link-time address + ``bias``."""
+
+    image: Image
+    bias: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.image}@{self.bias:#x}" if self.bias else str(self.image)
+
+    @property
+    def entry(self) -> int:
+        return self.image.entry + self.bias
+
+    def covers(self, address: int) -> bool:
+        return self.image.covers(address - self.bias)
+
+
+def image_covering(images: tuple[LoadedImage, ...], address: int) -> LoadedImage | None:
+    """The loaded image that maps a run-time address, or None."""
+    return next((loaded for loaded in images if loaded.covers(address)), None)
+
+
+def describe(images: tuple[LoadedImage, ...], address: int) -> str:
+    """``symbol+0x4`` for a run-time address, ``file+0x1234`` without a symbol, bare hex outside all images."""
+    loaded = image_covering(images, address)
+    if loaded is None:
+        return f"{address:#x}"
+    link = address - loaded.bias
+    symbol = loaded.image.symbol_at(link)
+    if symbol is None:
+        return f"{loaded.image}+{link:#x}"
+    return symbol.name if symbol.address == link else f"{symbol.name}+{link - symbol.address:#x}"

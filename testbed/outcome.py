@@ -1,0 +1,63 @@
+"""How a strategy's backtrace compares with the truth at one site.
+
+*An unwinder may say "unknown"; it may not lie.* So an outcome is either exact, or an honest stop, or a lie,
+and the three are always counted apart.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Outcome(Enum):
+    """One verdict; ``meaning`` is the sentence that reports show as their legend."""
+
+    EXACT = "exact"
+    REFUSED = "refused"
+    STOPPED = "stopped"
+    ENDED_EARLY = "ended_early"
+    SKIPPED = "skipped"
+    PHANTOM = "phantom"
+    WRONG_REGISTER = "wrong_register"
+    WRONG = "wrong"
+
+    @property
+    def meaning(self) -> str:
+        return _MEANING[self]
+
+    @property
+    def mark(self) -> str:
+        """One letter for strips and narrow columns, readable without colour."""
+        return _MARK[self]
+
+    @property
+    def honest(self) -> bool:
+        """True where everything that was claimed is true."""
+        return self in (Outcome.EXACT, Outcome.REFUSED, Outcome.STOPPED)
+
+    @property
+    def lying(self) -> bool:
+        return not self.honest
+
+
+_MEANING = {
+    Outcome.EXACT: "every caller in order, the root claimed where the root is, no register wrong",
+    Outcome.REFUSED: "no caller at all, and a typed reason: an honest stop at the first frame",
+    Outcome.STOPPED: "a correct prefix of the callers, then a typed reason: an honest stop",
+    Outcome.ENDED_EARLY: "a correct prefix, then the claim that this is the root: it is not",
+    Outcome.SKIPPED: "true callers, with one or more missing between them",
+    Outcome.PHANTOM: "all true callers, plus frames that never were",
+    Outcome.WRONG_REGISTER: "every pc right, a claimed register or CFA wrong",
+    Outcome.WRONG: "anything else that is not true",
+}
+
+_MARK = {
+    Outcome.EXACT: ".",
+    Outcome.REFUSED: "-",
+    Outcome.STOPPED: "s",
+    Outcome.ENDED_EARLY: "E",
+    Outcome.SKIPPED: "S",
+    Outcome.PHANTOM: "P",
+    Outcome.WRONG_REGISTER: "R",
+    Outcome.WRONG: "W",
+}

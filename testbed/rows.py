@@ -1,0 +1,129 @@
+"""The rule algebra: what every unwind format says, as data. Nothing here evaluates anything.
+
+A *row* covers the pcs ``[start, end)`` of an image and says how to get the caller's registers from this
+frame's. The words are DWARF's (DWARF 5, section 6.4.1): CFA, rule, row, return-address register.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class AtCfa:
+    """``*(CFA + offset)``: the caller's value is stored there."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CfaPlus:
+    """``CFA + offset``: the caller's value *is* that address."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtRegister:
+    """``*(register + offset)``, with this frame's register."""
+
+    register: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterPlus:
+    """``register + offset``, with this frame's register."""
+
+    register: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SameValue:
+    """The callee has not changed it: the caller's value is this frame's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """The caller's value cannot be recovered. For the return address: there is no caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The caller's value is known beforehand."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One decoded DWARF expression operation: the opcode and its operands, at ``offset`` in its expression."""
+
+    opcode: int
+    operands: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtExpression:
+    """``*(expression)``. For a register rule the CFA is on the stack before the first operation."""
+
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsExpression:
+    """``expression``: the caller's value, or the CFA, is what it computes."""
+
+    operations: tuple[Operation, ...]
+
+
+Rule = AtCfa | CfaPlus | AtRegister | RegisterPlus | SameValue | Undefined | Constant | AtExpression | IsExpression
+
+
+@dataclass(frozen=True, slots=True)
+class UnwindRow:
+    """The rules in force for the link-time pcs ``[start, end)``.
+
+    ``cfa`` is None where a technique never computes one (a frame-pointer chain on arm64). A register without
+    a rule has the ABI's default: the architecture table knows it, not the row. ``return_address`` names the
+    register whose recovered value is the caller's pc.
+    """
+
+    start: int
+    end: int
+    cfa: Rule | None
+    registers: Mapping[str, Rule]
+    return_address: str
+    signal_frame: bool = False
+    found_by: str = ""
+
+    def contains(self, pc: int) -> bool:
+        return self.start <= pc < self.end
+
+
+@dataclass(frozen=True, eq=False)
+class RowTable:
+    """All rows of one image and one format, sorted by start; ``source`` names the section they came from."""
+
+    source: str
+    rows: tuple[UnwindRow, ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[UnwindRow]:
+        return iter(self.rows)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        return tuple(row.start for row in self.rows)
+
+    def at(self, pc: int) -> UnwindRow | None:
+        """The row that covers the link-time ``pc``, or None."""
+        i = bisect_right(self.starts, pc) - 1
+        return self.rows[i] if i >= 0 and self.rows[i].contains(pc) else None

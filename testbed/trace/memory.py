@@ -1,0 +1,163 @@
+"""Memory as it was before any step, without replaying: the initial image plus a journal of writes.
+
+At step ``n`` a byte has the value of the last journal entry with ``step < n`` that covers it, else its initial
+value. Random access is a dictionary look-up and a binary search per aligned 8-byte granule.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.errors import UnreadableMemory
+
+GRANULE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Mapped memory: ``data`` at ``address``."""
+
+    address: int
+    data: bytes = field(repr=False)
+
+    @property
+    def end(self) -> int:
+        return self.address + len(self.data)
+
+
+@dataclass(frozen=True, eq=False)
+class Writes:
+    """The journal of memory writes, one row each, in the order they happened.
+
+    A write happens while its ``step`` executes; ``size`` is 1 to 8 bytes of the little-endian ``value``.
+    """
+
+    step: NDArray[np.uint32]
+    address: NDArray[np.uint64]
+    size: NDArray[np.uint8]
+    value: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+class Regions:
+    """Mapped regions, sorted and disjoint; a read that leaves them raises UnreadableMemory."""
+
+    def __init__(self, regions: Iterable[Region]) -> None:
+        self._regions = tuple(sorted((r for r in regions if r.data), key=lambda region: region.address))
+        self._starts = tuple(region.address for region in self._regions)
+        for left, right in zip(self._regions, self._regions[1:], strict=False):
+            if left.end > right.address:
+                raise ValueError(f"memory regions overlap at {right.address:#x}")
+
+    def __iter__(self) -> Iterator[Region]:
+        return iter(self._regions)
+
+    def read(self, address: int, size: int) -> bytes:
+        out = b""
+        while len(out) < size:
+            at = address + len(out)
+            i = bisect_right(self._starts, at) - 1
+            if i < 0 or at >= self._regions[i].end:
+                raise UnreadableMemory(address, size)
+            region = self._regions[i]
+            out += region.data[at - region.address : at - region.address + size - len(out)]
+        return out
+
+
+class History:
+    """Initial regions and every write, indexed so that any step's memory can be read directly."""
+
+    def __init__(self, regions: Iterable[Region], writes: Writes) -> None:
+        self.regions = Regions(regions)
+        self._writes = writes
+
+    @cached_property
+    def _granules(self) -> dict[int, tuple[list[int], list[bytes]]]:
+        """For each granule ever written: the steps after which it changed, and its content from then on."""
+        index: dict[int, tuple[list[int], list[bytes]]] = {}
+        journal = zip(
+            self._writes.step.tolist(),
+            self._writes.address.tolist(),
+            self._writes.size.tolist(),
+            self._writes.value.tolist(),
+            strict=True,
+        )
+        for step, address, size, value in journal:
+            data = (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+            done = 0
+            while done < size:
+                base = (address + done) & -GRANULE
+                skip = address + done - base
+                part = data[done : done + GRANULE - skip]
+                steps, contents = index.setdefault(base, ([], []))
+                before = contents[-1] if contents else self._initial(base)
+                after = before[:skip] + part + before[skip + len(part) :]
+                if steps and steps[-1] == step:
+                    contents[-1] = after
+                else:
+                    steps.append(step)
+                    contents.append(after)
+                done += len(part)
+        return index
+
+    def _initial(self, base: int) -> bytes:
+        try:
+            return self.regions.read(base, GRANULE)
+        except UnreadableMemory:  # a region that is not a multiple of the granule: byte by byte
+            out = bytearray(GRANULE)
+            for i in range(GRANULE):
+                try:
+                    out[i] = self.regions.read(base + i, 1)[0]
+                except UnreadableMemory:
+                    continue
+            return bytes(out)
+
+    def read(self, address: int, size: int, step: int) -> bytes:
+        """``size`` bytes at ``address`` as they were before ``step`` executed."""
+        initial = self.regions.read(address, size)  # raises where nothing is mapped
+        granules = self._granules
+        out = b""
+        while len(out) < size:
+            at = address + len(out)
+            base = at & -GRANULE
+            skip = at - base
+            want = min(size - len(out), GRANULE - skip)
+            entry = granules.get(base)
+            i = bisect_left(entry[0], step) - 1 if entry else -1
+            if entry and i >= 0:
+                out += entry[1][i][skip : skip + want]
+            else:
+                out += initial[len(out) : len(out) + want]
+        return out
+
+
+class Memory:
+    """What a strategy may read: the bytes mapped at this snapshot, and nothing about other steps."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, source: History | Regions, step: int = 0) -> None:
+        self._read: Callable[[int, int], bytes] = (
+            partial(source.read, step=step) if isinstance(source, History) else source.read
+        )
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[int, bytes]]) -> Memory:
+        """Memory from ``(address, bytes)`` pairs: a snapshot that did not come from a trace."""
+        return cls(Regions(Region(address, bytes(data)) for address, data in parts))
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes at ``address``; raises UnreadableMemory where one of them is not mapped."""
+        return self._read(address, size)
+
+    def unsigned(self, address: int, size: int) -> int:
+        """A little-endian unsigned integer of ``size`` bytes."""
+        return int.from_bytes(self._read(address, size), "little")

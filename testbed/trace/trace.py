@@ -1,0 +1,78 @@
+"""A recorded run, in columns: one row of registers per executed instruction, and a journal of writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch, Isa
+from testbed.errors import EmulationError
+from testbed.image import LoadedImage
+from testbed.trace.memory import History, Memory, Region, Writes
+from testbed.trace.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The program made its exit system call with this status."""
+
+    status: int
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Everything that was recorded of one run.
+
+    ``registers[k]`` is the state *before* instruction ``k`` executes, one column per ``arch.registers``;
+    ``sizes[k]`` is that instruction's length in bytes. Memory at ``k`` is ``initial`` plus every write with
+    ``step < k``. ``end`` is how the run ended: an exit, or the error that stopped it (what was recorded before
+    stays valid). ``planted`` are the values given to the callee-saved registers before entry, from ``seed``.
+    """
+
+    arch: Arch
+    images: tuple[LoadedImage, ...]
+    registers: NDArray[np.uint64] = field(repr=False)
+    sizes: NDArray[np.uint8] = field(repr=False)
+    writes: Writes = field(repr=False)
+    initial: tuple[Region, ...] = field(repr=False)
+    end: Exited | EmulationError
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.registers)
+
+    def __str__(self) -> str:
+        return f"{len(self)} steps on {self.arch}, {len(self.writes)} writes, {self.end}"
+
+    def column(self, register: str) -> NDArray[np.uint64]:
+        """One register's value at every step."""
+        return self.registers[:, self.arch.index[register]]
+
+    @property
+    def pc(self) -> NDArray[np.uint64]:
+        return self.column(self.arch.pc)
+
+    @property
+    def sp(self) -> NDArray[np.uint64]:
+        return self.column(self.arch.sp)
+
+    @cached_property
+    def history(self) -> History:
+        return History(self.initial, self.writes)
+
+    def memory(self, step: int) -> Memory:
+        """Memory as it was before ``step`` executed."""
+        return Memory(self.history, step)
+
+    def isa(self, step: int) -> Isa:
+        """The instruction set that executes ``step``."""
+        return self.arch.isa_of_flags(int(self.registers[step, self.arch.index[self.arch.flags]]))
+
+    def snapshot(self, step: int) -> Snapshot:
+        """The machine before ``step`` executes: registers by name, memory, images."""
+        values = self.registers[step].tolist()
+        registers = {register.name: value for register, value in zip(self.arch.registers, values, strict=True)}
+        return Snapshot(self.arch, registers, self.memory(step), self.images, step)

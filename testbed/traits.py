@@ -1,0 +1,30 @@
+"""Facts about a site (one executed instruction) that explain why a technique cannot be right there.
+
+A trait is *observed*: it follows from what the emulator executed, never from a table. Or it is *declared*:
+the header of a program, or the recipe that built it, says so.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Trait(Enum):
+    """One fact about a site; the value is the sentence that reports show."""
+
+    PROLOGUE = "the innermost activation has not yet reached its settled (SP, FP)"
+    EPILOGUE = "the innermost activation has already left its settled (SP, FP)"
+    FRAMELESS = "the innermost activation has not changed FP, nor will it before it returns or tail-calls"
+    FRAMELESS_CALLER = "an activation further out is at a call with FP unchanged since its entry"
+    FP_REUSED = "some activation's FP is neither its entry value nor an address in its own frame"
+    MIXED_ISA = "the stack mixes instruction sets whose frame records chain through different registers"
+    TRANSITION = "between the SP write and the jump of a non-local transfer: no single answer is right"
+    FP_OMITTED = "built without frame pointers: the frame-pointer register is an ordinary one"
+
+    @property
+    def declared(self) -> bool:
+        """True where a program's header or a recipe says it, false where the trace shows it."""
+        return self in _DECLARED
+
+
+_DECLARED = frozenset({Trait.FP_OMITTED})
