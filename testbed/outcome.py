@@ -26,6 +26,12 @@ class Outcome(Enum):
         return _MEANING[self]
 
     @property
+    def label(self) -> str:
+        """At most eight letters for a table; capitals say that it is a lie, so colour is not needed."""
+        word = _LABEL.get(self, self.value)
+        return word.upper() if self.lying else word
+
+    @property
     def mark(self) -> str:
         """One letter for strips and narrow columns, readable without colour."""
         return _MARK[self]
@@ -50,6 +56,8 @@ _MEANING = {
     Outcome.WRONG_REGISTER: "every pc right, a claimed register or CFA wrong",
     Outcome.WRONG: "anything else that is not true",
 }
+
+_LABEL = {Outcome.ENDED_EARLY: "early", Outcome.WRONG_REGISTER: "register"}
 
 _MARK = {
     Outcome.EXACT: ".",

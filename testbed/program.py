@@ -36,6 +36,7 @@ from testbed.traits import Trait
 class Language(Enum):
     C = "C"
     ASSEMBLY = "assembly"
+    ELF = "an ELF file from elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Header:
     """The parsed header of one source file."""
 
     summary: str
-    exit: int
+    exit: int | None  # None: nobody declared it (a file from elsewhere)
     entry: str = "_start"
     traits: frozenset[Trait] = frozenset()
     frames: tuple[Expectation, ...] = ()
@@ -216,20 +217,14 @@ def read_programs(folder: Path) -> Mapping[str, Program]:
     return MappingProxyType({n: Program(n, MappingProxyType(by_isa)) for n, by_isa in sources.items()})
 
 
-def program_from_text(name: str, arch: Arch, text: str, *, isa: str | None = None, exit: int = 0) -> Program:
-    """A program from an assembly string, for notebooks; a header is optional."""
+def program_from_text(name: str, arch: Arch, text: str, *, isa: str | None = None, exit: int | None = None) -> Program:
+    """A program from an assembly string, for notebooks and tests; a header in the text is read, none is needed."""
     chosen = arch.isa_named(isa) if isa else arch.isas[0]
     if chosen is None:
         raise UsageError(f"{arch} has no instruction set {isa!r}; {nearest(isa or '', [i.name for i in arch.isas])}")
-    if not text.lstrip().startswith("// summary:"):
-        text = f"// summary: {name}\n// exit: {exit}\n\n{text}"
-    source = Source(
-        Path(f"{name}.{chosen.name}.S"),
-        Language.ASSEMBLY,
-        chosen.name,
-        text,
-        parse_header(name, text.lstrip()),
-    )
+    text = text.lstrip()
+    header = parse_header(name, text) if text.startswith("// summary:") else Header(summary=name, exit=exit)
+    source = Source(Path(f"{name}.{chosen.name}.S"), Language.ASSEMBLY, chosen.name, text, header)
     return Program(name, MappingProxyType({chosen.name: source}))
 
 

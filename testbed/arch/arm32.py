@@ -77,6 +77,7 @@ ARM32 = Arch(
             assembler_mode=".arm",
             mapping_symbol="$a",
             start=_START.format(mode=".arm"),
+            pc_reads_ahead=8,
         ),
         Isa(
             name="thumb",
@@ -88,15 +89,22 @@ ARM32 = Arch(
             assembler_mode=".thumb",
             mapping_symbol="$t",
             start=_START.format(mode=".thumb\n    .thumb_func"),
+            pc_reads_ahead=4,
         ),
     ),
     isa_flag=5,  # CPSR.T
+    block_state=0x0600_FC00,  # CPSR.IT
     unicorn=(uc.UC_ARCH_ARM, uc.UC_MODE_ARM),
     # CPACR: full access to the coprocessors 10 and 11; FPEXC.EN: the floating-point unit is on.
     cpu_setup=((arm.UC_ARM_REG_C1_C0_2, ~0, 0xF << 20), (arm.UC_ARM_REG_FPEXC, ~0, 1 << 30)),
     elf_machine="EM_ARM",
     elf_machine_number=40,
     linker="armelf_linux_eabi",
-    exit_call=ExitCall("r7", "r0", frozenset({1, 248})),
+    # What ARM tables name as personality routines: nothing here calls them.
+    link_flags=("--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"),
+    exit_call=ExitCall("r7", "r0", frozenset({1, 248}), interrupt=2),
     stack_top=0xBEFF_0000,
+    spellings={"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"},
+    elf_flags=0x0500_0200,  # EABI version 5, as lld writes it for code without a floating-point interface
+    exceptions={1: "undefined instruction", 3: "prefetch abort", 4: "data abort", 7: "breakpoint"},
 )

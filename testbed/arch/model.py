@@ -7,7 +7,7 @@ No other module asks for an architecture's name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 
@@ -57,15 +57,23 @@ class Isa:
     assembler_mode: str  # the directive that selects it in a source, "" where there is only one
     mapping_symbol: str  # "$a", "$t", "$x" of the ARM ELF specifications, "" on x86
     start: str
+    padding: tuple[bytes, ...] = ()  # what clang fills alignment with, longest first; (): as any assembler does
+    pc_reads_ahead: int | None = None  # an operand "pc" is this far past the instruction; None: the next one's address
 
 
 @dataclass(frozen=True, slots=True)
 class ExitCall:
-    """How a program ends: the system call ``number`` in ``number_register``, its status in ``argument``."""
+    """How a program ends: the system call ``number`` in ``number_register``, its status in ``argument``.
+
+    The emulator reports a system call either as the ``instruction`` (a Unicorn instruction id) or as the
+    exception number ``interrupt``; the other one is None.
+    """
 
     number_register: str
     argument: str
     numbers: frozenset[int]
+    instruction: int | None = None
+    interrupt: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +106,15 @@ class Arch:
     elf_machine: str
     elf_machine_number: int
     linker: str  # lld's emulation name
+    link_flags: tuple[str, ...]
     exit_call: ExitCall
     stack_top: int
+    block_state: int = 0  # bits of `flags` with the state of a Thumb IT block: stale after a hooked store
+    exceptions: Mapping[int, str] = field(default_factory=dict)  # what the emulator's exception numbers mean
+    spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources
+    elf_flags: int = 0  # e_flags of an executable
+    cfi_unit: int = 0  # bytes that CFI tables count CFA offsets in, as LLVM writes them; 0: a word
+    ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
 
     def __str__(self) -> str:
         return self.name

@@ -31,6 +31,23 @@ _start:
     .size _start, . - _start
 """
 
+# The multi-byte no-operations that processor manuals recommend, longest first.
+_NOPS = tuple(
+    bytes.fromhex(code)
+    for code in (
+        "662e0f1f840000000000",
+        "660f1f840000000000",
+        "0f1f840000000000",
+        "0f1f8000000000",
+        "660f1f440000",
+        "0f1f440000",
+        "0f1f4000",
+        "0f1f00",
+        "6690",
+        "90",
+    )
+)
+
 X86_64 = Arch(
     name="x86_64",
     title="x86_64",
@@ -61,6 +78,7 @@ X86_64 = Arch(
             assembler_mode="",
             mapping_symbol="",
             start=".intel_syntax noprefix\n" + _START,
+            padding=_NOPS,
         ),
     ),
     isa_flag=None,
@@ -74,6 +92,14 @@ X86_64 = Arch(
     elf_machine="EM_X86_64",
     elf_machine_number=62,
     linker="elf_x86_64",
-    exit_call=ExitCall("rax", "rdi", frozenset({60, 231})),
+    link_flags=(),
+    exit_call=ExitCall("rax", "rdi", frozenset({60, 231}), instruction=x86.UC_X86_INS_SYSCALL),
     stack_top=0x7FFF_FFFF_0000,
+    exceptions={
+        0: "divide error",
+        1: "debug trap",
+        3: "breakpoint",
+        6: "undefined instruction",
+        13: "protection fault",
+    },
 )

@@ -8,6 +8,8 @@ from enum import Enum
 from types import MappingProxyType
 
 from testbed.arch import Arch, Isa
+from testbed.catalogue import nearest
+from testbed.errors import UsageError
 from testbed.program import Language, Program, Source, matches
 from testbed.traits import Trait
 
@@ -15,13 +17,22 @@ from testbed.traits import Trait
 class Tool(Enum):
     """What turns the source into a file; ``takes`` is the language it reads."""
 
-    KEYSTONE = "keystone in process, our own tables"
+    KEYSTONE = "keystone, our own tables"
     CLANG_ASSEMBLY = "clang's assembler, lld"
     CLANG = "clang, lld"
+    NONE = "already built"
 
     @property
     def takes(self) -> Language:
-        return Language.C if self is Tool.CLANG else Language.ASSEMBLY
+        return _TAKES[self]
+
+
+_TAKES = {
+    Tool.KEYSTONE: Language.ASSEMBLY,
+    Tool.CLANG_ASSEMBLY: Language.ASSEMBLY,
+    Tool.CLANG: Language.C,
+    Tool.NONE: Language.ELF,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +89,7 @@ def _assembled() -> Iterator[Recipe]:
     for isa, suffix in ((None, ""), ("thumb", "-thumb")):
         yield Recipe(
             name=f"keystone{suffix}",
-            summary=f"keystone in process, tables written by the testbed{', Thumb' if isa else ''}",
+            summary=f"keystone, tables written by the testbed{', Thumb' if isa else ''}",
             tool=Tool.KEYSTONE,
             isa=isa,
         )
@@ -90,9 +101,21 @@ def _assembled() -> Iterator[Recipe]:
         )
 
 
+PREBUILT = Recipe(name="prebuilt", summary="an ELF file from elsewhere, as it is", tool=Tool.NONE)
+
 RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in (*_assembled(), *_compiled())})
 
 
 def recipes_for(program: Program, arch: Arch) -> tuple[Recipe, ...]:
     """The recipes that build a program on an architecture, in catalogue order."""
     return tuple(recipe for recipe in RECIPES.values() if recipe.source_of(program, arch) is not None)
+
+
+def recipe_named(name: str, program: Program, arch: Arch) -> Recipe:
+    """The recipe of that name, if it builds the program on the architecture; else UsageError says which do."""
+    there = [recipe.name for recipe in recipes_for(program, arch)]
+    if name in there:
+        return RECIPES[name]
+    if name in RECIPES:
+        raise UsageError(f"recipe {name!r} does not build {program.name} on {arch}; there are: {', '.join(there)}")
+    raise UsageError(f"no recipe {name!r}; {nearest(name, there)}")

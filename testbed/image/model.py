@@ -143,12 +143,15 @@ def image_covering(images: tuple[LoadedImage, ...], address: int) -> LoadedImage
 
 
 def describe(images: tuple[LoadedImage, ...], address: int) -> str:
-    """``symbol+0x4`` for a run-time address, ``file+0x1234`` without a symbol, bare hex outside all images."""
+    """``function+0x4`` for a run-time address; outside functions the nearest symbol, without one ``file+0x1234``.
+
+    An address in no image is bare hex.
+    """
     loaded = image_covering(images, address)
     if loaded is None:
         return f"{address:#x}"
     link = address - loaded.bias
-    symbol = loaded.image.symbol_at(link)
+    symbol = loaded.image.function_at(link) or loaded.image.symbol_at(link)
     if symbol is None:
         return f"{loaded.image}+{link:#x}"
     return symbol.name if symbol.address == link else f"{symbol.name}+{link - symbol.address:#x}"

@@ -1,0 +1,89 @@
+"""From a source to a program file: a recipe's tool, behind a cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.arch import Arch, FrameRecord, Isa
+from testbed.build import cache
+from testbed.build.recipes import Recipe, Tool, recipes_for
+from testbed.errors import BuildError, UsageError
+from testbed.image import Image, read_elf
+from testbed.program import Program, Source
+from testbed.traits import Trait
+
+__all__ = ["Built", "build"]
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A program as built by one recipe for one instruction set: the file, and what its image says.
+
+    ``traits`` are the declared ones: of the source's header and of the recipe.
+    """
+
+    program: Program
+    arch: Arch
+    recipe: Recipe
+    isa: Isa
+    source: Source
+    path: Path
+    image: Image = field(repr=False)
+    traits: frozenset[Trait]
+
+    def __str__(self) -> str:
+        return f"{self.program.name} · {self.isa.name} · {self.recipe.name}: {self.path}"
+
+
+def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) -> Built:
+    """Build a program, or take the file of an earlier equal build (never with ``fresh``).
+
+    Raises UsageError where the recipe does not build this program on this architecture, ToolchainMissing where its
+    tool is not installed, BuildError (file, line, column, message) where the source does not build.
+    """
+    isa, source = recipe.isa_on(arch), recipe.source_of(program, arch)
+    if isa is None or source is None:
+        there = ", ".join(r.name for r in recipes_for(program, arch)) or "none"
+        raise UsageError(f"recipe {recipe.name!r} does not build {program.name} on {arch}; there are: {there}")
+    path = cache.file_for(program, isa, recipe, cache.key_of(source, arch, isa, recipe))
+    cache.kept(path, lambda: _elf_bytes(source, arch, isa, recipe), fresh=fresh)
+    return Built(
+        program=program,
+        arch=arch,
+        recipe=recipe,
+        isa=isa,
+        source=source,
+        path=path,
+        image=read_elf(path, _frame_records(source, arch, recipe)),
+        traits=source.header.traits | recipe.traits,
+    )
+
+
+def _elf_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
+    # Imported here: a file from the cache needs no tool.
+    match recipe.tool:
+        case Tool.KEYSTONE:
+            from testbed.build.link import assemble_program
+
+            return assemble_program(source, arch, isa)
+        case Tool.CLANG_ASSEMBLY:
+            from testbed.build.compile import assemble
+
+            return assemble(source, arch, isa, recipe.flags)
+        case Tool.CLANG:
+            from testbed.build.compile import compile_c
+
+            return compile_c(source, arch, isa, recipe.flags)
+        case Tool.NONE:
+            raise BuildError(f"{source.path}: the recipe {recipe.name!r} builds nothing")
+
+
+def _frame_records(source: Source, arch: Arch, recipe: Recipe) -> dict[str, FrameRecord]:
+    """The frame-record layout by instruction set: the recipe's, unless the source's header names another."""
+    by_name = {record.name: (isa.name, record) for isa in arch.isas for record in isa.records}
+    chosen = {isa: by_name[name][1] for isa, name in recipe.frame_records.items() if name in by_name}
+    if source.header.frame_record in by_name:
+        isa_name, record = by_name[source.header.frame_record]
+        chosen[isa_name] = record
+    return chosen

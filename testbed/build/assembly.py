@@ -1,0 +1,302 @@
+"""Assembly sources, read into statements.
+
+The language is what the GNU and LLVM assemblers share, as far as a program of one ``.text`` section needs it:
+labels, instructions, data, symbol attributes, ``.arm``/``.thumb``, the ``.cfi_*`` and ``.fnstart`` families, ``//``
+comments, one statement per line (after any labels). Everything else is a BuildError with file, line and column:
+nothing unread reaches keystone, which crashes on a section directive.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+
+from testbed.arch import Arch, Isa
+from testbed.build.directives import CfiDirective, EhabiDirective, FnEnd, HandlerData
+from testbed.build.expressions import Expression
+from testbed.build.place import Place
+from testbed.build.read_directives import EHABI, read_cfi, read_ehabi
+from testbed.catalogue import nearest
+from testbed.program import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    place: Place
+    isa: Isa
+    name: str
+    thumb_function: bool = False  # a .thumb_func stood before it
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    place: Place
+    isa: Isa
+    mnemonic: str
+    operands: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Values of ``size`` bytes each."""
+
+    place: Place
+    size: int
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Literal bytes: ``.ascii``, ``.space``."""
+
+    place: Place
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Align:
+    place: Place
+    isa: Isa
+    boundary: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cfi:
+    place: Place
+    directive: CfiDirective
+
+
+@dataclass(frozen=True, slots=True)
+class Ehabi:
+    place: Place
+    directive: EhabiDirective
+
+
+@dataclass(frozen=True, slots=True)
+class MarkGlobal:
+    place: Place
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkType:
+    place: Place
+    name: str
+    is_function: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MarkSize:
+    place: Place
+    name: str
+    size: Expression
+
+
+Statement = Label | Instruction | Data | Fill | Align | Cfi | Ehabi | MarkGlobal | MarkType | MarkSize
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A source, read. ``cfi_sections`` names the sections that the CFI goes to."""
+
+    source: Source
+    statements: tuple[Statement, ...]
+    cfi_sections: frozenset[str]
+
+
+_LABEL = re.compile(r"(?P<name>[A-Za-z_.$][\w.$]*)\s*:(?!:)\s*")
+_WORD = re.compile(r"(?P<name>(?:\.\w|[A-Za-z_])[\w.]*)\s*(?P<rest>.*)$")
+_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
+# What an operand may be made of. A second statement (;), a comment of another assembler, a string: none passes.
+_OPERANDS = re.compile(r"[\w\s\[\]{}(),#+\-*!^.$%]*")
+_PREFIXES = frozenset({"rep", "repe", "repz", "repne", "repnz", "lock"})
+_DATA = {
+    ".byte": 1,
+    ".2byte": 2,
+    ".hword": 2,
+    ".short": 2,
+    ".4byte": 4,
+    ".long": 4,
+    ".word": 4,
+    ".8byte": 8,
+    ".quad": 8,
+    ".xword": 8,
+}
+_STRINGS = {".ascii": b"", ".asciz": b"\0", ".string": b"\0"}
+_CFI_SECTIONS = (".eh_frame", ".debug_frame")
+_IGNORED = frozenset({".text", ".syntax unified", ".intel_syntax noprefix"})
+_LARGEST = 1 << 20  # bytes that one directive may ask for
+_OTHERS = (".globl", ".global", ".type", ".size", ".thumb_func", ".arm", ".thumb", ".p2align", ".balign", ".align")
+_DIRECTIVES = (*_DATA, *_STRINGS, *EHABI, *_OTHERS, ".space", ".zero", ".skip", ".text", ".cfi_sections")
+
+
+def read_assembly(source: Source, arch: Arch, isa: Isa) -> Assembly:
+    """Read a source whose first statement is in ``isa``. Raises BuildError at the first thing it does not know."""
+    return _Reader(source, arch, isa).read()
+
+
+class _Reader:
+    def __init__(self, source: Source, arch: Arch, isa: Isa) -> None:
+        self.source, self.arch, self.isa = source, arch, isa
+        self.statements: list[Statement] = []
+        self.cfi_sections = frozenset({_CFI_SECTIONS[0]})
+        self.thumb_next = False
+        self.handler_data: int | None = None  # index of the .handlerdata whose words are being read
+
+    def read(self) -> Assembly:
+        for number, text in enumerate(self.source.text.splitlines(), 1):
+            code = _without_comment(text)
+            at = len(code) - len(code.lstrip())
+            while (match := _LABEL.match(code, at)) is not None:
+                place = Place(self.source.path, number, at + 1)
+                self.statements.append(Label(place, self.isa, match["name"], self.thumb_next))
+                self.thumb_next = False
+                at = match.end()
+            if code[at:].strip():
+                self.statement(Place(self.source.path, number, at + 1), code[at:].strip())
+        if self.handler_data is not None:
+            raise self.statements[self.handler_data].place.error(".handlerdata without .fnend")
+        return Assembly(self.source, tuple(self.statements), self.cfi_sections)
+
+    def statement(self, place: Place, text: str) -> None:
+        if " ".join(text.split()) in _IGNORED:
+            return
+        match = _WORD.match(text)
+        if match is None:
+            raise place.error(f"{text!r} is neither a label, a directive nor an instruction")
+        name, rest = match["name"], match["rest"].strip()
+        if name.startswith("."):
+            self.directive(place, name.lower(), rest)
+        else:
+            self.instruction(place, name, rest)
+
+    def instruction(self, place: Place, mnemonic: str, operands: str) -> None:
+        if self.handler_data is not None:
+            raise place.error("an instruction between .handlerdata and .fnend")
+        if mnemonic.lower() in _PREFIXES:
+            word, _, operands = operands.partition(" ")
+            if not word.isalnum():
+                raise place.error(f"{mnemonic} is followed by an instruction, not by {word!r}")
+            mnemonic = f"{mnemonic} {word}"
+        if not _OPERANDS.fullmatch(operands):
+            wrong = next(character for character in operands if not _OPERANDS.fullmatch(character))
+            raise place.error(f"{wrong!r} in the operands {operands!r}: keystone cannot be given that")
+        self.statements.append(Instruction(place, self.isa, mnemonic, operands))
+
+    def directive(self, place: Place, name: str, rest: str) -> None:
+        operands = tuple(part.strip() for part in rest.split(",")) if rest else ()
+        if name == ".cfi_sections":
+            unknown = set(operands) - set(_CFI_SECTIONS)
+            if unknown or not operands:
+                raise place.error(f".cfi_sections takes {' or '.join(_CFI_SECTIONS)}, not {rest!r}")
+            self.cfi_sections = frozenset(operands)
+        elif name.startswith(".cfi_"):
+            self.statements.append(Cfi(place, read_cfi(place, self.arch, name, operands)))
+        elif name in EHABI:
+            self.ehabi(place, read_ehabi(place, self.arch, name, operands))
+        elif name in _DATA:
+            self.data(place, _DATA[name], name, operands)
+        elif name in _STRINGS:
+            self.statements.append(Fill(place, _string(place, rest) + _STRINGS[name]))
+        elif name in (".space", ".zero", ".skip"):
+            count, fill = _one_or_two(place, name, operands)
+            size = _bounded(place, Expression(place, count).constant())
+            value = Expression(place, fill or "0").constant() & 0xFF
+            self.statements.append(Fill(place, bytes([value]) * size))
+        elif name in (".p2align", ".balign", ".align"):
+            self.align(place, name, operands)
+        else:
+            self.symbol(place, name, operands)
+
+    def symbol(self, place: Place, name: str, operands: tuple[str, ...]) -> None:
+        mode = next((isa for isa in self.arch.isas if isa.assembler_mode == name), None)
+        match name, operands:
+            case _, () if mode is not None:
+                self.isa = mode
+            case ".globl" | ".global", (_, *_):
+                self.statements.extend(MarkGlobal(place, _name(place, each)) for each in operands)
+            case ".type", (symbol, kind):
+                if kind[:1] not in ("%", "@") or kind[1:] not in ("function", "object", "notype"):
+                    raise place.error(f".type: %function or %object is needed, not {kind!r}")
+                self.statements.append(MarkType(place, _name(place, symbol), kind[1:] == "function"))
+            case ".size", (symbol, size):
+                self.statements.append(MarkSize(place, _name(place, symbol), Expression(place, size)))
+            case ".thumb_func", ():
+                self.thumb_next = True
+            case _:
+                if name in _OTHERS:
+                    raise place.error(f"{name} does not take {', '.join(operands) or 'nothing'} here")
+                raise place.error(f"unknown directive {name}; {nearest(name, _DIRECTIVES)}")
+
+    def data(self, place: Place, size: int, name: str, operands: tuple[str, ...]) -> None:
+        if not operands:
+            raise place.error(f"{name} without a value")
+        values = tuple(Expression(place, text) for text in operands)
+        if self.handler_data is None:
+            self.statements.append(Data(place, size, values))
+            return
+        if size != 4:
+            raise place.error("only words may follow .handlerdata")
+        before = self.statements[self.handler_data]
+        assert isinstance(before, Ehabi)
+        assert isinstance(before.directive, HandlerData)
+        words = HandlerData((*before.directive.words, *values))
+        self.statements[self.handler_data] = replace(before, directive=words)
+
+    def ehabi(self, place: Place, directive: EhabiDirective) -> None:
+        if self.handler_data is not None and not isinstance(directive, FnEnd):
+            raise place.error("only words and .fnend may follow .handlerdata")
+        self.handler_data = len(self.statements) if isinstance(directive, HandlerData) else None
+        self.statements.append(Ehabi(place, directive))
+
+    def align(self, place: Place, name: str, operands: tuple[str, ...]) -> None:
+        if len(operands) != 1:
+            raise place.error(f"{name} takes one number here")
+        value = Expression(place, operands[0]).constant()
+        # .align counts bytes for some targets and powers of two for others: both spellings that say which are read.
+        if name == ".align":
+            raise place.error(".align means different things to different targets: write .p2align or .balign")
+        boundary = 1 << value if name == ".p2align" and 0 <= value <= 16 else value
+        if boundary < 1 or boundary & (boundary - 1) or boundary > 4096:
+            raise place.error(f"{name} {operands[0]}: not a power of two up to 4096 bytes")
+        self.statements.append(Align(place, self.isa, boundary))
+
+
+def _without_comment(text: str) -> str:
+    """A line without its ``//`` comment; two slashes inside a string stay."""
+    quoted = False
+    for at, character in enumerate(text):
+        if character == '"' and text[at - 1 : at] != "\\":
+            quoted = not quoted
+        elif not quoted and text.startswith("//", at):
+            return text[:at].rstrip()
+    return text.rstrip()
+
+
+def _string(place: Place, text: str) -> bytes:
+    try:
+        value = ast.literal_eval("b" + text)
+    except (SyntaxError, ValueError):
+        value = None
+    if not isinstance(value, bytes) or not text.startswith('"'):
+        raise place.error(f"a string in double quotes is needed, not {text!r}")
+    return value
+
+
+def _name(place: Place, text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise place.error(f"{text!r} is no symbol name")
+    return text
+
+
+def _bounded(place: Place, count: int) -> int:
+    if not 0 <= count <= _LARGEST:
+        raise place.error(f"{count} bytes are not between 0 and {_LARGEST}")
+    return count
+
+
+def _one_or_two(place: Place, name: str, operands: tuple[str, ...]) -> tuple[str, str]:
+    if len(operands) not in (1, 2):
+        raise place.error(f"{name} takes a count and maybe a value")
+    return operands[0], operands[1] if len(operands) == 2 else ""

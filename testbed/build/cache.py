@@ -1,0 +1,143 @@
+"""Built files, kept by content in the user's cache folder (or ``TESTBED_CACHE``).
+
+A file's name ends in the hash of everything that made it: source text, recipe, instruction set, tool versions and
+the testbed's own build code. Beside each file lies its checksum, so a damaged file is built again instead of used.
+Any number of processes may share the folder: files appear complete (written aside, then renamed).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from testbed.arch import Arch, Isa
+from testbed.build.recipes import Recipe
+from testbed.errors import BuildError
+from testbed.program import Program, Source
+
+_PACKAGES = ("ziglang", "keystone-engine", "capstone")
+_KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits
+
+
+def folder() -> Path:
+    """The folder of built files. It need not exist yet."""
+    chosen = os.environ.get("TESTBED_CACHE")
+    return Path(chosen) if chosen else user_cache_path("testbed", appauthor=False)
+
+
+def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
+    """The hash of everything that decides what a build gives."""
+    parts = (
+        source.text,
+        source.path.name,
+        source.header.entry,
+        arch.name,
+        isa.name,
+        isa.start,
+        recipe.name,
+        recipe.tool.name,
+        *recipe.flags,
+        *(f"{package} {_version(package)}" for package in _PACKAGES),
+        _own_code(),
+    )
+    # A separator that no part contains: ("ab", "c") and ("a", "bc") differ.
+    return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:_KEY_LENGTH]
+
+
+def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:
+    """Where a build lies, or will."""
+    return folder() / f"{program.name}.{isa.name}.{recipe.name}.{key}.elf"
+
+
+def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
+    """The file at ``path``, made if it is not there, not whole, or ``fresh`` is asked for.
+
+    Raises what ``make`` raises, and BuildError where the folder cannot be written.
+    """
+    if not fresh and _is_whole(path):
+        return path
+    content = make()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, content)
+        _write(_checksum_path(path), _checksum(content))
+    except OSError as error:
+        raise BuildError(
+            f"the cache folder {path.parent} cannot be written: {error.strerror or error}; "
+            "set TESTBED_CACHE to a folder that can"
+        ) from error
+    return path
+
+
+def usage() -> tuple[int, int]:
+    """How many built files the cache holds, and their size in bytes."""
+    sizes = [path.stat().st_size for path in _built_files()]
+    return len(sizes), sum(sizes)
+
+
+def clear() -> int:
+    """Remove every built file; how many there were. Nothing else in the folder is touched."""
+    removed = 0
+    for path in list(_built_files()):
+        with suppress(FileNotFoundError):  # another process clears too
+            path.unlink()
+            removed += 1
+        _checksum_path(path).unlink(missing_ok=True)
+    return removed
+
+
+def _built_files() -> Iterator[Path]:
+    pattern = f"*.{'[0-9a-f]' * _KEY_LENGTH}.elf"
+    return folder().glob(pattern) if folder().is_dir() else iter(())
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        return _checksum(path.read_bytes()) == _checksum_path(path).read_bytes()
+    except OSError:
+        return False
+
+
+def _checksum_path(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode("ascii")
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(aside, path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+
+
+@lru_cache(maxsize=8)
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+@lru_cache(maxsize=1)
+def _own_code() -> str:
+    """The hash of the code that builds and of the architecture tables: an edited writer is never hidden."""
+    build = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted((*build.rglob("*.py"), *(build.parent / "arch").glob("*.py"))):
+        digest.update(path.name.encode("utf-8") + b"\0" + path.read_bytes())
+    return digest.hexdigest()

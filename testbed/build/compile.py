@@ -1,0 +1,109 @@
+"""Building with clang 22 and lld, both from the ``ziglang`` wheel: nothing else has to be installed.
+
+The wheel's one binary is raw clang (``zig clang``) and raw lld (``zig ld.lld``). Neither uses Zig's own cache or
+libraries. Everything happens in a temporary folder under the program's own file names, so that the output of
+equal input is equal: no path of this machine reaches the debug information.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from testbed.arch import Arch, Isa
+from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE
+from testbed.errors import BuildError, ToolchainMissing
+from testbed.program import Source
+
+_TIMEOUT = 120  # seconds; a compile takes 0.06
+_FREESTANDING = ("-ffreestanding", "-fno-stack-protector", "-nostdlib", "-g", "-c")
+
+
+def find_zig() -> Path:
+    """The binary of the ``ziglang`` wheel, found without running or importing it.
+
+    Raises ToolchainMissing where the wheel is not installed.
+    """
+    spec = find_spec("ziglang")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        binary = Path(folder) / "zig"
+        if binary.is_file():
+            return binary
+    raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
+
+
+def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
+    """A freestanding C program, linked with the ``_start`` of its instruction set: the bytes of an ELF file.
+
+    Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
+    """
+    zig = find_zig()
+    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
+        folder = Path(name)
+        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        (folder / "start.S").write_text(isa.start, encoding="utf-8")
+        headers = zig.parent / "lib" / "include"
+        common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *isa.clang)
+        # The headers' folder differs between machines; debug information names their files.
+        common = (*common, f"-ffile-prefix-map={headers}=include")
+        _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
+        _run(zig, folder, source, ("clang", "-c", *isa.clang, "start.S", "-o", "start.o"))
+        _link(zig, folder, source, arch, ("start.o", "program.o"))
+        return (folder / "program.elf").read_bytes()
+
+
+def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
+    """An assembly program through clang's assembler and lld: the bytes of an ELF file.
+
+    The code is placed where the ``keystone`` recipe places it, so that the two files' code can be compared byte
+    for byte. Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
+    """
+    zig = find_zig()
+    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
+        folder = Path(name)
+        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        _run(zig, folder, source, ("clang", "-c", *isa.clang, *flags, source.path.name, "-o", "program.o"))
+        placed = (
+            f"--image-base={IMAGE_BASE:#x}",
+            f"-Ttext={TEXT_BASE:#x}",
+            f"-zmax-page-size={PAGE:#x}",
+            "--no-merge-exidx-entries",  # one entry per function, as the source says
+        )
+        _link(zig, folder, source, arch, (*placed, "program.o"))
+        return (folder / "program.elf").read_bytes()
+
+
+def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[str]) -> None:
+    # ARM's tables mention __aeabi_unwind_cpp_pr0 with R_ARM_NONE relocations: lld leaves those symbols undefined
+    # without complaint, and nothing that runs here calls them.
+    options = ("-m", arch.linker, "-static", "--eh-frame-hdr", "-e", source.header.entry)
+    _run(zig, folder, source, ("ld.lld", *options, *inputs, "-o", "program.elf"))
+
+
+def _run(zig: Path, folder: Path, source: Source, arguments: Sequence[str]) -> None:
+    command = (str(zig), *arguments)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise BuildError(f"{zig} cannot be run: {error}", command=command) from error
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"{source.path}: {arguments[0]} took more than {_TIMEOUT} s", command=command) from error
+    if done.returncode:
+        printed = (done.stdout + done.stderr).decode("utf-8", "replace")
+        # The tools saw a copy of the source; the reader wants the file that was written by hand.
+        named = re.sub(rf"(?m)(^|\s){re.escape(source.path.name)}(?=:\d)", lambda m: f"{m[1]}{source.path}", printed)
+        what = "does not link" if arguments[0] == "ld.lld" else "does not compile"
+        detail = _first_error(named) or f"{source.path}: {what} (exit status {done.returncode})"
+        rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")
+        raise BuildError(detail, command=command, output=rest)
+
+
+def _first_error(printed: str) -> str:
+    """The first line that says what is wrong; BuildError's message opens with it."""
+    return next((line for line in printed.splitlines() if re.search(r"\berror: ", line)), "")

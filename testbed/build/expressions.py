@@ -1,0 +1,112 @@
+"""Numbers in assembly sources: constants, labels, ``.`` (here) and the operators of C, on unbounded integers."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from testbed.build.place import Place
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)|(?P<name>[A-Za-z_.$][\w.$]*)|(?P<sign><<|>>|[-+*/%&|^~()]))"
+)
+_DEEPEST = 50  # nested brackets and signs
+
+# Binary operators, loosest binding first.
+_BINARY: tuple[dict[str, Callable[[int, int], int]], ...] = (
+    {"|": operator.or_},
+    {"^": operator.xor},
+    {"&": operator.and_},
+    {"<<": operator.lshift, ">>": operator.rshift},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul, "/": operator.floordiv, "%": operator.mod},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression as it stands in the source, not yet a number."""
+
+    place: Place
+    text: str
+
+    @property
+    def symbol(self) -> str | None:
+        """The name, where the expression is nothing but a name."""
+        match = _TOKEN.fullmatch(self.text.strip())
+        return match["name"] if match else None
+
+    def value(self, resolve: Callable[[str], int | None]) -> int:
+        """The number, with ``resolve`` giving the value of a name (None: there is no such name)."""
+        return _Parser(self, resolve).whole()
+
+    def constant(self) -> int:
+        """The number, where no name may occur."""
+        return self.value(lambda name: None)
+
+
+class _Parser:
+    def __init__(self, expression: Expression, resolve: Callable[[str], int | None]) -> None:
+        self.place, self.text, self.resolve = expression.place, expression.text, resolve
+        self.tokens: list[re.Match[str]] = []
+        at, text = 0, expression.text.strip()
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise self.place.error(f"{text!r}: a number or a name is needed at {text[at:]!r}")
+            self.tokens.append(match)
+            at = match.end()
+        self.at = 0
+
+    def whole(self) -> int:
+        value = self.binary(0, 0)
+        if self.at < len(self.tokens):
+            raise self.place.error(f"{self.text!r}: nothing is expected at {self.tokens[self.at][0].strip()!r}")
+        return value
+
+    def binary(self, level: int, depth: int) -> int:
+        if level == len(_BINARY):
+            return self.unary(depth)
+        value = self.binary(level + 1, depth)
+        while (apply := _BINARY[level].get(self.sign())) is not None:
+            self.at += 1
+            right = self.binary(level + 1, depth)
+            try:
+                value = apply(value, right)
+            except (ZeroDivisionError, ValueError, OverflowError, MemoryError) as error:
+                raise self.place.error(f"{self.text!r}: {error}") from error
+        return value
+
+    def unary(self, depth: int) -> int:
+        if self.at >= len(self.tokens):
+            raise self.place.error(f"{self.text!r}: a number or a name is missing at the end")
+        if depth > _DEEPEST:
+            raise self.place.error(f"{self.text!r}: nested too deeply")
+        token = self.tokens[self.at]
+        self.at += 1
+        if token["number"]:
+            return int(token["number"], 0) if not re.fullmatch(r"0\d+", token["number"]) else int(token["number"], 8)
+        if token["name"]:
+            found = self.resolve(token["name"])
+            if found is None:
+                raise self.place.error(f"{token['name']!r} is not defined here")
+            return found
+        match token["sign"]:
+            case "-":
+                return -self.unary(depth + 1)
+            case "+":
+                return self.unary(depth + 1)
+            case "~":
+                return ~self.unary(depth + 1)
+            case "(":
+                value = self.binary(0, depth + 1)
+                if self.sign() != ")":
+                    raise self.place.error(f"{self.text!r}: a closing bracket is missing")
+                self.at += 1
+                return value
+        raise self.place.error(f"{self.text!r}: a number or a name is needed at {token['sign']!r}")
+
+    def sign(self) -> str:
+        return self.tokens[self.at]["sign"] or "" if self.at < len(self.tokens) else ""

@@ -1,0 +1,204 @@
+"""Code bytes from keystone, with every known defect of keystone 0.9.2 fenced in.
+
+* It reads decimal numbers as hexadecimal or not, depending on uninitialised memory: it gets hexadecimal ones only.
+* It crashes on sections: it gets labels, instructions, ``.space`` and ``.p2align`` only. Data is written by us.
+* It crashes on some wrong operands: it runs in a process of its own (`keystone_process`).
+* It takes a branch to a literal address for a wrong one behind data: targets are labels, always.
+* It assembles some operands to wrong code, silently: every instruction is disassembled again and compared with its
+  source line (`round_trip`).
+
+Where everything lies is read back from keystone itself: each statement gets a label, and a list of all labels'
+values follows the code. A source with two instruction sets is assembled once for each, with room left for the other
+one's statements, until no size changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from testbed.arch import Arch, Isa
+from testbed.build.assembly import Align, Data, Fill, Instruction, Label, Statement
+from testbed.build.keystone_process import call_keystone
+from testbed.build.place import Place
+from testbed.errors import BuildError
+
+_MOST_ROUNDS = 10
+_ALIGNED = 4096  # .p2align counts from where the code starts
+_NUMBER = re.compile(r"(?<![\w.$])\d\w*")
+_TOKEN = re.compile(r"[A-Za-z_.$][\w.$]*|(?<![\w.$])\d\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What was assembled: the bytes from ``base`` on, and the address of each statement, in source order.
+
+    Data is zero in ``content``: only the caller knows the values of its labels. ``labels`` are plain addresses.
+    """
+
+    base: int
+    content: bytes
+    addresses: tuple[int, ...]
+    labels: Mapping[str, int]
+
+    @property
+    def end(self) -> int:
+        return self.base + len(self.content)
+
+
+def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> Code:
+    """Assemble the statements of a source one after another from ``base`` on.
+
+    Raises BuildError with file, line, column and keystone's reason.
+    """
+    if base % _ALIGNED:
+        raise ValueError(f"{base:#x} is no multiple of {_ALIGNED}: .p2align would count from it")
+    isas = _labels(statements)
+    names = {s.name: f"zz_{i}" for i, s in enumerate(statements) if isinstance(s, Label)}
+    texts = [_rewritten(s, arch, names, isas) if isinstance(s, Instruction) else "" for s in statements]
+    used = list(dict.fromkeys(s.isa for s in statements if isinstance(s, Instruction | Align)))
+    sizes = [_first_guess(statement) for statement in statements]
+    for _ in range(_MOST_ROUNDS):
+        found, pieces = list(sizes), [b""] * len(statements)
+        for isa in used:
+            code, positions = _assemble_one_isa(statements, texts, sizes, isa, arch, base)
+            for i, statement in enumerate(statements):
+                if isinstance(statement, Instruction | Align) and statement.isa is isa:
+                    found[i] = positions[i + 1] - positions[i]
+                    pieces[i] = code[positions[i] - base :][: found[i]]
+                    if isinstance(statement, Align) and isa.padding:
+                        pieces[i] = _padding(isa, found[i])
+                elif isinstance(statement, Data | Fill):
+                    pieces[i] = bytes(sizes[i])
+        if found == sizes or len(used) == 1:
+            labels = {s.name: positions[i] for i, s in enumerate(statements) if isinstance(s, Label)}
+            return Code(base, b"".join(pieces), tuple(positions[:-1]), labels)
+        sizes = found
+    raise BuildError(f"{statements[0].place.path}: the addresses do not settle in {_MOST_ROUNDS} rounds")
+
+
+def _padding(isa: Isa, size: int) -> bytes:
+    """Alignment as clang fills it: keystone's older LLVM takes other no-operations of the same length."""
+    content = b""
+    while len(content) < size:
+        content += next(nop for nop in isa.padding if len(nop) <= size - len(content))
+    return content
+
+
+def _labels(statements: Sequence[Statement]) -> dict[str, Isa]:
+    """The instruction set at each label."""
+    labels: dict[str, Label] = {}
+    for statement in statements:
+        if isinstance(statement, Label):
+            if statement.name in labels:
+                first = labels[statement.name].place.line
+                raise statement.place.error(f"{statement.name!r} is already defined in line {first}")
+            labels[statement.name] = statement
+    return {name: label.isa for name, label in labels.items()}
+
+
+def _first_guess(statement: Statement) -> int:
+    match statement:
+        case Instruction():
+            return 4
+        case Data(size=size, values=values):
+            return size * len(values)
+        case Fill(content=content):
+            return len(content)
+        case Align(boundary=boundary):
+            return boundary - 1
+        case _:
+            return 0
+
+
+def _assemble_one_isa(
+    statements: Sequence[Statement], texts: Sequence[str], sizes: Sequence[int], isa: Isa, arch: Arch, base: int
+) -> tuple[bytes, list[int]]:
+    """The bytes with the statements of one instruction set assembled and room left for all others; the address of
+    each statement, and of the end."""
+    lines: list[str] = []
+    places: list[Place] = []
+    for number, statement in enumerate(statements):
+        lines.append(f"zz_{number}:")
+        places.append(statement.place)
+        match statement:
+            case Instruction() if statement.isa is isa:
+                lines.append(texts[number])
+            case Align(boundary=boundary) if statement.isa is isa:
+                lines.append(f".p2align {boundary.bit_length() - 1:#x}")
+            case _ if sizes[number]:
+                lines.append(f".space {sizes[number]:#x}")
+            case _:
+                continue
+        places.append(statement.place)
+    directive = {4: ".long", 8: ".quad"}[arch.word]
+    listed = [f"{directive} zz_{number}" for number in range(len(statements))]
+    code = _keystone(isa, lines, listed, base, places)
+    size = len(code) - len(statements) * arch.word
+    table = code[max(size, 0) :]
+    addresses = [int.from_bytes(table[i : i + arch.word], "little") for i in range(0, len(table), arch.word)]
+    positions = [*(arch.code_address(address) for address in addresses), base + size]
+    if size < 0 or positions[0] != base or positions != sorted(positions):
+        raise statements[0].place.error("keystone did not say where its labels are")
+    return code[:size], positions
+
+
+def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, places: Sequence[Place]) -> bytes:
+    code, reason = call_keystone(isa.keystone, "\n".join((*lines, *listed)), at)
+    if not reason:
+        return code
+    # keystone names no line: look for the shortest beginning that fails, with the labels that it lacks at its end.
+    works, fails = 0, len(lines)
+    while fails - works > 1:
+        middle = (works + fails) // 2
+        beginning = "\n".join((*lines[:middle], *_missing(lines, middle)))
+        if failed := call_keystone(isa.keystone, beginning, at)[1]:
+            fails, reason = middle, failed
+        else:
+            works = middle
+    raise places[fails - 1].error(f"keystone: {reason}: {lines[fails - 1]}")
+
+
+def _missing(lines: Sequence[str], count: int) -> Iterator[str]:
+    return (line for line in lines[count:] if line.endswith(":"))
+
+
+def _rewritten(instruction: Instruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:
+    """The instruction as keystone gets it: numbers in hexadecimal, labels under names that it cannot mistake."""
+    place, mnemonic = instruction.place, instruction.mnemonic
+    target = instruction.operands.strip()
+    if target in isas:
+        mnemonic = interworking(instruction, isas[target])
+
+    def replaced(match: re.Match[str]) -> str:
+        token = match[0]
+        if _NUMBER.fullmatch(token):
+            return f"{number(place, token):#x}"
+        if token.lower() in arch.by_name or token.lower() in arch.spellings:
+            return token
+        return names.get(token, token)
+
+    return f"{mnemonic} {_TOKEN.sub(replaced, instruction.operands)}".rstrip()
+
+
+def interworking(instruction: Instruction, target: Isa) -> str:
+    """The mnemonic of a jump to a label of instruction set ``target``: what a linker makes of it.
+
+    ``bl`` to the other instruction set becomes ``blx`` and the other way round (ELF for the Arm Architecture,
+    section 5.6.1.3); no other jump can change the instruction set.
+    """
+    mnemonic = instruction.mnemonic.lower()
+    if mnemonic in ("bl", "blx"):
+        return "bl" if target is instruction.isa else "blx"
+    if target is not instruction.isa:
+        raise instruction.place.error(f"{mnemonic} cannot jump to {target.name} code: only bl and blx can")
+    return instruction.mnemonic
+
+
+def number(place: Place, text: str) -> int:
+    """An integer literal: decimal, 0x or 0b."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise place.error(f"{text!r} is no number") from None

@@ -1,0 +1,59 @@
+"""One call of keystone 0.9.2, in a process of its own.
+
+keystone does not only refuse what it cannot assemble: a misaligned branch target ends the whole process ("LLVM
+ERROR"), ``strd r0, [r1]`` is a segmentation fault, a wrong prefix never returns. A typing error in a source must
+not do that to a test run or a notebook. A child process costs 60 ms, once per build.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from testbed.errors import ToolchainMissing
+
+_CPU_SECONDS = 3  # an ordinary source takes 0.002
+_MEMORY = 2 << 30  # bytes
+_REFUSED = 3  # the child's exit status where keystone gave an error code
+
+# Arguments: the folder with the keystone package, keystone's architecture and mode, the address.
+_CHILD = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, ({_CPU_SECONDS}, {_CPU_SECONDS}))
+resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+sys.path.insert(0, sys.argv[1])
+from keystone import Ks, KsError
+try:
+    code, _ = Ks(int(sys.argv[2]), int(sys.argv[3])).asm(sys.stdin.read(), int(sys.argv[4]), as_bytes=True)
+except KsError as error:
+    print(error, end="", file=sys.stderr)
+    sys.exit({_REFUSED})
+sys.stdout.buffer.write(code or b"")
+"""
+
+
+def call_keystone(mode: tuple[int, int], text: str, address: int) -> tuple[bytes, str]:
+    """The bytes of ``text`` at ``address``, and "" or the reason for which there are none.
+
+    Raises ToolchainMissing where the package is not installed.
+    """
+    spec = find_spec("keystone")
+    if spec is None or not spec.submodule_search_locations:
+        raise ToolchainMissing("keystone", "pip install keystone-engine==0.9.2")
+    folder = Path(next(iter(spec.submodule_search_locations))).parent
+    arguments = [str(folder), *map(str, mode), str(address)]
+    child = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _CHILD, *arguments], input=text.encode(), capture_output=True, check=False
+    )
+    printed = child.stderr.decode("utf-8", "replace").strip().splitlines()
+    if child.returncode == _REFUSED:
+        return b"", printed[-1] if printed else "refused"
+    if child.returncode < 0:
+        return b"", f"it died of {signal.Signals(-child.returncode).name}"
+    if child.returncode:
+        return b"", printed[-1] if printed else f"it ended with status {child.returncode}"
+    return (child.stdout, "") if child.stdout else (b"", "nothing was assembled")

@@ -1,0 +1,270 @@
+"""An assembly source to an ELF file, without any toolchain: code by keystone, tables and file by our own writers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from testbed.arch import Arch, Isa
+from testbed.build import directives as d
+from testbed.build.assembly import (
+    Assembly,
+    Cfi,
+    Data,
+    Ehabi,
+    Fill,
+    Instruction,
+    Label,
+    MarkGlobal,
+    MarkSize,
+    MarkType,
+    read_assembly,
+)
+from testbed.build.expressions import Expression
+from testbed.build.keystone import Code, assemble_code
+from testbed.build.layout import TEXT_BASE
+from testbed.build.place import Place
+from testbed.build.round_trip import verify
+from testbed.build.tables.cfi_program import Procedure
+from testbed.build.tables.eh_frame import EhFrame, write_debug_frame, write_eh_frame
+from testbed.build.tables.eh_frame_hdr import size_of_eh_frame_hdr, write_eh_frame_hdr
+from testbed.build.tables.ehabi import HandledFunction, size_of_index, write_exception_tables
+from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
+from testbed.errors import BuildError
+from testbed.program import Source
+
+
+def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
+    """The bytes of a static ELF executable. Raises BuildError with file, line and column."""
+    assembly = read_assembly(source, arch, isa)
+    if not any(isinstance(statement, Instruction) for statement in assembly.statements):
+        raise BuildError(f"{source.path}: there is no instruction in it")
+    code = assemble_code(assembly.statements, arch, TEXT_BASE)
+    _check(assembly, code, arch)
+    symbols = _symbols(assembly, code, arch)
+    content = _with_data(assembly, code, symbols)
+    procedures = tuple(_procedures(assembly, code))
+    handled = tuple(_handled(assembly, code))
+    tables = _tables(assembly, code, arch, procedures, handled)
+    debug_frame = write_debug_frame(procedures, arch) if ".debug_frame" in assembly.cfi_sections else b""
+    entry = symbols.get(source.header.entry)
+    if entry is None:
+        raise BuildError(f"{source.path}: there is no label {source.header.entry!r}, where the program starts")
+    named = [symbol for symbol in symbols.values() if not symbol.name.startswith(".L")]
+    return write_elf(arch, content, tables, debug_frame, [*_mapping(assembly, code), *named], entry.value)
+
+
+def _check(assembly: Assembly, code: Code, arch: Arch) -> None:
+    """Compare every instruction with what was written."""
+    ends = (*code.addresses[1:], code.end)
+    instructions = [
+        (statement, at, end - at)
+        for statement, at, end in zip(assembly.statements, code.addresses, ends, strict=True)
+        if isinstance(statement, Instruction)
+    ]
+    isas = {s.name: s.isa for s in assembly.statements if isinstance(s, Label)}
+    labels = {name: (address, isas[name]) for name, address in code.labels.items()}
+    verify(instructions, _stretches(instructions, code), arch, labels)
+
+
+def _stretches(instructions: list[tuple[Instruction, int, int]], code: Code) -> Mapping[int, bytes]:
+    """The code, cut at data and where the instruction set changes."""
+    bounds: list[list[int]] = []
+    before: Isa | None = None
+    for instruction, at, size in instructions:
+        if bounds and bounds[-1][1] == at and instruction.isa is before:
+            bounds[-1][1] = at + size
+        else:
+            bounds.append([at, at + size])
+        before = instruction.isa
+    return {start: code.content[start - code.base : end - code.base] for start, end in bounds}
+
+
+def _symbols(assembly: Assembly, code: Code, arch: Arch) -> dict[str, ElfSymbol]:
+    """Every label as a symbol, with what the directives say of it."""
+    symbols: dict[str, ElfSymbol] = {}
+    isas: dict[str, Isa] = {}
+    for statement in assembly.statements:
+        if isinstance(statement, Label):
+            symbols[statement.name] = ElfSymbol(
+                statement.name, code.labels[statement.name], is_function=statement.thumb_function
+            )
+            isas[statement.name] = statement.isa
+    for statement, at in zip(assembly.statements, code.addresses, strict=True):
+        if not isinstance(statement, MarkGlobal | MarkType | MarkSize):
+            continue
+        symbol = symbols.get(statement.name)
+        if symbol is None:
+            raise statement.place.error(f"{statement.name!r} is not defined in this file")
+        match statement:
+            case MarkGlobal():
+                symbol = replace(symbol, is_global=True)
+            case MarkType(is_function=is_function):
+                symbol = replace(symbol, is_function=symbol.is_function or is_function, is_object=not is_function)
+            case MarkSize(size=size):
+                symbol = replace(symbol, size=size.value(_resolver(code, at)))
+        symbols[statement.name] = symbol
+    return {
+        name: replace(symbol, value=symbol.value | isas[name].address_bit) if symbol.is_function else symbol
+        for name, symbol in symbols.items()
+    }
+
+
+def _resolver(code: Code, at: int) -> Callable[[str], int | None]:
+    """Values of names in the expressions of a statement at an address: ``.`` is that address."""
+    return lambda name: at if name == "." else code.labels.get(name)
+
+
+def _with_data(assembly: Assembly, code: Code, symbols: Mapping[str, ElfSymbol]) -> bytes:
+    """The code with its data filled in. A lone function name is a code pointer: it has the Thumb bit."""
+    content = bytearray(code.content)
+    for statement, at in zip(assembly.statements, code.addresses, strict=True):
+        if isinstance(statement, Data):
+            encoded = b"".join(_encoded(value, statement.size, code, at, symbols) for value in statement.values)
+        elif isinstance(statement, Fill):
+            encoded = statement.content
+        else:
+            continue
+        content[at - code.base : at - code.base + len(encoded)] = encoded
+    return bytes(content)
+
+
+def _encoded(expression: Expression, size: int, code: Code, at: int, symbols: Mapping[str, ElfSymbol]) -> bytes:
+    value = _pointer(expression, code, at, symbols)
+    if not -(1 << (8 * size - 1)) <= value < 1 << (8 * size):
+        raise expression.place.error(f"{expression.text!r} is {value:#x}: that does not fit {size} bytes")
+    return (value % (1 << (8 * size))).to_bytes(size, "little")
+
+
+def _pointer(expression: Expression, code: Code, at: int, symbols: Mapping[str, ElfSymbol]) -> int:
+    symbol = symbols.get(expression.symbol or "")
+    return symbol.value if symbol else expression.value(_resolver(code, at))
+
+
+def _mapping(assembly: Assembly, code: Code) -> Iterator[ElfSymbol]:
+    """Mapping symbols ($a, $t, $x for code, $d for data) wherever the kind of content changes."""
+    if not any(s.isa.mapping_symbol for s in assembly.statements if isinstance(s, Instruction)):
+        return
+    now = ""
+    for statement, at in zip(assembly.statements, code.addresses, strict=True):
+        match statement:
+            case Instruction(isa=isa):
+                kind = isa.mapping_symbol
+            case Data():
+                kind = "$d"
+            case Fill(content=content) if content:
+                kind = "$d"
+            case _:
+                continue
+        if kind != now:
+            yield ElfSymbol(kind, at)
+        now = kind
+
+
+def _procedures(assembly: Assembly, code: Code) -> Iterator[Procedure]:
+    """What stands between each ``.cfi_startproc`` and its ``.cfi_endproc``."""
+    now: Procedure | None = None
+    for statement, at in zip(assembly.statements, code.addresses, strict=True):
+        if not isinstance(statement, Cfi):
+            continue
+        place, directive = statement.place, statement.directive
+        if isinstance(directive, d.StartProc):
+            if now is not None:
+                raise place.error(f".cfi_startproc inside the one of line {now.place.line}")
+            now = Procedure(place, at, at, (), simple=directive.simple)
+            continue
+        if now is None:
+            raise place.error("a .cfi directive outside .cfi_startproc and .cfi_endproc")
+        match directive:
+            case d.EndProc():
+                yield replace(now, end=at)
+                now = None
+            case d.SignalFrame():
+                now = replace(now, signal_frame=True)
+            case d.ReturnColumn(register):
+                now = replace(now, return_column=register)
+            case _:
+                now = replace(now, rules=(*now.rules, (at, place, directive)))
+    if now is not None:
+        raise now.place.error(".cfi_startproc without .cfi_endproc")
+
+
+def _handled(assembly: Assembly, code: Code) -> Iterator[HandledFunction]:
+    """What stands between each ``.fnstart`` and its ``.fnend``."""
+    now: HandledFunction | None = None
+    for statement, at in zip(assembly.statements, code.addresses, strict=True):
+        if not isinstance(statement, Ehabi):
+            continue
+        place, directive = statement.place, statement.directive
+        if isinstance(directive, d.FnStart):
+            if now is not None:
+                raise place.error(f".fnstart inside the one of line {now.place.line}")
+            now = HandledFunction(place, at)
+            continue
+        if now is None:
+            raise place.error("an unwinding directive outside .fnstart and .fnend")
+        if isinstance(directive, d.FnEnd):
+            _check_handled(now)
+            yield now
+            now = None
+        else:
+            now = _extended(now, place, directive, _resolver(code, at))
+    if now is not None:
+        raise now.place.error(".fnstart without .fnend")
+
+
+def _extended(
+    function: HandledFunction, place: Place, directive: d.EhabiDirective, resolve: Callable[[str], int | None]
+) -> HandledFunction:
+    match directive:
+        case d.CantUnwind():
+            return replace(function, cant_unwind=True)
+        case d.Personality(symbol):
+            return replace(function, personality=symbol.value(resolve))
+        case d.PersonalityIndex(index):
+            return replace(function, model=index)
+        case d.HandlerData(words):
+            return replace(function, handler_data=tuple(w.value(resolve) & 0xFFFF_FFFF for w in words))
+        case d.Save() | d.VSave() | d.SetFp() | d.Pad() | d.MovSp() | d.UnwindRaw():
+            return replace(function, rules=(*function.rules, (place, directive)))
+        case _:
+            raise place.error("this directive cannot stand here")
+
+
+def _check_handled(function: HandledFunction) -> None:
+    if function.personality is not None and function.model is not None:
+        raise function.place.error("both .personality and .personalityindex")
+    if function.cant_unwind and (function.personality is not None or function.handler_data is not None):
+        raise function.place.error(".cantunwind with a personality or handler data")
+
+
+def _tables(
+    assembly: Assembly,
+    code: Code,
+    arch: Arch,
+    procedures: tuple[Procedure, ...],
+    handled: tuple[HandledFunction, ...],
+) -> dict[str, bytes]:
+    """The loaded tables. Their sizes do not depend on where they lie, so they are written twice."""
+    tables: dict[str, bytes] = {}
+    with_frame = bool(procedures) and ".eh_frame" in assembly.cfi_sections
+    sizes: list[tuple[str, int]] = []
+    frame: EhFrame | None = None
+    if with_frame:
+        frame = write_eh_frame(procedures, arch, code.end)
+        sizes += [(".eh_frame_hdr", size_of_eh_frame_hdr(len(procedures))), (".eh_frame", len(frame.content))]
+    if handled:
+        drafted = write_exception_tables(handled, code.end, 0, 0)
+        sizes += [(".ARM.exidx", size_of_index(len(handled)))]
+        sizes += [(".ARM.extab", len(drafted.table))] if drafted.table else []
+    at = table_addresses(len(code.content), sizes)
+    if with_frame:
+        frame = write_eh_frame(procedures, arch, at[".eh_frame"])
+        tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
+        tables[".eh_frame"] = frame.content
+    if handled:
+        written = write_exception_tables(handled, code.end, at[".ARM.exidx"], at.get(".ARM.extab", 0))
+        tables[".ARM.exidx"] = written.index
+        if written.table:
+            tables[".ARM.extab"] = written.table
+    return tables

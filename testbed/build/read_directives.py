@@ -1,0 +1,195 @@
+"""The text of a ``.cfi_*`` or ``.fnstart``-family directive, read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from testbed.arch import Arch
+from testbed.build import directives as d
+from testbed.build.expressions import Expression
+from testbed.build.place import Place
+from testbed.catalogue import nearest
+
+_RANGE = re.compile(r"(?P<kind>[a-z]+)(?P<first>\d+)\s*-\s*(?P=kind)(?P<last>\d+)")
+_VFP = re.compile(r"d(\d+)")
+
+
+def register_number(place: Place, arch: Arch, text: str) -> int:
+    """The DWARF number of a register given by name, by another of its names, or by that number."""
+    name = text.strip().lstrip("%").lower()
+    if name.isdecimal():
+        if int(name) not in arch.by_dwarf:
+            raise place.error(f"{arch} has no register with the DWARF number {name}")
+        return int(name)
+    register = arch.by_name.get(arch.spellings.get(name, name))
+    if register is None or register.dwarf is None:
+        raise place.error(f"{arch} has no register {name!r} in its tables; {nearest(name, arch.by_name)}")
+    return register.dwarf
+
+
+def read_cfi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> d.CfiDirective:
+    """A ``.cfi_*`` directive. Raises BuildError for an unknown one or for operands that it does not take."""
+    register: Callable[[str], int] = partial(register_number, place, arch)
+
+    def number(text: str) -> int:
+        return Expression(place, text).constant()
+
+    match name, operands:
+        case ".cfi_startproc", () | ("simple",):
+            return d.StartProc(simple=bool(operands))
+        case ".cfi_endproc", ():
+            return d.EndProc()
+        case ".cfi_def_cfa", (of, offset):
+            return d.DefCfa(register(of), number(offset))
+        case ".cfi_def_cfa_offset", (offset,):
+            return d.DefCfaOffset(number(offset))
+        case ".cfi_def_cfa_register", (of,):
+            return d.DefCfaRegister(register(of))
+        case ".cfi_adjust_cfa_offset", (by,):
+            return d.AdjustCfaOffset(number(by))
+        case ".cfi_offset", (of, offset):
+            return d.AtCfaOffset(register(of), number(offset))
+        case ".cfi_rel_offset", (of, offset):
+            return d.AtRegisterOffset(register(of), number(offset))
+        case ".cfi_val_offset", (of, offset):
+            return d.IsCfaOffset(register(of), number(offset))
+        case ".cfi_register", (of, other):
+            return d.InRegister(register(of), register(other))
+        case ".cfi_restore", (of,):
+            return d.RestoreInitial(register(of))
+        case ".cfi_undefined", (of,):
+            return d.MakeUndefined(register(of))
+        case ".cfi_same_value", (of,):
+            return d.KeepSame(register(of))
+        case ".cfi_remember_state", ():
+            return d.RememberState()
+        case ".cfi_restore_state", ():
+            return d.RestoreState()
+        case ".cfi_escape", (_, *_):
+            return d.Escape(_bytes(place, operands))
+        case ".cfi_negate_ra_state", ():
+            return d.NegateRaState()
+        case ".cfi_signal_frame", ():
+            return d.SignalFrame()
+        case ".cfi_return_column", (of,):
+            return d.ReturnColumn(register(of))
+    if name not in _CFI:
+        raise place.error(f"unknown directive {name}; {nearest(name, _CFI)}")
+    raise place.error(f"{name} takes {_CFI[name]}, not {', '.join(operands) or 'nothing'}")
+
+
+_CFI: Mapping[str, str] = {
+    ".cfi_startproc": "nothing or 'simple'",
+    ".cfi_endproc": "nothing",
+    ".cfi_def_cfa": "a register and an offset",
+    ".cfi_def_cfa_offset": "an offset",
+    ".cfi_def_cfa_register": "a register",
+    ".cfi_adjust_cfa_offset": "a number",
+    ".cfi_offset": "a register and an offset",
+    ".cfi_rel_offset": "a register and an offset",
+    ".cfi_val_offset": "a register and an offset",
+    ".cfi_register": "two registers",
+    ".cfi_restore": "a register",
+    ".cfi_undefined": "a register",
+    ".cfi_same_value": "a register",
+    ".cfi_remember_state": "nothing",
+    ".cfi_restore_state": "nothing",
+    ".cfi_escape": "bytes",
+    ".cfi_negate_ra_state": "nothing",
+    ".cfi_signal_frame": "nothing",
+    ".cfi_return_column": "a register",
+}
+
+
+def read_ehabi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> d.EhabiDirective:
+    """A directive of the ``.fnstart`` family. Raises BuildError for operands that it does not take."""
+    register: Callable[[str], int] = partial(register_number, place, arch)
+
+    def number(text: str) -> int:
+        return Expression(place, text.strip().removeprefix("#")).constant()
+
+    match name, operands:
+        case ".fnstart", ():
+            return d.FnStart()
+        case ".fnend", ():
+            return d.FnEnd()
+        case ".cantunwind", ():
+            return d.CantUnwind()
+        case ".save", (_, *_):
+            return d.Save(_mask(place, operands, lambda text: _core(place, arch, text)))
+        case ".vsave", (_, *_):
+            return d.VSave(_mask(place, operands, lambda text: _vfp(place, text)))
+        case ".setfp", (fp, base) | (fp, base, _):
+            offset = number(operands[2]) if len(operands) == 3 else 0
+            return d.SetFp(register(fp), register(base), offset)
+        case ".pad", (size,):
+            return d.Pad(number(size))
+        case ".movsp", (of,) | (of, _):
+            return d.MovSp(register(of), number(operands[1]) if len(operands) == 2 else 0)
+        case ".personality", (symbol,):
+            return d.Personality(Expression(place, symbol))
+        case ".personalityindex", (index,):
+            if number(index) not in (0, 1, 2):
+                raise place.error(f"the compact models are 0, 1 and 2, not {index}")
+            return d.PersonalityIndex(number(index))
+        case ".handlerdata", ():
+            return d.HandlerData(())
+        case ".unwind_raw", (offset, _, *_):
+            return d.UnwindRaw(number(offset), _bytes(place, operands[1:]))
+    raise place.error(f"{name} takes {EHABI[name]}, not {', '.join(operands) or 'nothing'}")
+
+
+EHABI: Mapping[str, str] = {
+    ".fnstart": "nothing",
+    ".fnend": "nothing",
+    ".cantunwind": "nothing",
+    ".save": "a list of core registers in braces",
+    ".vsave": "a list of d registers in braces",
+    ".setfp": "a register, the register it is set from, and maybe an offset",
+    ".pad": "a number of bytes",
+    ".movsp": "a register and maybe an offset",
+    ".personality": "a function",
+    ".personalityindex": "0, 1 or 2",
+    ".handlerdata": "nothing",
+    ".unwind_raw": "an offset and bytes",
+}
+
+
+def _bytes(place: Place, operands: tuple[str, ...]) -> bytes:
+    values = [Expression(place, text).constant() for text in operands]
+    for value in values:
+        if not -128 <= value <= 255:
+            raise place.error(f"{value:#x} is no byte")
+    return bytes(value & 0xFF for value in values)
+
+
+def _mask(place: Place, operands: tuple[str, ...], number: Callable[[str], int]) -> int:
+    """The bits of a list such as ``{r4-r7, lr}``."""
+    text = ",".join(operands).strip().lower()
+    if not (text.startswith("{") and text.endswith("}")):
+        raise place.error(f"a register list in braces is needed, not {text!r}")
+    mask = 0
+    for part in text[1:-1].split(","):
+        span = _RANGE.fullmatch(part.strip())
+        names = [part.strip()]
+        if span:
+            names = [f"{span['kind']}{i}" for i in range(int(span["first"]), min(int(span["last"]), 31) + 1)]
+        for name in names:
+            mask |= 1 << number(name)
+    return mask
+
+
+def _core(place: Place, arch: Arch, text: str) -> int:
+    number = register_number(place, arch, text)
+    if number > 15:
+        raise place.error(f"{text!r} is no core register: .vsave is for the others")
+    return number
+
+
+def _vfp(place: Place, text: str) -> int:
+    match = _VFP.fullmatch(text)
+    if match is None or int(match[1]) > 31:
+        raise place.error(f"{text!r} is none of d0 to d31")
+    return int(match[1])

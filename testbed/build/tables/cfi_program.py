@@ -1,0 +1,154 @@
+"""CFI directives as call frame instructions (DWARF 5, sections 6.4.2 and 7.24), encoded as LLVM's assembler does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.build import directives as d
+from testbed.build.place import Place
+from testbed.build.tables.leb128 import sleb128, uleb128
+
+CODE_ALIGNMENT = 1  # LLVM's choice for every architecture here, so an advance counts bytes
+
+_ADVANCE, _OFFSET, _RESTORE = 0x40, 0x80, 0xC0  # the operand is in the low six bits
+_ADVANCE1, _ADVANCE2, _ADVANCE4 = 0x02, 0x03, 0x04
+_RESTORE_EXTENDED, _UNDEFINED, _SAME_VALUE, _REGISTER = 0x06, 0x07, 0x08, 0x09
+_REMEMBER, _RESTORE_STATE, _DEF_CFA, _DEF_CFA_REGISTER, _DEF_CFA_OFFSET = 0x0A, 0x0B, 0x0C, 0x0D, 0x0E
+_OFFSET_EXTENDED, _OFFSET_EXTENDED_SF, _DEF_CFA_SF, _DEF_CFA_OFFSET_SF = 0x05, 0x11, 0x12, 0x13
+_VAL_OFFSET, _VAL_OFFSET_SF, _NEGATE_RA_STATE = 0x14, 0x15, 0x2D
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """What stands between ``.cfi_startproc`` and ``.cfi_endproc``: rules, each at the address it holds from."""
+
+    place: Place
+    start: int
+    end: int
+    rules: tuple[tuple[int, Place, d.CfiRule], ...]
+    simple: bool = False
+    signal_frame: bool = False
+    return_column: int | None = None
+
+
+def data_alignment(arch: Arch) -> int:
+    """Offsets from the CFA are counted in this, downwards."""
+    return -(arch.cfi_unit or arch.word)
+
+
+def initial_rules(arch: Arch) -> tuple[d.CfiRule, ...]:
+    """What holds at a function's first instruction: the CFA, and the return address where the call pushed it."""
+    sp, column = arch.by_name[arch.sp].dwarf, arch.by_name[arch.return_address].dwarf
+    assert sp is not None
+    assert column is not None
+    rules: tuple[d.CfiRule, ...] = (d.DefCfa(sp, arch.entry_cfa),)
+    return rules if arch.link else (*rules, d.AtCfaOffset(column, -arch.entry_cfa))
+
+
+def encode_rules(rules: Iterable[d.CfiRule], arch: Arch, place: Place) -> bytes:
+    """Rules without any advance between them: those of a CIE."""
+    encoder = _Encoder(arch, 0)
+    return b"".join(encoder.encode(rule, place) for rule in rules)
+
+
+def encode_procedure(procedure: Procedure, arch: Arch) -> bytes:
+    """The instructions of an FDE: an advance to each place, then its rules.
+
+    Raises BuildError for a rule that the format cannot express.
+    """
+    encoder = _Encoder(arch, 0 if procedure.simple else arch.entry_cfa)
+    encoded, at = b"", procedure.start
+    for address, place, rule in procedure.rules:
+        encoded += advance(address - at) + encoder.encode(rule, place)
+        at = address
+    if encoder.remembered:
+        raise procedure.place.error(".cfi_remember_state without .cfi_restore_state")
+    return encoded
+
+
+def advance(distance: int) -> bytes:
+    """The shortest DW_CFA_advance_loc form for a distance in bytes; nothing for none."""
+    if distance == 0:
+        return b""
+    if distance < 0x40:
+        return bytes([_ADVANCE | distance])
+    if distance < 0x100:
+        return bytes([_ADVANCE1, distance])
+    if distance < 0x10000:
+        return bytes([_ADVANCE2]) + distance.to_bytes(2, "little")
+    return bytes([_ADVANCE4]) + distance.to_bytes(4, "little")
+
+
+class _Encoder:
+    """Knows the CFA's current offset, which ``.cfi_adjust_cfa_offset`` and ``.cfi_rel_offset`` count from."""
+
+    def __init__(self, arch: Arch, cfa_offset: int) -> None:
+        self.factor = data_alignment(arch)
+        self.cfa_offset = cfa_offset
+        self.remembered: list[int] = []
+
+    def encode(self, rule: d.CfiRule, place: Place) -> bytes:
+        match rule:
+            case d.DefCfa(register, offset):
+                self.cfa_offset = offset
+                if offset < 0:
+                    return bytes([_DEF_CFA_SF]) + uleb128(register) + sleb128(self.factored(offset, place))
+                return bytes([_DEF_CFA]) + uleb128(register) + uleb128(offset)
+            case d.DefCfaOffset(offset):
+                return self.set_cfa_offset(offset, place)
+            case d.AdjustCfaOffset(by):
+                return self.set_cfa_offset(self.cfa_offset + by, place)
+            case d.DefCfaRegister(register):
+                return bytes([_DEF_CFA_REGISTER]) + uleb128(register)
+            case d.AtCfaOffset(register, offset):
+                return self.at_offset(register, offset, place)
+            case d.AtRegisterOffset(register, offset):
+                return self.at_offset(register, offset - self.cfa_offset, place)
+            case d.IsCfaOffset(register, offset):
+                steps = self.factored(offset, place)
+                if steps < 0:
+                    return bytes([_VAL_OFFSET_SF]) + uleb128(register) + sleb128(steps)
+                return bytes([_VAL_OFFSET]) + uleb128(register) + uleb128(steps)
+            case d.InRegister(register, other):
+                return bytes([_REGISTER]) + uleb128(register) + uleb128(other)
+            case d.RestoreInitial(register):
+                short = register < 0x40
+                return bytes([_RESTORE | register]) if short else bytes([_RESTORE_EXTENDED]) + uleb128(register)
+            case d.MakeUndefined(register):
+                return bytes([_UNDEFINED]) + uleb128(register)
+            case d.KeepSame(register):
+                return bytes([_SAME_VALUE]) + uleb128(register)
+            case d.RememberState():
+                self.remembered.append(self.cfa_offset)
+                return bytes([_REMEMBER])
+            case d.RestoreState():
+                if not self.remembered:
+                    raise place.error(".cfi_restore_state without .cfi_remember_state")
+                self.cfa_offset = self.remembered.pop()
+                return bytes([_RESTORE_STATE])
+            case d.Escape(content):
+                return content
+            case d.NegateRaState():
+                return bytes([_NEGATE_RA_STATE])
+
+    def set_cfa_offset(self, offset: int, place: Place) -> bytes:
+        self.cfa_offset = offset
+        if offset < 0:
+            return bytes([_DEF_CFA_OFFSET_SF]) + sleb128(self.factored(offset, place))
+        return bytes([_DEF_CFA_OFFSET]) + uleb128(offset)
+
+    def at_offset(self, register: int, offset: int, place: Place) -> bytes:
+        steps = self.factored(offset, place)
+        if steps < 0:
+            return bytes([_OFFSET_EXTENDED_SF]) + uleb128(register) + sleb128(steps)
+        if register < 0x40:
+            return bytes([_OFFSET | register]) + uleb128(steps)
+        return bytes([_OFFSET_EXTENDED]) + uleb128(register) + uleb128(steps)
+
+    def factored(self, offset: int, place: Place) -> int:
+        steps, rest = divmod(offset, self.factor)
+        if rest:
+            raise place.error(f"the offset {offset} is no multiple of {-self.factor}: the table cannot say it")
+        return steps

@@ -1,0 +1,228 @@
+"""A static ELF executable, written out (System V ABI, chapters 4 and 5; ELF for the Arm Architecture, section 5).
+
+::
+
+    IMAGE_BASE   ELF header, program headers                     PT_LOAD R
+    TEXT_BASE    .text                                           PT_LOAD R+X
+    next page    .eh_frame_hdr .eh_frame .ARM.exidx .ARM.extab   PT_LOAD R
+    not loaded   .debug_frame .symtab .strtab .shstrtab, section headers
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE
+
+_PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX = 1, 2, 3, 0x7000_0001
+_WRITE, _ALLOC, _EXECINSTR, _LINK_ORDER = 1, 2, 4, 0x80
+_PT_LOAD, _PT_EH_FRAME, _PT_STACK, _PT_ARM_EXIDX = 1, 0x6474_E550, 0x6474_E551, 0x7000_0001
+_R, _W, _X = 4, 2, 1
+_ET_EXEC = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ElfSymbol:
+    """A symbol of ``.text``; ``value`` has the Thumb bit set where the symbol is a Thumb function."""
+
+    name: str
+    value: int
+    size: int = 0
+    is_function: bool = False
+    is_object: bool = False
+    is_global: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """How a section of tables appears: its type, flags, alignment, and the program header that points at it."""
+
+    kind: int = _PROGBITS
+    flags: int = _ALLOC
+    alignment: int = 4
+    header: int | None = None
+
+
+# In file order. All but the last are loaded.
+_TABLES: Mapping[str, _Table] = {
+    ".eh_frame_hdr": _Table(header=_PT_EH_FRAME),
+    ".eh_frame": _Table(alignment=8),
+    ".ARM.exidx": _Table(kind=_ARM_EXIDX, flags=_ALLOC | _LINK_ORDER, header=_PT_ARM_EXIDX),
+    ".ARM.extab": _Table(),
+}
+
+
+@dataclass(slots=True)
+class _Section:
+    name: str
+    kind: int
+    flags: int
+    address: int
+    content: bytes
+    alignment: int
+    link: int = 0
+    info: int = 0
+    entry_size: int = 0
+    offset: int = 0
+
+
+def table_addresses(code_size: int, sizes: Sequence[tuple[str, int]]) -> Mapping[str, int]:
+    """Where the tables of these sizes (name, bytes) will lie behind ``code_size`` bytes of code."""
+    at = _page_after(TEXT_BASE + code_size)
+    addresses = {}
+    wanted = dict(sizes)
+    for name, table in _TABLES.items():
+        if name in wanted:
+            at += -at % table.alignment
+            addresses[name] = at
+            at += wanted[name]
+    return addresses
+
+
+def write_elf(
+    arch: Arch,
+    code: bytes,
+    tables: Mapping[str, bytes],
+    debug_frame: bytes,
+    symbols: Sequence[ElfSymbol],
+    entry: int,
+) -> bytes:
+    """The bytes of the file. ``tables`` are the loaded sections, written for the addresses that
+    ``table_addresses`` gave for their sizes."""
+    sections = [_Section(".text", _PROGBITS, _ALLOC | _EXECINSTR, TEXT_BASE, code, 4)]
+    addresses = table_addresses(len(code), [(name, len(content)) for name, content in tables.items()])
+    for name, address in addresses.items():
+        table = _TABLES[name]
+        link = 1 if table.flags & _LINK_ORDER else 0  # .text, the first section
+        sections.append(_Section(name, table.kind, table.flags, address, tables[name], table.alignment, link))
+    loaded = len(sections)
+    if debug_frame:
+        sections.append(_Section(".debug_frame", _PROGBITS, 0, 0, debug_frame, arch.word))
+    ordered = sorted(symbols, key=lambda symbol: symbol.is_global)  # local ones first, says the format
+    names, content = _symbol_table(ordered, arch)
+    first_global = 1 + sum(not symbol.is_global for symbol in ordered)
+    entry_size = 24 if arch.word == 8 else 16
+    strings = len(sections) + 2
+    sections.append(_Section(".symtab", _SYMTAB, 0, 0, content, arch.word, strings, first_global, entry_size))
+    sections.append(_Section(".strtab", _STRTAB, 0, 0, names, 1))
+    section_names, name_offsets = _strings([*(s.name for s in sections), ".shstrtab"])
+    sections.append(_Section(".shstrtab", _STRTAB, 0, 0, section_names, 1))
+    return _file(arch, sections, loaded, name_offsets, entry)
+
+
+def _file(arch: Arch, sections: list[_Section], loaded: int, names: Sequence[int], entry: int) -> bytes:
+    header_size, program_size, section_size = (64, 56, 64) if arch.word == 8 else (52, 32, 40)
+    special = [(s, h) for s in sections[:loaded] if (h := _header_of(s)) is not None]
+    program_headers = 3 + (loaded > 1) + len(special)
+    headers_end = header_size + program_headers * program_size
+    content = bytearray(headers_end)
+    for section in sections:
+        # A loaded section lies in the file as it does in its page.
+        alignment, rest = (PAGE, section.address % PAGE) if section.address else (section.alignment, 0)
+        content.extend(bytes((rest - len(content)) % alignment))
+        section.offset = len(content)
+        content.extend(section.content)
+    content.extend(bytes(-len(content) % arch.word))
+    table_offset = len(content)
+    content.extend(bytes(section_size))  # section 0
+    for section, name in zip(sections, names, strict=False):
+        content.extend(_section_header(arch, section, name))
+
+    text, tables = sections[0], sections[1:loaded]
+    lines = [
+        _program_header(arch, _PT_LOAD, _R, 0, IMAGE_BASE, headers_end, PAGE),
+        _program_header(arch, _PT_LOAD, _R | _X, text.offset, text.address, len(text.content), PAGE),
+    ]
+    if tables:
+        first, last = tables[0], tables[-1]
+        size = last.address + len(last.content) - first.address
+        lines.append(_program_header(arch, _PT_LOAD, _R, first.offset, first.address, size, PAGE))
+    for section, kind in special:
+        lines.append(
+            _program_header(arch, kind, _R, section.offset, section.address, len(section.content), section.alignment)
+        )
+    lines.append(_program_header(arch, _PT_STACK, _R | _W, 0, 0, 0, 0))
+    content[header_size:headers_end] = b"".join(lines)
+    content[:header_size] = _elf_header(arch, entry, table_offset, program_headers, len(sections) + 1)
+    return bytes(content)
+
+
+def _header_of(section: _Section) -> int | None:
+    table = _TABLES.get(section.name)
+    return table.header if table else None
+
+
+def _elf_header(arch: Arch, entry: int, sections_at: int, program_headers: int, sections: int) -> bytes:
+    wide = arch.word == 8
+    identification = b"\x7fELF" + bytes([2 if wide else 1, 1, 1]) + bytes(9)  # class, little-endian, version
+    sizes = (64, 56, 64) if wide else (52, 32, 40)
+    return identification + struct.pack(
+        "<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH",
+        _ET_EXEC,
+        arch.elf_machine_number,
+        1,
+        entry,
+        sizes[0],
+        sections_at,
+        arch.elf_flags,
+        sizes[0],
+        sizes[1],
+        program_headers,
+        sizes[2],
+        sections,
+        sections - 1,  # .shstrtab is the last one
+    )
+
+
+def _program_header(arch: Arch, kind: int, flags: int, offset: int, address: int, size: int, alignment: int) -> bytes:
+    if arch.word == 8:
+        return struct.pack("<IIQQQQQQ", kind, flags, offset, address, address, size, size, alignment)
+    return struct.pack("<IIIIIIII", kind, offset, address, address, size, size, flags, alignment)
+
+
+def _section_header(arch: Arch, section: _Section, name: int) -> bytes:
+    return struct.pack(
+        "<IIQQQQIIQQ" if arch.word == 8 else "<IIIIIIIIII",
+        name,
+        section.kind,
+        section.flags,
+        section.address,
+        section.offset,
+        len(section.content),
+        section.link,
+        section.info,
+        section.alignment,
+        section.entry_size,
+    )
+
+
+def _symbol_table(symbols: Sequence[ElfSymbol], arch: Arch) -> tuple[bytes, bytes]:
+    """The bytes of ``.strtab`` and of ``.symtab``."""
+    strings, offsets = _strings([symbol.name for symbol in symbols])
+    wide = arch.word == 8
+    content = bytes(24 if wide else 16)  # symbol 0
+    for symbol, name in zip(symbols, offsets, strict=True):
+        kind = 2 if symbol.is_function else 1 if symbol.is_object else 0
+        info = (symbol.is_global << 4) | kind
+        if wide:
+            content += struct.pack("<IBBHQQ", name, info, 0, 1, symbol.value, symbol.size)
+        else:
+            content += struct.pack("<IIIBBH", name, symbol.value, symbol.size, info, 0, 1)
+    return strings, content
+
+
+def _strings(names: Sequence[str]) -> tuple[bytes, list[int]]:
+    """A string table, and where each name starts in it."""
+    content = bytearray(1)
+    offsets = []
+    for name in names:
+        offsets.append(len(content))
+        content += name.encode("utf-8") + b"\0"
+    return bytes(content), offsets
+
+
+def _page_after(address: int) -> int:
+    return address + -address % PAGE

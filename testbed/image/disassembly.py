@@ -1,0 +1,21 @@
+"""Instructions as text, for people: reports and error messages. No judgement rests on it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from capstone import Cs
+
+from testbed.arch import Isa
+
+
+@lru_cache(maxsize=16)
+def _decoder(capstone: tuple[int, int]) -> Cs:
+    return Cs(*capstone)
+
+
+def disassemble(isa: Isa, code: bytes, address: int) -> str:
+    """The first instruction of ``code`` at ``address``, or ``.byte ...`` where capstone knows none."""
+    for _, _, mnemonic, operands in _decoder(isa.capstone).disasm_lite(code, address, 1):
+        return f"{mnemonic} {operands}".rstrip()
+    return ".byte " + ", ".join(f"{byte:#04x}" for byte in code[:4])
