@@ -1,0 +1,90 @@
+"""Where a program lies in memory before its first instruction: its segments, and a Linux stack.
+
+Everything is page-rounded and zero-filled the way a kernel maps it, so the bytes listed here are the whole
+initial memory: what is not in a mapping is not mapped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from unicorn import unicorn_const as uc
+
+from testbed.arch import Arch
+from testbed.errors import ImageError
+from testbed.image import LoadedImage
+from testbed.trace import Region
+
+PAGE = 0x1000
+STACK_SIZE = 256 * 1024
+MAX_MAPPED = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Pages with the same permissions (Unicorn's ``UC_PROT_*`` bits) and their initial content."""
+
+    address: int
+    data: bytes = field(repr=False)
+    permissions: int
+
+    @property
+    def region(self) -> Region:
+        return Region(self.address, self.data)
+
+
+def map_image(loaded: LoadedImage) -> tuple[Mapping, ...]:
+    """The pages of a loaded image's segments; two segments on one page share it with both permissions.
+
+    Raises ImageError for an image that claims more memory than a test program can sensibly want.
+    """
+    image = loaded.image
+    total = sum(segment.size for segment in image.segments)
+    if total > MAX_MAPPED:
+        raise ImageError(image.path, 0, f"its segments claim {total:#x} bytes; at most {MAX_MAPPED:#x} are mapped")
+    pages: dict[int, bytearray] = {}
+    permissions: dict[int, int] = {}
+    for segment in image.segments:
+        start = segment.address + loaded.bias
+        allowed = (
+            (uc.UC_PROT_READ if segment.readable else 0)
+            | (uc.UC_PROT_WRITE if segment.writable else 0)
+            | (uc.UC_PROT_EXEC if segment.executable else 0)
+        )
+        for page in range(start & -PAGE, start + segment.size, PAGE):
+            content = pages.setdefault(page, bytearray(PAGE))
+            permissions[page] = permissions.get(page, 0) | allowed
+            low, high = max(page, start), min(page + PAGE, start + len(segment.data))
+            if low < high:
+                content[low - page : high - page] = segment.data[low - start : high - start]
+    return _joined(pages, permissions)
+
+
+def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[Mapping, ...]:
+    """Neighbouring pages with equal permissions as one mapping."""
+    runs: list[tuple[int, list[bytearray]]] = []
+    for page in sorted(pages):
+        if runs:
+            start, contents = runs[-1]
+            if page == start + len(contents) * PAGE and permissions[page] == permissions[start]:
+                contents.append(pages[page])
+                continue
+        runs.append((page, [pages[page]]))
+    return tuple(Mapping(start, b"".join(contents), permissions[start]) for start, contents in runs)
+
+
+def map_stack(arch: Arch) -> tuple[Mapping, int]:
+    """The stack and the SP at entry, as Linux hands them over to ``_start``::
+
+        SP + 0 words: argc = 0
+        SP + 1 word:  argv[0] = NULL
+        SP + 2 words: envp[0] = NULL
+        SP + 3 words: auxv[0] = {AT_NULL, 0}
+
+    SP is ``arch.stack_top``, with ``STACK_SIZE`` bytes below it and one page from it upwards. All of these words
+    are zero, and so is every other byte. Source: System V ABI, AMD64 supplement, section 3.4.1; the other
+    architectures' Linux entry has the same block.
+    """
+    sp = arch.stack_top
+    data = bytes(STACK_SIZE + PAGE)
+    return Mapping(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE), sp

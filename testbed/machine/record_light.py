@@ -1,0 +1,109 @@
+"""The light recorder: one Python hook per instruction, nothing to compile.
+
+The binding's ``reg_read_batch`` builds new ctypes objects for every register of every step, which makes it some
+twenty times slower than what is done here: the same library function on arrays that are allocated once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from unicorn import unicorn_const as const
+from unicorn.unicorn_py3.unicorn import uclib
+
+from testbed.machine.start import Machine
+from testbed.machine.stops import Fault, Stops
+from testbed.machine.tape import Tape
+from testbed.trace import Writes
+
+_CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p)
+_MEMORY = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p
+)
+_LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the size of one it cannot decode
+
+
+def record_light(machine: Machine, budget: int) -> Tape:
+    """Run a machine to its end, or for ``budget`` steps, reading all registers before every instruction."""
+    uc, registers = machine.uc, machine.arch.registers
+    count = len(registers)
+    cells = (ctypes.c_uint64 * count)()
+    ids = (ctypes.c_int * count)(*(register.unicorn for register in registers))
+    at = ctypes.addressof(cells)
+    pointers = (ctypes.c_void_p * count)(*(at + 8 * i for i in range(count)))
+    # Item access gives function objects of our own: their argument types do not disturb the binding's.
+    read_batch, emu_stop, emu_start = uclib["uc_reg_read_batch"], uclib["uc_emu_stop"], uclib["uc_emu_start"]
+    emu_start.argtypes = (ctypes.c_void_p, *(ctypes.c_uint64,) * 3, ctypes.c_size_t)
+    read_register, write_register = uclib["uc_reg_read"], uclib["uc_reg_write"]
+    handle = uc._uch
+    block_state, word = machine.arch.block_state, ctypes.c_uint64()
+    flags = machine.arch.by_name[machine.arch.flags].unicorn
+
+    stops = Stops(machine)
+    rows, sizes = bytearray(), bytearray()
+    journal: list[tuple[int, int, int, int]] = []
+    interrupted: list[BaseException] = []
+
+    def on_code(_uc: int, address: int, size: int, _data: int) -> None:
+        # A stop inside a Thumb IT block is ignored until the block is over: record nothing from then on.
+        try:
+            if stops.ending is None and len(sizes) < budget:
+                read_batch(handle, ids, pointers, count)
+                rows.extend(cells)
+                sizes.append(size if size <= _LONGEST else 1)
+                return
+            stops.end(
+                Fault(f"did not exit within {budget} steps: raise the budget, or the program never ends", address)
+            )
+        except BaseException as error:  # Ctrl-C arrives here; ctypes would print it and go on
+            stops.end(Fault("interrupted"))
+            interrupted.append(error)
+        emu_stop(handle)
+
+    def leave_block() -> None:
+        """Undo what a hooked store in a Thumb IT block does to the processor.
+
+        Unicorn 2.1.4 writes the block's state back for the hook and forgets to clear it, so the code after the
+        block runs as if it were inside: `subs` sets no flags (https://github.com/unicorn-engine/unicorn/issues/2309).
+        Nobody reads that state but the next translation, so it may be cleared while the block is still running.
+        """
+        read_register(handle, flags, ctypes.byref(word))
+        if word.value & block_state:
+            word.value &= ~block_state
+            write_register(handle, flags, ctypes.byref(word))
+
+    def on_write(_uc: int, _type: int, address: int, size: int, value: int, _data: int) -> None:
+        if stops.ending is None:
+            journal.append((len(sizes) - 1, address, size, value))
+        if block_state:
+            leave_block()
+
+    hooks = (_CODE(on_code), _MEMORY(on_write))  # kept alive until the run is over
+    for kind, callback in zip((const.UC_HOOK_CODE, const.UC_HOOK_MEM_WRITE), hooks, strict=True):
+        hook = ctypes.c_size_t()
+        status = uclib.uc_hook_add(
+            handle,
+            ctypes.byref(hook),
+            kind,
+            ctypes.cast(callback, ctypes.c_void_p),
+            None,
+            ctypes.c_uint64(1),
+            ctypes.c_uint64(0),
+        )
+        assert status == const.UC_ERR_OK, status
+    # "until" is an address that no program can execute: 0 would hide a call through a null pointer.
+    status = emu_start(handle, machine.start, machine.arch.word_mask - 3, 0, 0)
+    if interrupted:
+        raise interrupted[0]
+    table = np.frombuffer(rows, np.uint64).reshape(-1, count)
+    table &= np.array([(1 << register.bits) - 1 for register in registers], np.uint64)
+    return Tape(table, np.frombuffer(sizes, np.uint8), _writes(journal), stops.after(status))
+
+
+def _writes(journal: list[tuple[int, int, int, int]]) -> Writes:
+    """The journal as columns; a value is cut to its size."""
+    columns = np.array(journal, np.uint64).reshape(-1, 4)
+    size = columns[:, 2]
+    mask = np.uint64(0xFFFF_FFFF_FFFF_FFFF) >> (np.uint64(64) - np.uint64(8) * size)
+    return Writes(columns[:, 0].astype(np.uint32), columns[:, 1].copy(), size.astype(np.uint8), columns[:, 3] & mask)

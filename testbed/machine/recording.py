@@ -1,0 +1,64 @@
+"""Run a program and keep everything: the one way from an image to a trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from testbed.errors import EmulationError
+from testbed.image import Image, LoadedImage, describe
+from testbed.machine.record_light import record_light
+from testbed.machine.start import start_machine
+from testbed.machine.stops import Fault
+from testbed.machine.tape import Recorder
+from testbed.trace import Exited, Trace
+
+LAST_STEPS = 8
+
+
+def record(
+    image: Image | LoadedImage,
+    *,
+    seed: int = 1,
+    budget: int = 1_000_000,
+    recorder: Recorder = record_light,
+) -> Trace:
+    """Run a program from its entry to its exit, with registers planted from ``seed``.
+
+    A program that does not exit is no exception here: its trace ends with the EmulationError, and the steps
+    until then are valid. Raises ImageError for an image that cannot be mapped.
+    """
+    loaded = image if isinstance(image, LoadedImage) else LoadedImage(image)
+    machine = start_machine(loaded, seed=seed)
+    tape = recorder(machine, budget)
+    trace = Trace(
+        arch=machine.arch,
+        images=(loaded,),
+        registers=tape.registers,
+        sizes=tape.sizes,
+        writes=tape.writes,
+        initial=tuple(mapping.region for mapping in machine.mappings),
+        end=Exited(0),  # known below: an error is told with what was recorded
+        seed=seed,
+    )
+    end = tape.ending
+    return replace(trace, end=end if isinstance(end, Exited) else _error(trace, end))
+
+
+def _error(trace: Trace, fault: Fault) -> EmulationError:
+    pc = fault.pc if fault.pc is not None else int(trace.pc[-1])
+    first = max(0, len(trace) - LAST_STEPS)
+    return EmulationError(
+        pc,
+        fault.detail,
+        where=describe(trace.images, pc),
+        last_steps=[_line(trace, step) for step in range(first, len(trace))],
+    )
+
+
+def _line(trace: Trace, step: int) -> str:
+    """``symbol+0x4  instruction`` of one step."""
+    from testbed.image.disassembly import disassemble  # capstone: only where something went wrong
+
+    pc = int(trace.pc[step])
+    code = trace.memory(step).read(pc, int(trace.sizes[step]))
+    return f"{describe(trace.images, pc)}  {disassemble(trace.isa(step), code, pc)}"

@@ -1,0 +1,69 @@
+"""A machine that stands before the program's first instruction, with every register planted.
+
+A register that happens to hold zero, or the same value as another, lets a wrong rule be right by luck. So each
+one starts with a value of its own that is no address of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from types import MappingProxyType
+
+from unicorn import Uc
+
+from testbed.arch import Arch
+from testbed.image import LoadedImage
+from testbed.machine import load
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A set-up emulator: ``start`` is where it begins (with the Thumb bit where that applies)."""
+
+    arch: Arch
+    uc: Uc = field(repr=False)
+    mappings: tuple[load.Mapping, ...] = field(repr=False)
+    start: int
+    planted: Mapping[str, int]
+
+
+def start_machine(loaded: LoadedImage, *, seed: int) -> Machine:
+    """Map a loaded image and a stack, plant the registers from ``seed``, and point pc at the entry."""
+    image, arch = loaded.image, loaded.image.arch
+    stack, sp = load.map_stack(arch)
+    mappings = (*load.map_image(loaded), stack)
+    uc = Uc(*arch.unicorn)
+    for register, keep, bits in arch.cpu_setup:
+        uc.reg_write(register, (uc.reg_read(register) & keep) | bits)
+    for mapping in mappings:
+        uc.mem_map(mapping.address, len(mapping.data), mapping.permissions)
+        uc.mem_write(mapping.address, mapping.data)
+    planted = plant(arch, seed, mappings)
+    for name, value in planted.items():
+        uc.reg_write(arch.by_name[name].unicorn, value)
+    uc.reg_write(arch.by_name[arch.sp].unicorn, sp)
+    return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted)
+
+
+def plant(arch: Arch, seed: int, mappings: Iterable[load.Mapping]) -> Mapping[str, int]:
+    """The entry value of every register but pc, SP and the flags.
+
+    The frame pointers and the link register are zero: that is what the ABIs say marks the outermost frame. All
+    others are distinct, non-zero, as wide as the register, and no mapped address; the same seed gives the same.
+    """
+    random = Random(seed)
+    taken = [(mapping.address, mapping.address + len(mapping.data)) for mapping in mappings]
+    zero = {*arch.frame_pointers, *((arch.link,) if arch.link else ())}
+    values: dict[str, int] = {}
+    for register in arch.registers:
+        if register.name in (arch.pc, arch.sp, arch.flags):
+            continue
+        value = 0
+        while register.name not in zero and (
+            value in (0, *values.values()) or any(low <= value < high for low, high in taken)
+        ):
+            value = random.getrandbits(register.bits)
+        values[register.name] = value
+    return MappingProxyType(values)

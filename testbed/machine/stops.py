@@ -1,0 +1,87 @@
+"""How a run ends: system calls, faults, exceptions. The same for every recorder.
+
+These hooks fire at most once in a run, so they may be slow; what happens at every step belongs to a recorder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unicorn import Uc
+from unicorn import unicorn_const as const
+
+from testbed.machine.start import Machine
+from testbed.trace import Exited
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The run stopped before its exit. ``pc`` None: at the last recorded step."""
+
+    detail: str
+    pc: int | None = None
+
+
+_ACCESS = {
+    const.UC_MEM_READ_UNMAPPED: "reads {size} bytes at {address:#x}, which is not mapped",
+    const.UC_MEM_READ_PROT: "reads {size} bytes at {address:#x}, which is not readable",
+    const.UC_MEM_WRITE_UNMAPPED: "writes {size} bytes at {address:#x}, which is not mapped",
+    const.UC_MEM_WRITE_PROT: "writes {size} bytes at {address:#x}, which is not writable",
+    const.UC_MEM_FETCH_UNMAPPED: "wild jump: {address:#x} is not mapped",
+    const.UC_MEM_FETCH_PROT: "wild jump: {address:#x} is not executable",
+}
+_FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
+
+
+class Stops:
+    """Watches a machine for the event that ends its run; the first one counts."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.ending: Exited | Fault | None = None
+        uc, call = machine.uc, machine.arch.exit_call
+        uc.hook_add(const.UC_HOOK_MEM_INVALID, self._invalid_access)
+        uc.hook_add(const.UC_HOOK_INTR, self._exception)
+        if call.instruction is not None:
+            uc.hook_add(const.UC_HOOK_INSN, self._system_call, None, 1, 0, call.instruction)
+
+    def end(self, ending: Exited | Fault) -> None:
+        """Note how the run ends, unless that is already known."""
+        self.ending = self.ending or ending
+
+    def after(self, status: int) -> Exited | Fault:
+        """The ending, once the emulator returned with ``status`` (a ``UC_ERR_*``)."""
+        if self.ending is not None:
+            return self.ending
+        if status == const.UC_ERR_INSN_INVALID:
+            return Fault("undefined instruction")
+        pc = self._machine.uc.reg_read(self._machine.arch.by_name[self._machine.arch.pc].unicorn)
+        return Fault(f"the emulator stopped by itself (Unicorn status {status})", pc)
+
+    def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
+        detail = _ACCESS.get(access, "touches {size} bytes at {address:#x}, which it may not")
+        jumped_to = self._machine.arch.code_address(address) if access in _FETCHES else None
+        self.end(Fault(detail.format(size=size, address=address), jumped_to))
+        return False
+
+    def _exception(self, uc: Uc, number: int, _: object) -> None:
+        if number == self._machine.arch.exit_call.interrupt:
+            self._system_call(uc)
+            return
+        self.end(Fault(self._machine.arch.exceptions.get(number, f"processor exception {number}")))
+        uc.emu_stop()
+
+    def _system_call(self, uc: Uc, *_: object) -> None:
+        arch = self._machine.arch
+        call = arch.exit_call
+        number = uc.reg_read(arch.by_name[call.number_register].unicorn)
+        if number in call.numbers:
+            status = uc.reg_read(arch.by_name[call.argument].unicorn)
+            self.end(Exited(status & 0xFF))
+        else:
+            self.end(Fault(f"system call {number} is not emulated, only exit ({_numbers(call.numbers)})"))
+        uc.emu_stop()
+
+
+def _numbers(numbers: frozenset[int]) -> str:
+    return " or ".join(str(number) for number in sorted(numbers))

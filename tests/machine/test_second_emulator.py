@@ -1,0 +1,85 @@
+"""A second, independent emulator steps the same files: same pcs, same registers, same stack at every step."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from testbed.image import Image, LoadedImage
+from testbed.machine import record, start_machine
+from testbed.trace import Exited, Trace
+from tests.machine.snippets import image_of
+from tests.machine.test_record import STORES
+from tests.truth.test_calls import RETPOLINE, TAIL
+from tests.truth.test_jumps import COROUTINE, LANDING, LONGJMP, MARK
+
+ARCHITECTURES = {"x86_64": "x86_64", "arm64": "aarch64"}
+PROGRAMS = {
+    f"{name}-{isa}": (isa, body)
+    for name, bodies in {
+        "stores": STORES,
+        "tail": TAIL,
+        "landing": LANDING,
+        "coroutine": COROUTINE,
+        "longjmp": {isa: LONGJMP[isa] + MARK[isa] for isa in LONGJMP},
+        "retpoline": {"x86_64": RETPOLINE},
+    }.items()
+    for isa, body in bodies.items()
+    if isa in ARCHITECTURES
+}
+
+
+@pytest.fixture(scope="module")
+def icicle() -> ModuleType:
+    module: ModuleType = pytest.importorskip("icicle", reason="needs the package icicle-emu: pip install icicle-emu")
+    return module
+
+
+def machine_for(icicle: ModuleType, image: Image, architecture: str, seed: int) -> Any:
+    """The other emulator with the same memory and the same planted registers."""
+    start = start_machine(LoadedImage(image), seed=seed)
+    vm = icicle.Icicle(architecture, jit=False)
+    for mapping in start.mappings:
+        vm.mem_map(mapping.address, len(mapping.data), icicle.MemoryProtection.ReadWrite)
+        vm.mem_write(mapping.address, mapping.data)
+        if mapping.permissions & 4:
+            vm.mem_protect(mapping.address, len(mapping.data), icicle.MemoryProtection.ExecuteRead)
+    for name, value in start.planted.items():
+        vm.reg_write(name, value)
+    vm.sp = start.arch.stack_top
+    vm.pc = start.start
+    return vm
+
+
+def compared(trace: Trace) -> list[str]:
+    """General registers, SP, the preserved floating-point ones; not the flags, which the two name differently."""
+    arch = trace.arch
+    return [register.name for register in arch.registers if register.name not in (arch.pc, arch.flags)]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_emulators_agree_at_every_step(icicle: ModuleType, name: str) -> None:
+    isa, body = PROGRAMS[name]
+    image = image_of(isa, body)
+    trace = record(image, seed=21)
+    assert trace.end == Exited(42)
+    vm = machine_for(icicle, image, ARCHITECTURES[isa], 21)
+    names = compared(trace)
+    previous = -1
+    for step, (pc, row) in enumerate(zip(trace.pc.tolist(), trace.registers.tolist(), strict=True)):
+        if pc == previous:  # a turn of `rep`: the two count them differently
+            continue
+        for _ in range(64):
+            if vm.pc != previous:
+                break
+            vm.step(1)
+        previous = pc
+        assert vm.pc == pc, f"step {step}"
+        theirs = {name: vm.reg_read(name) for name in names}
+        ours = {name: row[trace.arch.index[name]] for name in names}
+        assert theirs == ours, f"step {step} at {pc:#x}"
+        vm.step(1)
+    stack = trace.initial[-1]
+    assert vm.mem_read(stack.address, len(stack.data)) == trace.memory(len(trace)).read(stack.address, len(stack.data))
