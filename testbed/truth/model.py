@@ -1,0 +1,55 @@
+"""The call stack that was: activations, and the frames of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """One execution of a function, from the step its call took effect until control is back.
+
+    ``return_address`` is a code address (no Thumb bit) and ``cfa`` is SP after the return, which is SP just
+    before the call. ``entry_sp`` is SP at the first step, ``opened`` that step. ``parent`` is the index of the
+    activation that made the call. The bottom of a stack has no parent, no return address and no CFA.
+    """
+
+    index: int
+    parent: int | None
+    return_address: int | None
+    entry_sp: int
+    cfa: int | None
+    opened: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrueFrame:
+    """One frame of the truth: where its activation continues, and with which registers.
+
+    ``registers`` holds the callee-saved ones, SP and pc, as this frame will see them when control is back in it;
+    for the innermost frame as they are now. ``cfa`` is None for the bottom of the stack.
+    """
+
+    pc: int
+    cfa: int | None
+    registers: Mapping[str, int] = field(repr=False)
+    activation: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallStack:
+    """All frames at one step, innermost first; the last one is the root."""
+
+    frames: tuple[TrueFrame, ...]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    @property
+    def pcs(self) -> tuple[int, ...]:
+        """The interrupted pc, then the return addresses."""
+        return tuple(frame.pc for frame in self.frames)
+
+    def __str__(self) -> str:
+        return " < ".join(f"{pc:#x}" for pc in self.pcs)

@@ -1,0 +1,156 @@
+"""The truth about a recorded run, watched by effect: no disassembler, no symbols, no unwind tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.trace import Trace
+from testbed.traits import Trait
+from testbed.truth.follow import follow
+from testbed.truth.model import Activation, CallStack, TrueFrame
+from testbed.truth.sites import Sites, describe_sites
+from testbed.truth.transfers import find_transfers
+
+_STACKS_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Outer:
+    """What the activations further out add to a site: the same for all steps of one activation."""
+
+    traits: frozenset[Trait] = frozenset()
+    isas: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Which activation executes each step, and from that the true call stack and the traits of any step.
+
+    ``node[k]`` indexes ``activations``; ``transition[k]`` marks steps at which no single answer is right.
+    """
+
+    trace: Trace
+    activations: tuple[Activation, ...] = field(repr=False)
+    node: NDArray[np.int32] = field(repr=False)
+    sites: Sites = field(repr=False)
+
+    @property
+    def transition(self) -> NDArray[np.bool_]:
+        return self.sites.transition
+
+    def stack(self, step: int) -> CallStack:
+        """The true frames before ``step`` executes, innermost first."""
+        index = int(self.node[step])
+        activation = self.activations[index]
+        values = self.trace.registers[step, self._columns].tolist()
+        registers = MappingProxyType(dict(zip(self._names, values, strict=True)))
+        innermost = TrueFrame(registers[self.trace.arch.pc], activation.cfa, registers, index)
+        return CallStack((innermost, *self._callers(index)))
+
+    def traits(self, step: int) -> frozenset[Trait]:
+        """What the trace shows about ``step``."""
+        index, sites = int(self.node[step]), self.sites
+        outer = self._outer(index)
+        isa = int(sites.isa[step])
+        here = (
+            (Trait.PROLOGUE, sites.prologue[step]),
+            (Trait.EPILOGUE, sites.epilogue[step]),
+            (Trait.FRAMELESS, sites.frameless[step]),
+            (Trait.FP_REUSED, self._reuses_pointer(index, step)),
+            (Trait.MIXED_ISA, bool(outer.isas - {isa})),
+            (Trait.TRANSITION, sites.transition[step]),
+        )
+        return outer.traits | {trait for trait, holds in here if holds}
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        arch = self.trace.arch
+        return (*arch.preserved, arch.sp, arch.pc)
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        return [self.trace.arch.index[name] for name in self._names]
+
+    @cached_property
+    def _frames(self) -> dict[int, TrueFrame]:
+        return {}
+
+    def _caller(self, index: int) -> TrueFrame | None:
+        """The frame that activation ``index`` comes back to.
+
+        A call changes no callee-saved register, and the callee has changed none at its first step.
+        """
+        activation = self.activations[index]
+        if activation.parent is None or activation.return_address is None or activation.cfa is None:
+            return None
+        if index not in self._frames:
+            values = self.trace.registers[activation.opened, self._columns].tolist()
+            registers = dict(zip(self._names, values, strict=True))
+            registers[self.trace.arch.sp] = activation.cfa
+            registers[self.trace.arch.pc] = activation.return_address
+            self._frames[index] = TrueFrame(
+                activation.return_address,
+                self.activations[activation.parent].cfa,
+                MappingProxyType(registers),
+                activation.parent,
+            )
+        return self._frames[index]
+
+    @cached_property
+    def _stacks(self) -> dict[int, tuple[TrueFrame, ...]]:
+        return {}
+
+    def _callers(self, index: int) -> tuple[TrueFrame, ...]:
+        """All frames further out than activation ``index``; the last few are kept, deep recursion is not."""
+        if index not in self._stacks:
+            frames = []
+            at = index
+            while (frame := self._caller(at)) is not None:
+                frames.append(frame)
+                at = frame.activation
+            if len(self._stacks) >= _STACKS_KEPT:
+                self._stacks.clear()
+            self._stacks[index] = tuple(frames)
+        return self._stacks[index]
+
+    @cached_property
+    def _outers(self) -> list[_Outer]:
+        """For every activation; a parent always comes before its children."""
+        known: list[_Outer] = []
+        for activation in self.activations:
+            if activation.parent is None:
+                known.append(_Outer())
+                continue
+            parent, call = activation.parent, activation.opened - 1
+            added = set()
+            if self.activations[parent].parent is not None and not self.sites.moved[call]:
+                added.add(Trait.FRAMELESS_CALLER)
+            if self._reuses_pointer(parent, call):
+                added.add(Trait.FP_REUSED)
+            outer = known[parent]
+            known.append(_Outer(outer.traits | added, outer.isas | {int(self.sites.isa[call])}))
+        return known
+
+    def _outer(self, index: int) -> _Outer:
+        return self._outers[index]
+
+    def _reuses_pointer(self, index: int, step: int) -> bool:
+        """FP is neither its entry value nor an address in the activation's own frame, SP up to the CFA."""
+        if not self.sites.moved[step]:
+            return False
+        activation = self.activations[index]
+        pointer = int(self.sites.frame_pointer[step])
+        end = activation.cfa if activation.cfa is not None else activation.entry_sp + self.trace.arch.word
+        return not int(self.trace.sp[step]) <= pointer < end
+
+
+def observe(trace: Trace) -> Truth:
+    """Watch a trace: the truth about all of its steps, however it ended."""
+    transfers = find_transfers(trace)
+    path = follow(trace, transfers)
+    return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path))

@@ -1,0 +1,124 @@
+"""The steps at which control may have changed hands, found from the columns of a trace.
+
+With ``fall(k) = pc[k-1] + size[k-1]``, the address after the instruction of step ``k - 1``:
+
+* step ``k`` is a *transfer* when ``pc[k] != fall(k)`` (or it popped the address it is at: a return to the next one);
+* it has the *effect of a call* when the machine now knows ``fall(k)`` as the place to come back to: in the link
+  register, or, where calls push, in the word that this very step pushed.
+
+No mnemonic is asked for, so ``bl``, ``blx``, ``mov lr, pc; bx``, ``call`` by any encoding are all one effect.
+A Thumb instruction that an IT block skips leaves no step: it looks like a short jump, which changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.errors import UnreadableMemory
+from testbed.trace import Trace
+
+Bools = NDArray[np.bool_]
+
+
+class Event(NamedTuple):
+    """A candidate step. ``site`` is the pc of the instruction before it, ``fall`` the address after that one."""
+
+    step: int
+    pc: int
+    sp: int
+    site: int
+    fall: int
+    transfer: bool
+    call: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Transfers:
+    """Per step: did control leave the fall-through address, and did it have the effect of a call."""
+
+    trace: Trace
+    fall: NDArray[np.uint64]
+    transfer: Bools
+    call: Bools
+
+    def events(self) -> Iterator[Event]:
+        """The candidate steps in order."""
+        steps = np.flatnonzero(self.transfer | self.call)
+        columns = (steps, self.trace.pc[steps], self.trace.sp[steps], self.trace.pc[steps - 1], self.fall[steps])
+        flags = (self.transfer[steps], self.call[steps])
+        return map(Event, *(column.tolist() for column in (*columns, *flags)))
+
+
+def find_transfers(trace: Trace) -> Transfers:
+    """Every transfer and every call effect of a trace. Step 0 is neither."""
+    pc = trace.pc
+    fall = pc.copy()
+    fall[1:] = pc[:-1] + trace.sizes[:-1]
+    transfer = pc != fall
+    if not trace.arch.link:
+        transfer |= _returned_to_next(trace, transfer)
+    call = _linked(trace, fall, transfer) if trace.arch.link else _pushed(trace, fall, transfer)
+    call[:1] = False
+    return Transfers(trace, fall, transfer, call)
+
+
+def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
+    """The link register holds the fall-through address, and control left it, or *this* step wrote it.
+
+    The second form is a call to the very next address: ``bl _Exit`` as the last instruction before ``_Exit``.
+    """
+    link = trace.column(trace.arch.link or "") & np.uint64(trace.arch.code_mask)
+    linked: Bools = link == fall
+    fresh = linked.copy()
+    fresh[1:] &= link[:-1] != fall[1:]
+    return linked & (transfer | fresh)
+
+
+def _pushed(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
+    """This step lowered SP by one word and stored the fall-through address there."""
+    word = trace.arch.word
+    writes, sp = trace.writes, trace.sp
+    whole = (writes.size == word) & (writes.step.astype(np.int64) + 1 < len(trace))
+    after = writes.step[whole].astype(np.int64) + 1
+    pushed = (
+        (writes.address[whole] == sp[after])
+        & (writes.value[whole] == fall[after])
+        & (sp[after] + np.uint64(word) == sp[after - 1])
+    )
+    call = np.zeros(len(trace), np.bool_)
+    call[after[pushed]] = True
+    return call & ~_takes_its_address_off(sp, word, call & ~transfer)
+
+
+def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
+    """``push next; ret; next:``: a return to the very next address, as a retpoline before its target makes it.
+
+    SP rose by one word, and the word that it passed is where control is now.
+    """
+    sp, word = trace.sp, trace.arch.word
+    rose = np.zeros(len(trace), np.bool_)
+    rose[1:] = ~transfer[1:] & (sp[1:] == sp[:-1] + np.uint64(word))
+    for step in np.flatnonzero(rose).tolist():
+        try:
+            popped = trace.memory(step).unsigned(int(sp[step - 1]), word)
+        except UnreadableMemory:
+            popped = None
+        rose[step] = popped == int(trace.pc[step])
+    return rose
+
+
+def _takes_its_address_off(sp: NDArray[np.uint64], word: int, next_call: Bools) -> Bools:
+    """``call next; next: pop rbx``: a call to the next address whose first two instructions undo the push.
+
+    That is how position-independent code of 32-bit days asks for its own pc; nothing was called.
+    """
+    undone = np.zeros(len(sp), np.bool_)
+    for distance in (1, 2):
+        if len(sp) > distance:
+            undone[:-distance] |= sp[distance:] == sp[:-distance] + np.uint64(word)
+    return undone & next_call

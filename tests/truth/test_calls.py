@@ -1,0 +1,378 @@
+"""Calls, returns and jumps: what opens an activation, what ends one, and what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.truth.watched import steps_at, watch
+
+TAIL = {
+    "x86_64": """
+fn main
+    sub rsp, 8
+    call first
+    add rsp, 8
+    ret
+fn first
+    push rbx
+first_body:
+    pop rbx
+    jmp second
+fn second
+    sub rsp, 24
+second_body:
+    mov eax, 42
+    add rsp, 24
+    ret
+""",
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    bl first
+    ldp x29, x30, [sp], #16
+    ret
+fn first
+    stp x29, x30, [sp, #-16]!
+first_body:
+    ldp x29, x30, [sp], #16
+    b second
+fn second
+    sub sp, sp, #32
+second_body:
+    mov x0, #42
+    add sp, sp, #32
+    ret
+""",
+    "a32": """
+fn main
+    push {r4, lr}
+    bl first
+    pop {r4, pc}
+fn first
+    push {r4, lr}
+first_body:
+    pop {r4, lr}
+    b second
+fn second
+    sub sp, sp, #32
+second_body:
+    mov r0, #42
+    add sp, sp, #32
+    bx lr
+""",
+}
+TAIL["thumb"] = TAIL["a32"].replace("pop {r4, lr}", "pop.w {r4, lr}")
+
+
+@pytest.mark.parametrize("isa", TAIL)
+def test_a_tail_call_replaces_its_caller(isa: str) -> None:
+    truth = watch(
+        isa,
+        TAIL[isa],
+        "main = main, _start",
+        "first_body = first, main, _start",
+        "second = second, main, _start",
+        "second_body = second, main, _start",
+    )
+    assert len(truth.activations) == 3, "_start, main, and one activation for first and second"
+    assert not truth.transition.any()
+
+
+NEXT = {
+    "x86_64": "fn main\n sub rsp, 8\n mov edi, 42\n call finish\nfn finish\n mov eax, 60\nexiting:\n syscall",
+    "arm64": "fn main\n mov x0, #42\n bl finish\nfn finish\n mov x8, #93\nexiting:\n svc #0",
+    "a32": "fn main\n mov r0, #42\n bl finish\nfn finish\n mov r7, #1\nexiting:\n svc #0",
+    "thumb": "fn main\n movs r0, #42\n bl finish\nfn finish\n movs r7, #1\nexiting:\n svc #0",
+}
+
+
+@pytest.mark.parametrize("isa", NEXT)
+def test_a_call_to_the_next_address_is_a_call(isa: str) -> None:
+    watch(isa, NEXT[isa], "finish = finish, main, _start", "exiting = finish, main, _start")
+
+
+def test_push_label_ret_is_a_jump() -> None:
+    body = """
+fn main
+    push rbx
+    lea rax, [rip + target]
+    push rax
+pushed:
+    ret
+    ud2
+target:
+    call leaf
+    pop rbx
+    ret
+fn leaf
+    mov eax, 42
+    ret
+"""
+    watch("x86_64", body, "pushed = main, _start", "target = main, _start", "leaf = leaf, main, _start")
+
+
+@pytest.mark.parametrize("isa", ["a32", "thumb"])
+def test_push_label_pop_pc_is_a_jump(isa: str) -> None:
+    adr = "adr r1, target" if isa == "a32" else "adr.w r1, target\n adds r1, #1"
+    body = f"""
+fn main
+    push {{r4, lr}}
+    {adr}
+    push {{r1}}
+    pop {{pc}}
+    udf #0
+    .p2align 2
+target:
+    bl leaf
+    pop {{r4, pc}}
+fn leaf
+    mov r0, #42
+    bx lr
+"""
+    watch(isa, body, "target = main, _start", "leaf = leaf, main, _start")
+
+
+RETPOLINE = """
+fn main
+    sub rsp, 8
+    lea r11, [rip + target]
+    call thunk
+back:
+    lea r11, [rip + target]
+    call thunk
+    add rsp, 8
+    ret
+fn thunk
+    call set_up
+spin:
+    pause
+    jmp spin
+set_up:
+    mov [rsp], r11
+leave:
+    ret
+fn target
+    push rbx
+target_body:
+    call leaf
+    pop rbx
+    ret
+fn leaf
+    mov eax, 42
+    ret
+"""
+
+
+def test_a_retpoline_arrives_at_its_target_without_a_frame_of_its_own() -> None:
+    truth = watch(
+        "x86_64",
+        RETPOLINE,
+        "thunk = thunk, main, _start",
+        "set_up = thunk, thunk, main, _start",
+        "target = target, main, _start",
+        "target_body = target, main, _start",
+        "leaf = leaf, target, main, _start",
+        "back = main, _start",
+    )
+    assert len(steps_at(truth, "target")) == 2
+
+
+def test_call_next_pop_is_no_call() -> None:
+    body = """
+fn main
+    push rbx
+    call here
+here:
+    pop rbx
+    call leaf
+    mov ecx, 3
+loop:
+    dec ecx
+    jnz loop
+    call there
+there:
+    mov rdx, [rsp]
+    add rsp, 8
+there_body:
+    pop rbx
+    ret
+fn leaf
+    mov eax, 42
+    ret
+"""
+    watch(
+        "x86_64",
+        body,
+        "here = main, _start",
+        "leaf = leaf, main, _start",
+        "loop = main, _start",
+        "there = main, _start",
+        "there_body = main, _start",
+    )
+
+
+def test_ret_n_takes_the_arguments_off_and_returns() -> None:
+    body = """
+fn main
+    push rbx
+    push 2
+    push 40
+    call add
+back:
+    call leaf
+    pop rbx
+    ret
+fn add
+    push rbp
+    mov rbp, rsp
+    mov eax, [rbp + 16]
+    add eax, [rbp + 24]
+add_body:
+    pop rbp
+    ret 16
+fn leaf
+    nop
+    ret
+"""
+    truth = watch("x86_64", body, "add_body = add, main, _start", "back = main, _start", "leaf = leaf, main, _start")
+    assert not truth.transition.any(), "a return that pops its arguments is no non-local jump"
+
+
+BL_AS_JUMP = {
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    bl far
+    udf #0
+far:
+    mov x1, #3
+again:
+    bl leaf
+    subs x1, x1, #1
+    b.ne again
+    bl last
+    udf #0
+last:
+    ldp x29, x30, [sp], #16
+last_return:
+    ret
+fn leaf
+    mov x0, #42
+    ret
+""",
+    "a32": """
+fn main
+    push {r4, lr}
+    bl far
+    udf #0
+far:
+    mov r1, #3
+again:
+    bl leaf
+    subs r1, r1, #1
+    bne again
+    bl last
+    udf #0
+last:
+    pop {r4, lr}
+last_return:
+    bx lr
+fn leaf
+    mov r0, #42
+    bx lr
+""",
+}
+BL_AS_JUMP["thumb"] = BL_AS_JUMP["a32"].replace("pop {r4, lr}", "pop.w {r4, lr}")
+
+
+@pytest.mark.parametrize("isa", BL_AS_JUMP)
+def test_bl_used_as_a_jump_opens_nothing(isa: str) -> None:
+    watch(
+        isa,
+        BL_AS_JUMP[isa],
+        "far = main, _start",
+        "again = main, _start",
+        "leaf = leaf, main, _start",
+        "last = main, _start",
+        "last_return = main, _start",
+    )
+
+
+def test_mov_lr_pc_is_a_call_and_a_jump_table_through_lr_is_not() -> None:
+    body = """
+fn main
+    push {r4, lr}
+    mov r4, #0
+    adr r1, leaf
+    mov lr, pc
+    bx r1
+back:
+dispatch:
+    adr lr, table
+    ldr pc, [lr, r4, lsl #2]
+table:
+    .word zero, one, two
+zero:
+    add r4, r4, #1
+    b dispatch
+one:
+    add r4, r4, #1
+    adr r1, leaf
+    mov lr, pc
+    bx r1
+    b dispatch
+two:
+    pop {r4, pc}
+fn leaf
+    mov r0, #42
+    bx lr
+"""
+    watch(
+        "a32",
+        body,
+        "leaf = leaf, main, _start",
+        "back = main, _start",
+        "zero = main, _start",
+        "one = main, _start",
+        "two = main, _start",
+    )
+
+
+def test_a_predicated_call_that_is_not_taken_is_none_a32() -> None:
+    body = """
+fn main
+    push {r4, lr}
+    mov r4, #0
+    cmp r4, #0
+    blne leaf
+not_taken:
+    cmp r4, #0
+    bleq leaf
+    pop {r4, pc}
+fn leaf
+    mov r0, #42
+    bx lr
+"""
+    truth = watch("a32", body, "not_taken = main, _start", "leaf = leaf, main, _start")
+    assert len(steps_at(truth, "leaf")) == 1
+
+
+def test_a_predicated_call_that_is_not_taken_is_none_thumb() -> None:
+    body = """
+fn main
+    push {r4, lr}
+    movs r4, #0
+    cmp r4, #0
+    it ne
+    blne leaf
+not_taken:
+    cmp r4, #0
+    it eq
+    bleq leaf
+    pop {r4, pc}
+fn leaf
+    movs r0, #42
+    bx lr
+"""
+    truth = watch("thumb", body, "not_taken = main, _start", "leaf = leaf, main, _start")
+    assert len(steps_at(truth, "leaf")) == 1

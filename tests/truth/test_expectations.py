@@ -1,0 +1,38 @@
+"""Declared frames: each way in which a declaration can be wrong is told, none passes silently."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.machine import record
+from testbed.program import parse_header
+from testbed.truth import disagreements, observe
+from tests.machine.snippets import image_of
+from tests.truth.test_calls import TAIL
+
+
+def check(*lines: str) -> tuple[str, ...]:
+    truth = observe(record(image_of("arm64", TAIL["arm64"])))
+    declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in lines)])
+    return disagreements(truth, parse_header("p", declared).frames)
+
+
+def test_frames_that_agree_say_nothing() -> None:
+    assert check("second = second, main, _start", "main = main, _start", "main+0x4 = main, _start") == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("second = second, first, main, _start", "declared second, first, main, _start; watched second, main, _start"),
+        ("second = second, main", "declared second, main; watched second, main, _start"),
+        ("nowhere = main, _start", "nowhere: no symbol of that name"),
+        ("main+0x2 = main, _start", "main+0x2 is never executed"),
+        ("main#2 = main, _start", "main#2 is never executed"),
+        ("main#1 = second, _start", "main#1 (step 3): declared second, _start; watched main, _start"),
+    ],
+)
+def test_frames_that_do_not_agree_are_told_with_their_line(line: str, told: str) -> None:
+    (said,) = check("main = main, _start", line)
+    assert said.startswith("line 4: ")
+    assert said.endswith(told)

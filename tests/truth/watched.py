@@ -1,0 +1,43 @@
+"""Run a snippet and compare the watched stacks with the declared ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.machine import record
+from testbed.program import parse_header
+from testbed.trace import Exited
+from testbed.truth import Truth, disagreements, observe
+from tests.machine.snippets import image_of
+
+
+def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
+    """The truth about a snippet that exits with ``exit``; each of ``frames`` is ``LOCATION = f, g, h`` and holds."""
+    trace = record(image_of(isa, body), budget=20_000)
+    assert trace.end == Exited(exit), trace.end
+    truth = observe(trace)
+    declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in frames)])
+    assert frames
+    assert disagreements(truth, parse_header("snippet", declared).frames) == ()
+    return truth
+
+
+def steps_at(truth: Truth, label: str) -> list[int]:
+    """The steps that execute at a label."""
+    image = truth.trace.images[0].image
+    symbol = image.symbol_named(label)
+    assert symbol is not None, label
+    return [
+        step for step, pc in enumerate(truth.trace.pc.tolist()) if pc == truth.trace.arch.code_address(symbol.address)
+    ]
+
+
+def labels_where(truth: Truth, mask: NDArray[np.bool_]) -> set[str]:
+    """The steps that a mask selects, as the nearest label at or before each pc (``label+0x4``)."""
+    symbols = truth.trace.images[0].image.symbols
+    names = set()
+    for pc in truth.trace.pc[mask].tolist():
+        symbol = max((s for s in symbols if s.address <= pc), key=lambda s: (s.address, s.is_function))
+        names.add(symbol.name + (f"+{pc - symbol.address:#x}" if pc > symbol.address else ""))
+    return names
