@@ -1,0 +1,52 @@
+"""`.eh_frame`, searched linearly: the call frame information that every process carries.
+
+The FDE that covers the frame's lookup pc is executed up to that pc; the row it gives is applied. There is no other
+technique behind it: where no FDE covers the pc, it stops. Source: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.
+"""
+
+from __future__ import annotations
+
+from testbed.errors import NoUnwindInfo
+from testbed.image import Image, LoadedImage
+from testbed.rows import RowTable, UnwindRow
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace, Frame, Unwinder
+from unwinders.formats.cfi import cfi_table
+from unwinders.walk import RowFor, walk
+
+SECTION = ".eh_frame"
+
+
+def rows(image: Image) -> RowTable:
+    """What `.eh_frame` claims at every pc of an image."""
+    return cfi_table(image, SECTION)
+
+
+def table_rows(section: str) -> RowFor:
+    """Rows of one section of whatever image covers the frame. Raises NoUnwindInfo where nothing does."""
+
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        if loaded is None:
+            raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+        row = cfi_table(loaded.image, section).at(frame.lookup_pc - loaded.bias)
+        if row is None:
+            raise NoUnwindInfo(f"no row of {section} covers {frame.lookup_pc:#x}")
+        return row
+
+    return row_for
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows of `.eh_frame` give."""
+    return walk(snapshot, table_rows(SECTION))
+
+
+EH_FRAME = Unwinder(
+    name="eh_frame",
+    summary="the rows of .eh_frame, found by linear search, applied frame by frame",
+    unwind=unwind,
+    rows=rows,
+    # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
+    arches=frozenset({"x86_64", "arm64"}),
+    needs=frozenset({SECTION}),
+)

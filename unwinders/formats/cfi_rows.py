@@ -1,0 +1,257 @@
+"""Call frame instructions, executed: one FDE to its rows (DWARF 5, section 6.4.2 and 6.4.3).
+
+Offsets in code are multiplied by the CIE's code alignment factor, register offsets and the ``_sf`` forms by its
+data alignment factor; the plain ``def_cfa`` forms are not factored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from testbed.arch import Arch
+from testbed.rows import (
+    AtCfa,
+    AtExpression,
+    CfaPlus,
+    Constant,
+    IsExpression,
+    Operation,
+    RegisterPlus,
+    Rule,
+    SameValue,
+    Undefined,
+    UnwindRow,
+)
+from unwinders.formats.cfi_entries import Fde
+from unwinders.formats.dwarf_expr import parse_expression
+from unwinders.formats.reader import INDIRECT, Reader
+
+# A row may not grow without bound: no architecture has so many registers, no compiler remembers so many rows.
+MAX_REGISTERS = 256
+MAX_REMEMBERED = 1024
+
+RA_SIGNED = "ra_signed"  # pseudo register, a Constant: bit 0 set while the return address carries a signature
+
+_WITH_LOW_BITS = 0xC0  # the top two bits are the opcode, the other six its first operand
+
+
+class Cfa(IntEnum):
+    """DW_CFA_* in the order of the standard (sections 6.4.2.1 to 6.4.2.5), then what vendors added."""
+
+    SET_LOC = 0x01
+    ADVANCE_LOC = 0x40
+    ADVANCE_LOC1 = 0x02
+    ADVANCE_LOC2 = 0x03
+    ADVANCE_LOC4 = 0x04
+    DEF_CFA = 0x0C
+    DEF_CFA_SF = 0x12
+    DEF_CFA_REGISTER = 0x0D
+    DEF_CFA_OFFSET = 0x0E
+    DEF_CFA_OFFSET_SF = 0x13
+    DEF_CFA_EXPRESSION = 0x0F
+    UNDEFINED = 0x07
+    SAME_VALUE = 0x08
+    OFFSET = 0x80
+    OFFSET_EXTENDED = 0x05
+    OFFSET_EXTENDED_SF = 0x11
+    VAL_OFFSET = 0x14
+    VAL_OFFSET_SF = 0x15
+    REGISTER = 0x09
+    EXPRESSION = 0x10
+    VAL_EXPRESSION = 0x16
+    RESTORE = 0xC0
+    RESTORE_EXTENDED = 0x06
+    REMEMBER_STATE = 0x0A
+    RESTORE_STATE = 0x0B
+    NOP = 0x00
+    AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2C
+    AARCH64_NEGATE_RA_STATE = 0x2D  # on SPARC the same number is GNU_window_save
+    GNU_ARGS_SIZE = 0x2E
+    GNU_NEGATIVE_OFFSET_EXTENDED = 0x2F
+
+
+_KNOWN = {int(opcode): opcode for opcode in Cfa}
+
+
+def fde_rows(fde: Fde, section: Reader, arch: Arch) -> list[UnwindRow]:
+    """The rows of one FDE, in pc order; pcs before a CFA is defined have none.
+
+    Raises MalformedTable, with the section and the offset of the instruction, for one that does not exist or
+    cannot stand where it does.
+    """
+    machine = _Machine(fde, arch, section.section)
+    machine.execute(section.part(*fde.cie.instructions))
+    machine.enter_fde()
+    machine.execute(section.part(*fde.instructions))
+    machine.emit(fde.end)
+    return machine.rows
+
+
+def register_name(arch: Arch, number: int) -> str:
+    """The register of a DWARF number; one that the architecture table does not record keeps its number."""
+    return arch.by_dwarf.get(number, f"dwarf{number}")
+
+
+class _Machine:
+    """The row under construction. ``registers`` is never changed in place: rows and remembered states share it."""
+
+    def __init__(self, fde: Fde, arch: Arch, section: str) -> None:
+        self.fde, self.arch = fde, arch
+        self.found_by = f"{section}+{fde.offset:#x}"
+        self.return_address = register_name(arch, fde.cie.return_register)
+        self.pc = fde.start
+        self.cfa: Rule | None = None
+        self.registers: Mapping[str, Rule] = {}
+        self.initial: Mapping[str, Rule] | None = None  # None while the CIE's own instructions run
+        self.remembered: list[tuple[Rule | None, Mapping[str, Rule]]] = []
+        self.rows: list[UnwindRow] = []
+
+    def enter_fde(self) -> None:
+        self.initial = self.registers
+        self.remembered = []
+
+    def execute(self, reader: Reader) -> None:
+        while reader.left:
+            at = reader.offset
+            byte = reader.unsigned(1)
+            low = byte & ~_WITH_LOW_BITS if byte & _WITH_LOW_BITS else None
+            opcode = _KNOWN.get(byte if low is None else byte & _WITH_LOW_BITS)
+            if opcode is None:
+                raise reader.error(f"there is no call frame instruction {byte:#04x}", at=at)
+            self.instruction(opcode, low, reader, at)
+
+    def instruction(self, opcode: Cfa, low: int | None, reader: Reader, at: int) -> None:
+        cie = self.fde.cie
+        match opcode:
+            # 6.4.2.1 Row creation
+            case Cfa.ADVANCE_LOC:
+                assert low is not None
+                self.advance(self.pc + low * cie.code_factor, reader, at)
+            case Cfa.ADVANCE_LOC1:
+                self.advance(self.pc + reader.unsigned(1) * cie.code_factor, reader, at)
+            case Cfa.ADVANCE_LOC2:
+                self.advance(self.pc + reader.unsigned(2) * cie.code_factor, reader, at)
+            case Cfa.ADVANCE_LOC4:
+                self.advance(self.pc + reader.unsigned(4) * cie.code_factor, reader, at)
+            case Cfa.SET_LOC:
+                target = reader.pointer(cie.pointer_encoding & ~INDIRECT, self.arch.word)
+                assert target is not None  # the FDE's own first pc has this encoding
+                self.advance(target, reader, at)
+            # 6.4.2.2 CFA definition
+            case Cfa.DEF_CFA:
+                self.cfa = RegisterPlus(self.register(reader), reader.uleb())
+            case Cfa.DEF_CFA_SF:
+                self.cfa = RegisterPlus(self.register(reader), reader.sleb() * cie.data_factor)
+            case Cfa.DEF_CFA_REGISTER:
+                self.cfa = RegisterPlus(self.register(reader), self.register_cfa(reader, at).offset)
+            case Cfa.DEF_CFA_OFFSET:
+                self.cfa = RegisterPlus(self.register_cfa(reader, at).register, reader.uleb())
+            case Cfa.DEF_CFA_OFFSET_SF:
+                offset = reader.sleb() * cie.data_factor
+                self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)
+            case Cfa.DEF_CFA_EXPRESSION:
+                self.cfa = IsExpression(self.expression(reader))
+            # 6.4.2.4 Row state: the CFA rule is part of the row
+            case Cfa.REMEMBER_STATE:
+                if len(self.remembered) >= MAX_REMEMBERED:
+                    raise reader.error(f"more than {MAX_REMEMBERED} remembered rows", at=at)
+                self.remembered.append((self.cfa, self.registers))
+            case Cfa.RESTORE_STATE:
+                if not self.remembered:
+                    raise reader.error("restore_state, and no row is remembered", at=at)
+                self.cfa, self.registers = self.remembered.pop()
+            # 6.4.2.5 Padding; and the size of pushed arguments, which only landing pads need
+            case Cfa.NOP:
+                pass
+            case Cfa.GNU_ARGS_SIZE:
+                reader.uleb()
+            case Cfa.AARCH64_NEGATE_RA_STATE:
+                self.toggle_signed(1, reader, at)
+            case Cfa.AARCH64_NEGATE_RA_STATE_WITH_PC:
+                self.toggle_signed(3, reader, at)
+            case _:
+                self.register_rule(opcode, low, reader, at)
+
+    def register_rule(self, opcode: Cfa, low: int | None, reader: Reader, at: int) -> None:
+        """6.4.2.3 Register rules: they all start with a register number."""
+        name = register_name(self.arch, reader.uleb() if low is None else low)
+        factor = self.fde.cie.data_factor
+        rule: Rule
+        match opcode:
+            case Cfa.UNDEFINED:
+                rule = Undefined()
+            case Cfa.SAME_VALUE:
+                rule = SameValue()
+            case Cfa.OFFSET | Cfa.OFFSET_EXTENDED:
+                rule = AtCfa(reader.uleb() * factor)
+            case Cfa.OFFSET_EXTENDED_SF:
+                rule = AtCfa(reader.sleb() * factor)
+            case Cfa.VAL_OFFSET:
+                rule = CfaPlus(reader.uleb() * factor)
+            case Cfa.VAL_OFFSET_SF:
+                rule = CfaPlus(reader.sleb() * factor)
+            case Cfa.REGISTER:
+                rule = RegisterPlus(self.register(reader), 0)
+            case Cfa.EXPRESSION:
+                rule = AtExpression(self.expression(reader))
+            case Cfa.VAL_EXPRESSION:
+                rule = IsExpression(self.expression(reader))
+            case Cfa.GNU_NEGATIVE_OFFSET_EXTENDED:
+                rule = AtCfa(-reader.uleb() * factor)
+            case Cfa.RESTORE | Cfa.RESTORE_EXTENDED:
+                return self.restore(name, reader, at)
+            case _:
+                raise AssertionError(opcode)  # `instruction` has dealt with all others
+        return self.set(name, rule, reader, at)
+
+    def set(self, name: str, rule: Rule, reader: Reader, at: int) -> None:
+        self.registers = {**self.registers, name: rule}
+        if len(self.registers) > MAX_REGISTERS:
+            raise reader.error(f"rules for more than {MAX_REGISTERS} registers", at=at)
+
+    def restore(self, name: str, reader: Reader, at: int) -> None:
+        """Back to the rule that the CIE's instructions gave the register; without one, to the ABI's default."""
+        if self.initial is None:
+            raise reader.error("a CIE restores a register: it has no earlier rule to go back to", at=at)
+        if name in self.initial:
+            self.registers = {**self.registers, name: self.initial[name]}
+        else:
+            self.registers = {other: rule for other, rule in self.registers.items() if other != name}
+
+    def toggle_signed(self, bits: int, reader: Reader, at: int) -> None:
+        """AADWARF64, section 4.2: bit 0 "signed", bit 1 "with the pc", both zero at the start of a function."""
+        if self.arch.ra_sign_state is None:
+            raise reader.error(f"call frame instruction {reader.data[at]:#04x} has no meaning on {self.arch}", at=at)
+        before = self.registers.get(RA_SIGNED, Constant(0))
+        assert isinstance(before, Constant)  # nothing else writes it: it is no name of a DWARF register
+        self.set(RA_SIGNED, Constant(before.value ^ bits), reader, at)
+
+    def advance(self, target: int, reader: Reader, at: int) -> None:
+        if self.initial is None:
+            raise reader.error("a CIE moves the location", at=at)
+        if not self.pc <= target <= self.fde.end:
+            where = f"{self.fde.start:#x} to {self.fde.end:#x}"
+            raise reader.error(f"the location goes from {self.pc:#x} to {target:#x}; the FDE is for {where}", at=at)
+        self.emit(target)
+
+    def emit(self, end: int) -> None:
+        """The row as it is now holds up to ``end``."""
+        if self.pc < end and self.cfa is not None:
+            signal_frame = self.fde.cie.is_signal
+            row = UnwindRow(self.pc, end, self.cfa, self.registers, self.return_address, signal_frame, self.found_by)
+            self.rows.append(row)
+        self.pc = end
+
+    def register(self, reader: Reader) -> str:
+        return register_name(self.arch, reader.uleb())
+
+    def register_cfa(self, reader: Reader, at: int) -> RegisterPlus:
+        if not isinstance(self.cfa, RegisterPlus):
+            raise reader.error("half of a register + offset CFA is set, and the CFA is none", at=at)
+        return self.cfa
+
+    def expression(self, reader: Reader) -> tuple[Operation, ...]:
+        size, start = reader.uleb(), reader.offset
+        reader.take(size)
+        return parse_expression(reader.part(start, reader.offset), self.arch.word)

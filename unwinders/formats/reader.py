@@ -1,0 +1,126 @@
+"""A cursor over the bytes of one unwind section that cannot run away: every mistake is a MalformedTable."""
+
+from __future__ import annotations
+
+from testbed.errors import MalformedTable
+
+_LEB_BYTES = 10  # a 64-bit value has no more
+_LEB_BITS = 64
+
+# DW_EH_PE pointer encodings (LSB 5.0 core, section 10.5.1): the low nibble is the format, bits 4-6 say to what
+# the value is relative, bit 7 that it is the address of the pointer.
+ABSOLUTE, OMIT, INDIRECT = 0x00, 0xFF, 0x80
+_FORMAT, _RELATIVE = 0x0F, 0x70
+_WORD, _ULEB, _SLEB = 0x00, 0x01, 0x09
+_FIXED = {0x02: (2, False), 0x03: (4, False), 0x04: (8, False), 0x0A: (2, True), 0x0B: (4, True), 0x0C: (8, True)}
+_PCREL, _DATAREL = 0x10, 0x30
+
+
+class Reader:
+    """Little-endian reads of ``data[offset:end]``, a part of ``section``, which is loaded at ``address``.
+
+    Every read raises MalformedTable with the section and the offset where the bytes end too early.
+    """
+
+    def __init__(self, section: str, address: int, data: bytes, offset: int = 0, end: int | None = None) -> None:
+        self.section, self.address, self.data = section, address, data
+        self.offset = offset
+        self.end = len(data) if end is None else end
+
+    def part(self, offset: int, end: int) -> Reader:
+        """A cursor over ``[offset, end)`` of the same section."""
+        if not 0 <= offset <= end <= len(self.data):
+            raise self.error(f"the range {offset:#x} to {end:#x} is not inside the section", at=offset)
+        return Reader(self.section, self.address, self.data, offset, end)
+
+    def error(self, detail: str, *, at: int | None = None) -> MalformedTable:
+        """The error to raise for the bytes at ``at`` (default: where the cursor stands)."""
+        return MalformedTable(self.section, self.offset if at is None else at, detail)
+
+    @property
+    def left(self) -> int:
+        return self.end - self.offset
+
+    def take(self, size: int) -> bytes:
+        if size < 0 or size > self.left:
+            raise self.error(f"{size} bytes are needed, {self.left} are left")
+        self.offset += size
+        return self.data[self.offset - size : self.offset]
+
+    def unsigned(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "little")
+
+    def signed(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "little", signed=True)
+
+    def uleb(self) -> int:
+        """An unsigned LEB128 number (DWARF 5, section 7.6) of at most 64 bits."""
+        start = self.offset
+        value, width = self._leb()
+        if value >> _LEB_BITS:
+            raise self.error(f"a LEB128 number of {width} bits does not fit {_LEB_BITS}", at=start)
+        return value
+
+    def sleb(self) -> int:
+        """A signed LEB128 number (DWARF 5, section 7.6) of at most 64 bits."""
+        start = self.offset
+        value, width = self._leb()
+        if value >> (width - 1):  # bit 6 of the last byte is the sign
+            value -= 1 << width
+        if not -(1 << (_LEB_BITS - 1)) <= value < 1 << (_LEB_BITS - 1):
+            raise self.error(f"a LEB128 number of {width} bits does not fit {_LEB_BITS}", at=start)
+        return value
+
+    def _leb(self) -> tuple[int, int]:
+        """The bits of one LEB128 number, and how many there are."""
+        start, value = self.offset, 0
+        for i in range(_LEB_BYTES):
+            byte = self.unsigned(1)
+            value |= (byte & 0x7F) << (7 * i)
+            if not byte & 0x80:
+                return value, 7 * (i + 1)
+        raise self.error(f"a LEB128 number has more than {_LEB_BYTES} bytes", at=start)
+
+    def string(self) -> str:
+        """Bytes up to a zero, as ASCII."""
+        stop = self.data.find(b"\0", self.offset, self.end)
+        if stop < 0:
+            raise self.error("a string has no end")
+        start = self.offset
+        try:
+            return self.take(stop - self.offset + 1)[:-1].decode("ascii")
+        except UnicodeDecodeError as error:
+            raise self.error("a string is not ASCII", at=start) from error
+
+    def pointer(self, encoding: int, word: int, *, data_base: int | None = None) -> int | None:
+        """A pointer encoded as ``encoding`` says; None for DW_EH_PE_omit. Wraps at the word.
+
+        A stored zero is a null pointer whatever it would be relative to, as GCC's unwinder has it: that is how
+        linkers mark what they removed. Whether the result is the pointer or its address (DW_EH_PE_indirect) is
+        the caller's to ask.
+        """
+        if encoding == OMIT:
+            return None
+        start = self.offset
+        form = encoding & _FORMAT
+        if form == _WORD:
+            value = self.unsigned(word)
+        elif form == _ULEB:
+            value = self.uleb()
+        elif form == _SLEB:
+            value = self.sleb()
+        elif form in _FIXED:
+            size, is_signed = _FIXED[form]
+            value = self.signed(size) if is_signed else self.unsigned(size)
+        else:
+            raise self.error(f"the format of pointer encoding {encoding:#x} does not exist", at=start)
+        relative = encoding & _RELATIVE
+        if relative == _PCREL:
+            base = self.address + start
+        elif relative == _DATAREL and data_base is not None:
+            base = data_base
+        elif relative == ABSOLUTE:
+            base = 0
+        else:
+            raise self.error(f"pointer encoding {encoding:#x} is relative to something that a file lacks", at=start)
+        return (value + base if value else 0) & ((1 << (8 * word)) - 1)

@@ -1,0 +1,115 @@
+"""The frame-pointer chain: follow the linked list of frame records, as debuggers' oldest walkers do.
+
+One constant row per frame-record layout. With ``p`` the frame pointer::
+
+    return address = *(p + record.return_address)
+    caller's p     = *(p + record.saved_pointer)
+    CFA            = p + record.cfa, where the convention fixes it (x86_64); else it stays unknown
+
+A frame pointer of zero marks the outermost frame (System V AMD64 ABI, section 3.4.1; AAPCS64, section 6.4.6). The
+chain restores no other register, and it says nothing about a function that has not linked a record yet: there it
+finds the caller's record and silently skips the caller.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from testbed.arch import Arch, FrameRecord
+from testbed.image import LoadedImage
+from testbed.outcome import Outcome
+from testbed.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
+from testbed.trace import Snapshot
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
+from unwinders.walk import walk
+
+EVERYWHERE = (0, 1 << 64)  # a constant row covers every pc
+
+
+@cache
+def record_row(arch: Arch, record: FrameRecord) -> UnwindRow:
+    """The row of a frame record: the chained registers, and nothing else."""
+    rules: dict[str, Rule] = dict.fromkeys(arch.preserved, Undefined())
+    rules[record.pointer] = AtRegister(record.pointer, record.saved_pointer)
+    rules[arch.return_address] = AtRegister(record.pointer, record.return_address)
+    cfa = None if record.cfa is None else RegisterPlus(record.pointer, record.cfa)
+    return UnwindRow(*EVERYWHERE, cfa, rules, arch.return_address, found_by=f"frame record {record.name}")
+
+
+@cache
+def root_row(arch: Arch) -> UnwindRow:
+    """The row of the outermost frame: it has no return address."""
+    return UnwindRow(*EVERYWHERE, None, {arch.return_address: Undefined()}, arch.return_address, found_by="root")
+
+
+def chain_row(frame: Frame, loaded: LoadedImage | None, arch: Arch) -> UnwindRow:
+    """The row in force at a frame; code outside all images is taken for the default layout."""
+    record = arch.isas[0].records[0] if loaded is None else loaded.image.frame_record_at(frame.lookup_pc - loaded.bias)
+    return root_row(arch) if frame.registers.get(record.pointer) == 0 else record_row(arch, record)
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    return walk(snapshot, lambda frame, loaded: chain_row(frame, loaded, snapshot.arch))
+
+
+_HONEST = frozenset({Outcome.STOPPED, Outcome.REFUSED})
+_SHORT = frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY})
+
+UNLINKED = "https://github.com/mstange/framehop/issues/4"
+
+NOT_A_FRAME_POINTER = (
+    Limit(
+        Trait.FP_OMITTED,
+        _SHORT | _HONEST | {Outcome.WRONG},
+        "the code is built without frame pointers: the register holds whatever the compiler put there",
+        "https://gcc.gnu.org/onlinedocs/gcc/Optimize-Options.html#index-fomit-frame-pointer",
+    ),
+    Limit(
+        Trait.FP_REUSED,
+        _SHORT | _HONEST,
+        "a function uses the frame-pointer register for something else, as the ABIs allow it to",
+        "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
+    ),
+    Limit(
+        Trait.MIXED_ISA,
+        _SHORT | _HONEST,
+        "A32 code chains through r11 and Thumb code through r7: a record of one does not lead to the other's",
+        "https://github.com/ARM-software/abi-aa/issues/24",
+    ),
+)
+
+LIMITS = (
+    Limit(
+        Trait.PROLOGUE,
+        _SHORT,
+        "the function has not linked its frame record yet, so the chain starts at the caller's and skips the caller",
+        UNLINKED,
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        _SHORT,
+        "the function has already unlinked its frame record, so the chain starts at the caller's and skips the caller",
+        UNLINKED,
+    ),
+    Limit(
+        Trait.FRAMELESS,
+        _SHORT,
+        "the function never links a frame record, so the chain starts at the caller's and skips the caller",
+        "https://github.com/mstange/samply/issues/2",
+    ),
+    Limit(
+        Trait.FRAMELESS_CALLER,
+        _SHORT,
+        "a function further out called without a frame record of its own, so the chain skips its caller",
+        "https://github.com/tikv/pprof-rs/issues/75",
+    ),
+    *NOT_A_FRAME_POINTER,
+)
+
+FP_CHAIN = Unwinder(
+    name="fp_chain",
+    summary="frame-pointer chain: follow {previous frame pointer, return address} records until a zero pointer",
+    unwind=unwind,
+    limits=LIMITS,
+)
