@@ -1,0 +1,104 @@
+// summary: a leaf below two callers, each with the standard frame-pointer prologue and epilogue
+// exit: 42
+// frames: main_body = main, _start
+// frames: middle_body = middle, main, _start
+// frames: leaf = leaf, middle, main, _start
+// frames: leaf_body = leaf, middle, main, _start
+// frames: leaf_return = leaf, middle, main, _start
+
+.syntax unified
+.thumb
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+.thumb_func
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, r7
+    mov lr, r7
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+.thumb_func
+main:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+main_body:
+    movs r0, #6
+    bl middle
+    pop {r7, pc}
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// middle(x) = leaf(x) + x, with x kept in the frame across the call
+.type middle, %function
+.thumb_func
+middle:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+    sub sp, #8
+    .pad #8
+middle_body:
+    str r0, [sp, #4]
+    bl leaf
+    ldr r1, [sp, #4]
+    adds r0, r0, r1
+    mov sp, r7
+    pop {r7, pc}
+    .cfi_endproc
+    .fnend
+.size middle, . - middle
+
+// leaf(x) = 6 * x
+.type leaf, %function
+.thumb_func
+leaf:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+leaf_body:
+    add.w r0, r0, r0, lsl #1
+    adds r0, r0, r0
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+leaf_return:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size leaf, . - leaf

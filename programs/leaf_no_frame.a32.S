@@ -1,0 +1,114 @@
+// summary: no frame pointers below main: a caller that only moves SP, a leaf without a frame, a leaf with locals
+// exit: 77
+// frames: main_body = main, _start
+// frames: middle_body = middle, main, _start
+// frames: leaf = leaf, middle, main, _start
+// frames: leaf_body = leaf, middle, main, _start
+// frames: middle_between = middle, main, _start
+// frames: leaf_locals = leaf_locals, middle, main, _start
+// frames: leaf_locals_body = leaf_locals, middle, main, _start
+// frames: leaf_locals_return = leaf_locals, middle, main, _start
+
+.syntax unified
+.arm
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, #0
+    mov lr, #0
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+main:
+    .fnstart
+    .cfi_startproc
+    push {r11, lr}
+    .save {r11, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r11, -8
+    mov r11, sp
+    .setfp r11, sp
+    .cfi_def_cfa_register r11
+main_body:
+    mov r0, #7
+    bl middle
+    pop {r11, pc}
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// middle(x) = leaf(x) + leaf_locals(x); r11 stays main's
+.type middle, %function
+middle:
+    .fnstart
+    .cfi_startproc
+    push {lr}
+    .save {lr}
+    .cfi_def_cfa_offset 4
+    .cfi_offset lr, -4
+    sub sp, sp, #0xc
+    .pad #0xc
+    .cfi_def_cfa_offset 0x10
+middle_body:
+    str r0, [sp]
+    bl leaf
+middle_between:
+    str r0, [sp, #4]
+    ldr r0, [sp]
+    bl leaf_locals
+    ldr r1, [sp, #4]
+    add r0, r0, r1
+    add sp, sp, #0xc
+    .cfi_def_cfa_offset 4
+    pop {pc}
+    .cfi_endproc
+    .fnend
+.size middle, . - middle
+
+// leaf(x) = 3 * x; it touches no stack at all
+.type leaf, %function
+leaf:
+    .fnstart
+    .cfi_startproc
+    mov r1, r0
+leaf_body:
+    lsl r0, r0, #1
+    add r0, r0, r1
+    bx lr
+    .cfi_endproc
+    .fnend
+.size leaf, . - leaf
+
+// leaf_locals(x) = 8 * x, through two locals
+.type leaf_locals, %function
+leaf_locals:
+    .fnstart
+    .cfi_startproc
+    sub sp, sp, #0x10
+    .pad #0x10
+    .cfi_def_cfa_offset 0x10
+leaf_locals_body:
+    str r0, [sp, #4]
+    lsl r0, r0, #3
+    str r0, [sp, #8]
+    ldr r0, [sp, #8]
+    add sp, sp, #0x10
+    .cfi_def_cfa_offset 0
+leaf_locals_return:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size leaf_locals, . - leaf_locals
