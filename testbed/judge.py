@@ -1,0 +1,126 @@
+"""A strategy's backtrace beside the truth: the verdict.
+
+With the true frames ``t[0..m]`` (innermost first, ``t[m]`` the root) and the claimed ones ``c[0..n]``:
+
+* ``c == t`` and the root claimed: exact, if every claimed register and CFA is true;
+* ``c`` a proper prefix of ``t``: ended_early if the root is claimed, else refused (n = 0) or stopped;
+* ``c`` a subsequence of ``t``: skipped; ``t`` a subsequence of ``c``: phantom; anything else: wrong.
+
+Only what is claimed is judged: a register that a frame does not mention is unknown, not wrong. Which registers
+can be judged is the ABI's choice: the callee-saved ones, SP and pc; a caller-saved register has no true value
+once the call was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.outcome import Outcome
+from testbed.traits import Trait
+from testbed.truth import CallStack, TrueFrame
+from testbed.unwinder import Backtrace, Frame, Limit
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one backtrace compares with the truth at one site.
+
+    ``depth`` counts the leading frames that are right in every claim; ``explained_by`` is the declared limit
+    that covers a site that is not exact. ``difference`` says in a few words what is wrong first.
+    """
+
+    outcome: Outcome
+    depth: int
+    difference: str = ""
+    explained_by: Limit | None = None
+    transition: bool = False
+
+    @property
+    def exact(self) -> bool:
+        return self.outcome is Outcome.EXACT
+
+    @property
+    def unexplained(self) -> bool:
+        """True where nothing excuses the difference: the site fails the matrix."""
+        return not self.exact and self.explained_by is None and not self.transition
+
+    def __str__(self) -> str:
+        because = f" ({self.explained_by.trait.name})" if self.explained_by else ""
+        return f"{self.outcome.value}{because}" + (f": {self.difference}" if self.difference else "")
+
+
+def judge_backtrace(
+    arch: Arch,
+    truth: CallStack,
+    said: Backtrace,
+    *,
+    traits: frozenset[Trait] = frozenset(),
+    limits: Iterable[Limit] = (),
+) -> Verdict:
+    """The verdict on one backtrace. An empty backtrace is wrong: nothing compared is never a pass."""
+    outcome, depth, difference = _compare(arch, truth.frames, said)
+    explained = None
+    if outcome is not Outcome.EXACT:
+        explained = next((li for li in limits if li.trait in traits and outcome in li.outcomes), None)
+    return Verdict(outcome, depth, difference, explained, Trait.TRANSITION in traits)
+
+
+def _compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Outcome, int, str]:
+    claimed = said.frames
+    true_pcs = [frame.pc for frame in true]
+    claimed_pcs = [frame.pc for frame in claimed]
+    agreed = 0
+    while agreed < min(len(true_pcs), len(claimed_pcs)) and true_pcs[agreed] == claimed_pcs[agreed]:
+        agreed += 1
+    if agreed == 0:
+        return Outcome.WRONG, 0, "the innermost frame is not the interrupted one"
+    is_prefix = agreed == len(claimed_pcs)
+    kind = _kind(true_pcs, claimed_pcs, said, is_prefix)
+    for i in range(agreed):
+        if lie := _wrong_claim(arch, true[i], claimed[i], innermost=i == 0):
+            # A wrong pc, or a false root, is the graver lie and names the outcome; the register still counts.
+            hidden = kind.lying
+            return kind if hidden else Outcome.WRONG_REGISTER, i, f"frame {i}: {lie}"
+    return kind, agreed, _difference(true, said, agreed)
+
+
+def _kind(true: list[int], claimed: list[int], said: Backtrace, is_prefix: bool) -> Outcome:
+    if is_prefix and said.stopped is not None:
+        return Outcome.REFUSED if len(claimed) == 1 and len(true) > 1 else Outcome.STOPPED
+    if is_prefix:
+        return Outcome.EXACT if len(claimed) == len(true) else Outcome.ENDED_EARLY
+    if _is_subsequence(claimed, true):
+        return Outcome.SKIPPED
+    if _is_subsequence(true, claimed):
+        return Outcome.PHANTOM
+    return Outcome.WRONG
+
+
+def _is_subsequence(inner: list[int], outer: list[int]) -> bool:
+    rest = iter(outer)
+    return all(pc in rest for pc in inner)
+
+
+def _wrong_claim(arch: Arch, true: TrueFrame, claimed: Frame, *, innermost: bool) -> str:
+    """The first register or CFA that a frame claims wrongly; "" if there is none."""
+    if claimed.cfa is not None and true.cfa is not None and claimed.cfa != true.cfa:
+        return f"CFA {claimed.cfa:#x}, not {true.cfa:#x}"
+    if innermost:
+        return ""  # its registers were given, not recovered
+    for name in (arch.sp, *arch.preserved):
+        value = claimed.registers.get(name)
+        if value is not None and value != true.registers[name]:
+            return f"{name} {value:#x}, not {true.registers[name]:#x}"
+    return ""
+
+
+def _difference(true: Sequence[TrueFrame], said: Backtrace, agreed: int) -> str:
+    if agreed < len(said.frames) and agreed < len(true):
+        return f"frame {agreed}: {said.frames[agreed].pc:#x}, not {true[agreed].pc:#x}"
+    if agreed < len(said.frames):
+        return f"frame {agreed}: {said.frames[agreed].pc:#x} never was"
+    if said.stopped is not None:
+        return f"after frame {agreed - 1}: {said.stopped.reason}: {said.stopped}"
+    return f"frame {agreed - 1} is not the root" if agreed < len(true) else ""

@@ -1,0 +1,230 @@
+"""The matrix: every strategy at every site of every program, on every architecture, by every recipe.
+
+A *unit* is one (program, arch, recipe): it is built and run once, and gives one *cell* per strategy. Units are
+independent, so they are judged in parallel processes; results come as they are ready.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from testbed.arch import ARCHES, Arch
+from testbed.build import build
+from testbed.build.recipes import RECIPES, Recipe, recipes_for
+from testbed.errors import TestbedError, ToolchainMissing
+from testbed.judge import Verdict
+from testbed.outcome import Outcome
+from testbed.program import Program
+from testbed.run import Run, judge, judge_all, run_built
+from testbed.traits import Trait
+from testbed.unwinder import Unwinder
+
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unit:
+    """One (program, arch, recipe), by name: what a worker process is told."""
+
+    program: str
+    arch: str
+    recipe: str
+
+    def __str__(self) -> str:
+        return f"{self.program}-{self.arch}-{self.recipe}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One site that is not exact: where, what kind, and a sentence that a stranger understands."""
+
+    step: int
+    where: str
+    outcome: Outcome
+    trait: Trait | None  # of the limit that explains it; None: unexplained
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One strategy on one unit, counted.
+
+    ``sites`` is every executed step; ``transition`` of them have no single right answer and are in none of the
+    other counts. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes that claim
+    something false, explained or not. ``shown`` counts the (limit's trait, outcome) pairs that occurred.
+    """
+
+    unit: Unit
+    unwinder: str
+    sites: int
+    outcomes: Mapping[Outcome, int]
+    explained: int
+    unexplained: int
+    transition: int
+    shown: Mapping[tuple[Trait, Outcome], int] = field(default_factory=dict)
+    first: Difference | None = None
+    first_unexplained: Difference | None = None
+
+    @property
+    def exact(self) -> int:
+        return self.outcomes.get(Outcome.EXACT, 0)
+
+    @property
+    def lying(self) -> int:
+        return sum(count for outcome, count in self.outcomes.items() if outcome.lying)
+
+    def __str__(self) -> str:
+        return f"{self.unit}-{self.unwinder}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What became of a unit: its cells, or why there are none (``skipped``: a tool is missing; ``failed``)."""
+
+    unit: Unit
+    cells: tuple[Cell, ...] = ()
+    steps: int = 0
+    skipped: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """All results of one invocation, in catalogue order. ``complete`` is false when it was interrupted."""
+
+    results: tuple[UnitResult, ...]
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        return len(self.results) == self.planned
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(cell for result in self.results for cell in result.cells)
+
+    @property
+    def all_explained(self) -> bool:
+        """True where every unit ran and no site is unexplained. A matrix without a single site is not."""
+        sites = sum(cell.sites for cell in self.cells)
+        return sites > 0 and not any(c.unexplained for c in self.cells) and not any(r.failed for r in self.results)
+
+
+def units(programs: Iterable[Program], arches: Iterable[Arch], recipes: Iterable[Recipe]) -> tuple[Unit, ...]:
+    """The units there are for these programs, architectures and recipes, in catalogue order."""
+    chosen_arches, chosen_recipes = set(arches), {recipe.name for recipe in recipes}
+    return tuple(
+        Unit(program.name, arch.name, recipe.name)
+        for program in programs
+        for arch in program.arches()
+        if arch in chosen_arches
+        for recipe in recipes_for(program, arch)
+        if recipe.name in chosen_recipes
+    )
+
+
+def run_unit(unit: Unit, programs: Mapping[str, Program]) -> Run:
+    """Build and run a unit. Raises TestbedError where it cannot be built or does not run right."""
+    run = run_built(build(programs[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]))
+    if run.failure:
+        raise TestbedError(run.failure)
+    return run
+
+
+def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
+    """Count one strategy's verdicts at every step of a run."""
+    outcomes: Counter[Outcome] = Counter()
+    shown: Counter[tuple[Trait, Outcome]] = Counter()
+    transition = explained = unexplained = 0
+    first = first_unexplained = -1
+    for step, verdict in enumerate(verdicts):
+        if verdict.transition:
+            transition += 1
+            continue
+        outcomes[verdict.outcome] += 1
+        if verdict.exact:
+            continue
+        first = step if first < 0 else first
+        if verdict.explained_by:
+            explained += 1
+            shown[verdict.explained_by.trait, verdict.outcome] += 1
+        else:
+            unexplained += 1
+            first_unexplained = step if first_unexplained < 0 else first_unexplained
+    return Cell(
+        unit=Unit(run.program.name, run.arch.name, run.recipe.name),
+        unwinder=unwinder.name,
+        sites=len(verdicts),
+        outcomes=dict(outcomes),
+        explained=explained,
+        unexplained=unexplained,
+        transition=transition,
+        shown=dict(shown),
+        first=difference(run, unwinder, first) if first >= 0 else None,
+        first_unexplained=difference(run, unwinder, first_unexplained) if first_unexplained >= 0 else None,
+    )
+
+
+def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
+    """One site that is not exact, in words: the truth, what was said, and why."""
+    snapshot = run.trace.snapshot(step)
+    said = unwinder.unwind(snapshot)
+    verdict = judge(run, snapshot, said, unwinder)
+    true = " < ".join(run.frame_names([frame.pc for frame in run.truth(step).frames]))
+    claimed = " < ".join(run.frame_names([frame.pc for frame in said.frames]))
+    end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {said.stopped}"
+    limit = verdict.explained_by
+    why = f"{limit.because} ({limit.reference})" if limit else f"UNEXPLAINED: {verdict.difference}"
+    where = run.where(snapshot.pc)
+    return Difference(
+        step,
+        where,
+        verdict.outcome,
+        limit.trait if limit else None,
+        f"at step {step}, {where} ({run.instruction(step)}), the stack is {true}; "
+        f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
+    )
+
+
+def judge_unit(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder]) -> UnitResult:
+    """Everything about one unit, with every failure as a value: this runs in worker processes."""
+    try:
+        run = run_unit(unit, programs)
+    except ToolchainMissing as missing:
+        return UnitResult(unit, skipped=str(missing))
+    except TestbedError as error:
+        return UnitResult(unit, failed=str(error))
+    cells = []
+    for unwinder in unwinders:
+        if not unwinder.applies_to(run.built.image):
+            continue
+        try:
+            cells.append(cell_of(run, unwinder, judge_all(run, unwinder)))
+        except Exception:  # a bug in a strategy: this cell is an error, the others still count
+            return UnitResult(unit, tuple(cells), len(run), failed=f"{unwinder.name} crashed\n{traceback.format_exc()}")
+    return UnitResult(unit, tuple(cells), len(run))
+
+
+def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jobs: int) -> Iterator[UnitResult]:
+    """Judge units in ``jobs`` processes (1: in this one), yielding results as they are ready.
+
+    ``work`` must be a module-level function: it is sent to the workers by name, each job by value. Closing the
+    iterator, or an interrupt, cancels what has not started.
+    """
+    if jobs <= 1:
+        yield from map(work, planned)
+        return
+    pool = ProcessPoolExecutor(max_workers=jobs)
+    try:
+        pending: set[Future[UnitResult]] = {pool.submit(work, job) for job in planned}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,39 @@
+"""The catalogues on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.program import Program
+from testbed.unwinder import Unwinder
+
+
+def print_catalogue(
+    console: Console, what: str, *, programs: Mapping[str, Program], unwinders: Mapping[str, Unwinder]
+) -> None:
+    """Print one catalogue: a name and a sentence per line, and what each exists for."""
+    rows: list[tuple[str, str, str]]
+    if what == "programs":
+        head = ("program", "sources", "what is interesting")
+        rows = [(p.name, ", ".join(p.sources), p.summary) for p in programs.values()]
+    elif what == "unwinders":
+        head = ("strategy", "needs", "what it is")
+        rows = [
+            (u.name, ", ".join(sorted(u.needs | (u.arches or set()))) or "-", u.summary) for u in unwinders.values()
+        ]
+    elif what == "recipes":
+        head = ("recipe", "builds", "how")
+        rows = [(r.name, r.tool.takes.value, r.summary) for r in RECIPES.values()]
+    else:
+        head = ("architecture", "instruction sets", "also called")
+        rows = [(a.name, ", ".join(isa.name for isa in a.isas), ", ".join(a.aliases)) for a in ARCHES.values()]
+    table = Table(*head, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

@@ -1,0 +1,122 @@
+"""Runs and matrices as plain data, the shape that ``--json`` writes. The schemas beside this file document it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from testbed.judge import Verdict
+from testbed.matrix import Cell, Difference, Matrix
+from testbed.outcome import Outcome
+from testbed.run import Run
+
+SCHEMA = 1  # raised when a reader of the old shape would be misled
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON schema of ``"run"`` or ``"matrix"``."""
+    text = files("testbed.report").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
+    """A run: every step with its truth and every strategy's verdict, and a summary per strategy."""
+    return {
+        "schema": SCHEMA,
+        "program": run.program.name,
+        "arch": run.arch.name,
+        "recipe": run.recipe.name,
+        "seed": run.trace.seed,
+        "ending": run.ending,
+        "steps": [_step(run, step, judged) for step in range(len(run))],
+        "summary": {cell.unwinder: _counts(cell) for cell, _ in judged},
+    }
+
+
+def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
+    pc = int(run.trace.pc[step])
+    symbol = run.built.image.symbol_at(pc)
+    frames = run.truth(step).frames
+    names = run.frame_names([frame.pc for frame in frames])
+    return {
+        "step": step,
+        "pc": pc,
+        "symbol": symbol.name if symbol else None,
+        "offset": pc - symbol.address if symbol else None,
+        "instruction": run.instruction(step),
+        "traits": sorted(trait.name for trait in run.traits(step)),
+        "truth": [
+            {
+                "pc": frame.pc,
+                "function": name,
+                "cfa": frame.cfa,
+                "return_address": frames[i + 1].pc if i + 1 < len(frames) else None,
+            }
+            for i, (frame, name) in enumerate(zip(frames, names, strict=True))
+        ],
+        "verdicts": {cell.unwinder: _verdict(verdicts[step]) for cell, verdicts in judged},
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome.value,
+        "explained_by": verdict.explained_by.trait.name if verdict.explained_by else None,
+        "depth": verdict.depth,
+        "detail": verdict.difference,
+    }
+
+
+def _counts(cell: Cell) -> dict[str, Any]:
+    return {
+        "sites": cell.sites,
+        "exact": cell.exact,
+        "explained": cell.explained,
+        "unexplained": cell.unexplained,
+        "lying": cell.lying,
+        "transition": cell.transition,
+    }
+
+
+def matrix_data(matrix: Matrix) -> dict[str, Any]:
+    """A matrix: every cell, what was skipped or failed and why, and the totals."""
+    return {
+        "schema": SCHEMA,
+        "complete": matrix.complete,
+        "units": matrix.planned,
+        "cells": [_cell(cell) for cell in matrix.cells],
+        "skipped": [{"unit": str(r.unit), "reason": r.skipped} for r in matrix.results if r.skipped],
+        "failed": [{"unit": str(r.unit), "reason": r.failed} for r in matrix.results if r.failed],
+        "totals": {
+            key: sum(_counts(cell)[key] for cell in matrix.cells)
+            for key in ("sites", "exact", "explained", "unexplained", "lying", "transition")
+        },
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "program": cell.unit.program,
+        "arch": cell.unit.arch,
+        "recipe": cell.unit.recipe,
+        "unwinder": cell.unwinder,
+        **_counts(cell),
+        "outcomes": {o.value: cell.outcomes[o] for o in Outcome if cell.outcomes.get(o)},
+        "first_difference": _difference(cell.first),
+        "first_unexplained": _difference(cell.first_unexplained),
+    }
+
+
+def _difference(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {
+        "step": difference.step,
+        "where": difference.where,
+        "outcome": difference.outcome.value,
+        "explained_by": difference.trait.name if difference.trait else None,
+        "sentence": difference.sentence,
+    }

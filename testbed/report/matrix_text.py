@@ -1,0 +1,125 @@
+"""The matrix on the terminal: one row per program, one column per architecture and strategy, then the sums."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from testbed.matrix import Cell, Matrix
+from testbed.outcome import Outcome
+from testbed.report.words import STYLES, count, folded, share
+
+COUNTS = ("sites", "exact", "explained", "unexplained", "lying", "transition")
+MOST_COLUMNS = 9  # of shares beside a program's name, in 100 columns
+MOST_SHOWN = 12  # unexplained cells that are told in full
+
+
+def matrix_page(matrix: Matrix) -> RenderableType:
+    """A matrix: exact shares by program, sums by strategy, then whatever is unexplained or failed."""
+    parts: list[RenderableType] = [*_by_program(matrix.cells), *_totals(matrix.cells), *_problems(matrix)]
+    done = f"{len(matrix.results)} of {matrix.planned} units" if not matrix.complete else count(matrix.planned, "unit")
+    skipped = sum(1 for result in matrix.results if result.skipped)
+    sites = sum(cell.sites for cell in matrix.cells)
+    line = (
+        f"{done} (program × architecture × recipe), {count(len(matrix.cells), 'cell')}, {count(sites, 'site')} judged"
+    )
+    parts.append(Text(f"\n{line}" + (f", {skipped} skipped" if skipped else "")))
+    if not matrix.complete:
+        parts.append(Text("INTERRUPTED: the rest was not judged.", style="bold red"))
+    return Group(*parts)
+
+
+def _by_program(cells: Sequence[Cell]) -> list[RenderableType]:
+    """The share of exact sites, over all recipes, by program, strategy and architecture.
+
+    One table with a column per (strategy, architecture) where that fits; else a table per architecture.
+    """
+    unwinders = list(dict.fromkeys(cell.unwinder for cell in cells))
+    arches = list(dict.fromkeys(cell.unit.arch for cell in cells))
+    grouped: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        grouped[cell.unit.program, cell.unwinder, cell.unit.arch].append(cell)
+    columns = [(u, a) for u in unwinders for a in arches if any(key[1:] == (u, a) for key in grouped)]
+    if len(columns) <= MOST_COLUMNS:
+        return [Text("Exact sites, over all recipes", style="bold"), _shares(grouped, columns)]
+    tables: list[RenderableType] = []
+    for arch in arches:
+        here = [column for column in columns if column[1] == arch]
+        tables.append(Text(f"Exact sites on {arch}, over all recipes", style="bold"))
+        tables += [_shares(grouped, here[i : i + MOST_COLUMNS]) for i in range(0, len(here), MOST_COLUMNS)]
+    return tables
+
+
+def _shares(grouped: Mapping[tuple[str, str, str], Sequence[Cell]], columns: Sequence[tuple[str, str]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table.add_column("program", no_wrap=True)
+    for unwinder, arch in columns:
+        table.add_column(f"{folded(unwinder)}\n{arch}", justify="right", no_wrap=True)
+    for program in dict.fromkeys(key[0] for key in grouped):
+        shown = [_share(grouped.get((program, unwinder, arch), [])) for unwinder, arch in columns]
+        if any(str(share) != "-" for share in shown):
+            table.add_row(program, *shown)
+    return table
+
+
+def _share(cells: Iterable[Cell]) -> Text:
+    listed = list(cells)
+    judged = sum(cell.sites - cell.transition for cell in listed)
+    exact = sum(cell.exact for cell in listed)
+    unexplained = sum(cell.unexplained for cell in listed)
+    style = "bold red" if unexplained else "green" if judged and exact == judged else ""
+    return Text(share(exact, judged) + (" ?" if unexplained else ""), style=style)
+
+
+def _totals(cells: Sequence[Cell]) -> list[RenderableType]:
+    """The sums by strategy and architecture, and how its sites that are not exact are not."""
+    sums = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    kinds = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    outcomes = [o for o in Outcome if o is not Outcome.EXACT and any(cell.outcomes.get(o) for cell in cells)]
+    for table, names in ((sums, COUNTS), (kinds, [Text(o.label, style=STYLES[o]) for o in outcomes])):
+        table.add_column("strategy", no_wrap=True)
+        table.add_column("arch")
+        for name in names:
+            table.add_column(name, justify="right")
+    grouped: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        grouped[cell.unwinder, cell.unit.arch].append(cell)
+    for (unwinder, arch), group in sorted(grouped.items(), key=lambda pair: _order(cells, pair[0])):
+        counts = {name: sum(getattr(cell, name) for cell in group) for name in COUNTS}
+        shown = [Text(f"{n:,}", style="bold red" if name == "unexplained" and n else "") for name, n in counts.items()]
+        sums.add_row(unwinder, arch, *shown)
+        if any(cell.outcomes.get(outcome) for cell in group for outcome in outcomes):
+            kinds.add_row(unwinder, arch, *(f"{sum(cell.outcomes.get(o, 0) for cell in group):,}" for o in outcomes))
+    parts: list[RenderableType] = [Text("\nSites, by strategy and architecture", style="bold"), sums]
+    if outcomes:
+        legend = [Text(f"{o.label:<9} {o.meaning}", style="dim") for o in outcomes]
+        parts += [Text("\nSites that are not exact (CAPITALS: a lie)", style="bold"), kinds, Text(), *legend]
+    return parts
+
+
+def _order(cells: Sequence[Cell], key: tuple[str, str]) -> tuple[int, int]:
+    unwinders = list(dict.fromkeys(cell.unwinder for cell in cells))
+    arches = list(dict.fromkeys(cell.unit.arch for cell in cells))
+    return unwinders.index(key[0]), arches.index(key[1])
+
+
+def _problems(matrix: Matrix) -> list[RenderableType]:
+    shown: list[RenderableType] = []
+    for result in matrix.results:
+        if result.failed:
+            shown.append(Text.assemble(("FAILED ", "bold red"), f"{result.unit}: {result.failed}"))
+    unexplained = [cell for cell in matrix.cells if cell.first_unexplained]
+    for cell in unexplained[:MOST_SHOWN]:
+        if cell.first_unexplained:
+            head = f"UNEXPLAINED {cell} ({count(cell.unexplained, 'site')}): "
+            shown.append(Text.assemble((head, "bold red"), cell.first_unexplained.sentence))
+    if len(unexplained) > MOST_SHOWN:
+        shown.append(Text(f"... and {len(unexplained) - MOST_SHOWN} more unexplained cells; --json has them all"))
+    missing = dict.fromkeys(result.skipped for result in matrix.results if result.skipped)
+    shown += [Text.assemble(("skipped ", "yellow"), reason) for reason in missing]
+    return shown

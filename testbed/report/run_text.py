@@ -1,0 +1,137 @@
+"""A run on the terminal: every executed instruction, every strategy's outcome beside it, then the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from testbed.judge import Verdict
+from testbed.matrix import Cell
+from testbed.outcome import Outcome
+from testbed.report.words import STYLES, count, folded, frame_pointer, share, stack_pointer
+from testbed.run import Run
+from testbed.traits import Trait
+
+_WORD_COLUMNS = 3  # up to so many strategies get a column of words in 100 columns; more get a letter each
+
+
+Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
+
+
+def run_page(run: Run, judged: Judged, *, only_differences: bool = False) -> RenderableType:
+    """A run: title, one line per step, a summary per strategy, the first difference of each, the legend."""
+    steps = [
+        step
+        for step in range(len(run))
+        if not only_differences or any(not verdicts[step].exact for _, verdicts in judged)
+    ]
+    parts: list[RenderableType] = [_title(run), _steps(run, judged, steps)]
+    if judged:
+        parts += [_summary([cell for cell, _ in judged]), *_differences([cell for cell, _ in judged])]
+    parts.append(_legend([cell for cell, _ in judged]))
+    return Group(*parts)
+
+
+def _title(run: Run) -> Text:
+    text = Text()
+    text.append(f"{run.program.name} · {run.arch} · {run.recipe.name}", style="bold")
+    text.append(f"   {count(len(run), 'step')}, {run.ending}, seed {run.trace.seed}\n")
+    text.append(run.program.summary, style="italic")
+    return text
+
+
+def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=False, show_edge=False, pad_edge=False)
+    table.add_column("step", justify="right", style="dim", min_width=4)
+    table.add_column("pc", no_wrap=True, max_width=18)
+    table.add_column("instruction", no_wrap=True, max_width=28)
+    table.add_column("sp", no_wrap=True, min_width=8)
+    table.add_column("fp", no_wrap=True, min_width=8)
+    words = len(judged) <= _WORD_COLUMNS
+    if words:
+        for cell, _ in judged:
+            table.add_column(folded(cell.unwinder), no_wrap=True, min_width=8)
+    else:
+        table.add_column(f"1-{len(judged)}", no_wrap=True)
+    shown: tuple[int, str, str] | None = None
+    for step in steps:
+        node = int(run.watched.node[step])
+        depth = len(run.truth(step).frames) - 1
+        sp, fp = stack_pointer(run, step), frame_pointer(run, step)
+        same = shown is not None and shown[0] == node
+        row: list[RenderableType] = [
+            str(step),
+            Text(" " * min(depth, 4) + run.where(int(run.trace.pc[step]))),
+            Text(run.instruction(step)),
+            "" if same and shown and shown[1] == sp else sp,
+            "" if same and shown and shown[2] == fp else fp,
+        ]
+        shown = (node, sp, fp)
+        verdicts = [by_step[step] for _, by_step in judged]
+        row += [_word(v) for v in verdicts] if words else [Text.assemble(*[_mark(v) for v in verdicts])]
+        table.add_row(*row)
+    return table
+
+
+def _word(verdict: Verdict) -> Text:
+    if verdict.transition:
+        return Text("(transit)", style="dim")
+    mark = "" if verdict.exact or verdict.explained_by else "?"
+    return Text(verdict.outcome.label + mark, style=STYLES[verdict.outcome])
+
+
+def _mark(verdict: Verdict) -> tuple[str, str]:
+    return ("~", "dim") if verdict.transition else (verdict.outcome.mark, STYLES[verdict.outcome])
+
+
+def _summary(cells: Sequence[Cell]) -> Table:
+    numbered = len(cells) > _WORD_COLUMNS
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False, title_justify="left")
+    table.add_column("strategy")
+    for name in ("sites", "exact", "explained", "unexplained", "lying", "transition"):
+        table.add_column(name, justify="right")
+    table.add_column("exact of sites", justify="right")
+    for number, cell in enumerate(cells, 1):
+        table.add_row(
+            f"{number} {cell.unwinder}" if numbered else cell.unwinder,
+            str(cell.sites),
+            str(cell.exact),
+            str(cell.explained),
+            Text(str(cell.unexplained), style="bold red" if cell.unexplained else ""),
+            str(cell.lying),
+            str(cell.transition),
+            share(cell.exact, cell.sites - cell.transition),
+        )
+    return table
+
+
+def _differences(cells: Sequence[Cell]) -> list[RenderableType]:
+    shown: list[RenderableType] = []
+    for cell in cells:
+        first = cell.first_unexplained or cell.first
+        if first is not None:
+            label = "First unexplained difference" if cell.first_unexplained else "First difference"
+            shown.append(
+                Padding(Text.assemble((f"{label} of {cell.unwinder}: ", "bold"), first.sentence), (1, 0, 0, 0))
+            )
+    return shown
+
+
+def _legend(cells: Sequence[Cell]) -> RenderableType:
+    """What the words on this page mean; only those that occur."""
+    used = [o for o in Outcome if any(cell.outcomes.get(o) for cell in cells)]
+    text = Text("\n")
+    for outcome in used:
+        text.append(f"{outcome.label:<9}", style=STYLES[outcome])
+        text.append(f" {outcome.mark}  {outcome.meaning}\n")
+    traits = sorted({t for cell in cells for t, _ in cell.shown}, key=list(Trait).index)
+    for trait in traits:
+        text.append(f"{trait.name:<12}", style="bold")
+        text.append(f" {trait.value}\n")
+    text.append("sp, fp: relative to the CFA, the caller's SP. CAPITALS: a lie. ?: unexplained.", style="dim")
+    return text

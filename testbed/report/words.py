@@ -1,0 +1,67 @@
+"""Small pieces of text that every report shares: shares, addresses in terms of the frame, styles."""
+
+from __future__ import annotations
+
+from testbed.outcome import Outcome
+from testbed.run import Run
+
+STYLES = {
+    Outcome.EXACT: "dim",
+    Outcome.REFUSED: "yellow",
+    Outcome.STOPPED: "yellow",
+    Outcome.ENDED_EARLY: "bold red",
+    Outcome.SKIPPED: "bold red",
+    Outcome.PHANTOM: "bold red",
+    Outcome.WRONG_REGISTER: "bold red",
+    Outcome.WRONG: "bold red",
+}
+
+
+def share(part: int, whole: int) -> str:
+    """``98.7 %``; never rounded up to 100 nor down to 0, and ``-`` where there is nothing."""
+    if whole == 0:
+        return "-"
+    if part in (0, whole):
+        return "0 %" if part == 0 else "100 %"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 site``, ``2,048 sites``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def stack_pointer(run: Run, step: int) -> str:
+    """SP at a step, relative to the CFA of the innermost activation (the outermost one: to SP at entry)."""
+    return _relative(run, int(run.trace.sp[step]), step)
+
+
+def frame_pointer(run: Run, step: int) -> str:
+    """What FP holds: an address of this frame, the value it had at entry, zero, or something else."""
+    activation = run.watched.activations[int(run.watched.node[step])]
+    register = run.trace.isa(step).records[0].pointer
+    value = int(run.trace.column(register)[step])
+    if value == 0:
+        return "0"
+    if value == int(run.trace.column(register)[activation.opened]):
+        return "caller's"
+    top = activation.entry_sp if activation.cfa is None else activation.cfa
+    if int(run.trace.sp[step]) <= value <= top:
+        return _relative(run, value, step)
+    return "other"
+
+
+def _relative(run: Run, address: int, step: int) -> str:
+    """``cfa-0x20`` and the like."""
+    activation = run.watched.activations[int(run.watched.node[step])]
+    base, name = (activation.entry_sp, "top") if activation.cfa is None else (activation.cfa, "cfa")
+    distance = address - base
+    return name if distance == 0 else f"{name}{'-' if distance < 0 else '+'}{abs(distance):#x}"
+
+
+def folded(name: str) -> str:
+    """A long strategy name on two lines, broken at an underscore."""
+    if len(name) <= 9 or "_" not in name[1:]:
+        return name
+    cut = name.rfind("_", 0, 10)
+    return f"{name[:cut]}\n{name[cut:]}" if cut > 0 else name

@@ -1,0 +1,201 @@
+"""One program, built, run and watched: the value that the command line and notebooks work on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from testbed.arch import Arch
+from testbed.build import Built, build
+from testbed.build.recipes import PREBUILT, Recipe, recipe_named, recipes_for
+from testbed.catalogue import nearest
+from testbed.errors import EmulationError, UsageError
+from testbed.image import describe, image_covering, read_elf
+from testbed.image.disassembly import disassemble
+from testbed.judge import Verdict, judge_backtrace
+from testbed.machine import record
+from testbed.program import Header, Language, Program, Source
+from testbed.trace import Exited, Snapshot, Trace
+from testbed.traits import Trait
+from testbed.truth import CallStack, Truth, observe
+from testbed.unwinder import Backtrace, Unwinder
+
+_LOCATION = re.compile(r"^(?P<symbol>[A-Za-z_.$][\w.$]*)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A recorded run with its truth. ``run[17]`` and ``run.at("leaf+0x4")`` are snapshots."""
+
+    built: Built
+    trace: Trace
+    watched: Truth = field(repr=False)
+
+    @property
+    def program(self) -> Program:
+        return self.built.program
+
+    @property
+    def arch(self) -> Arch:
+        return self.built.arch
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.built.recipe
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+    def __str__(self) -> str:
+        return f"{self.program.name} · {self.arch} · {self.recipe.name}: {len(self)} steps, {self.ending}"
+
+    @property
+    def ending(self) -> str:
+        """How the run ended, in a few words."""
+        return f"exit {self.trace.end.status}" if isinstance(self.trace.end, Exited) else "did not reach its exit"
+
+    @property
+    def failure(self) -> str:
+        """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
+        if isinstance(self.trace.end, EmulationError):
+            return str(self.trace.end)
+        expected = self.built.source.header.exit
+        if expected is not None and self.trace.end.status != expected:
+            return f"exit status {self.trace.end.status}; the header of {self.built.source.path.name} says {expected}"
+        return ""
+
+    def __getitem__(self, step: int) -> Snapshot:
+        if not 0 <= step < len(self):
+            raise IndexError(f"step {step}: this run has the steps 0 to {len(self) - 1}")
+        return self.trace.snapshot(step)
+
+    def at(self, location: str) -> Snapshot:
+        """The snapshot at ``symbol``, ``symbol+0x4``, ``symbol+0x4#2`` (second visit) or ``@N`` (step N)."""
+        return self[self.step_at(location)]
+
+    def step_at(self, location: str) -> int:
+        """The step at a location. Raises UsageError where it does not exist or is never executed."""
+        if location.startswith("@") and location[1:].isdecimal():
+            if int(location[1:]) >= len(self):
+                raise UsageError(f"{location}: this run has the steps @0 to @{len(self) - 1}")
+            return int(location[1:])
+        match = _LOCATION.match(location)
+        if match is None:
+            raise UsageError(f"{location!r} is no location: use symbol, symbol+0x4, symbol+0x4#2 or @17")
+        symbol = self.built.image.symbol_named(match["symbol"])
+        if symbol is None:
+            names = [s.name for s in self.built.image.symbols]
+            raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
+        pc = symbol.address + int(match["offset"] or "0", 0)
+        visits = self._visits.get(pc, ())
+        visit = int(match["visit"] or 1)
+        if not 1 <= visit <= len(visits):
+            raise UsageError(f"{location}: pc {pc:#x} is executed {len(visits)} times in this run")
+        return visits[visit - 1]
+
+    @cached_property
+    def _visits(self) -> Mapping[int, Sequence[int]]:
+        visits: dict[int, list[int]] = {}
+        for step, pc in enumerate(self.trace.pc.tolist()):
+            visits.setdefault(pc, []).append(step)
+        return visits
+
+    def steps_in(self, function: str) -> tuple[int, ...]:
+        """The steps that execute inside a function of the image."""
+        symbol = self.built.image.symbol_named(function)
+        if symbol is None:
+            names = [s.name for s in self.built.image.symbols if s.is_function]
+            raise UsageError(f"no function {function!r}; {nearest(function, names)}")
+        end = symbol.address + max(symbol.size, 1)
+        return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if symbol.address <= pc < end)
+
+    def truth(self, at: Snapshot | int) -> CallStack:
+        """The true call stack at a snapshot (or step) of this run."""
+        return self.watched.stack(_step(at))
+
+    def traits(self, at: Snapshot | int) -> frozenset[Trait]:
+        """What is true of a site: observed in the trace, or declared by the header or the recipe."""
+        return self.watched.traits(_step(at)) | self.built.traits
+
+    def where(self, pc: int) -> str:
+        """``symbol+0x4`` for an address of this run."""
+        return describe(self.trace.images, pc)
+
+    def function(self, pc: int) -> str:
+        """The name of the function that covers an address, else ``where(pc)``."""
+        loaded = image_covering(self.trace.images, pc)
+        symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+        return symbol.name if symbol else self.where(pc)
+
+    def frame_names(self, pcs: Sequence[int]) -> tuple[str, ...]:
+        """Function names of a stack's pcs: the first as it is, return addresses looked up at their call."""
+        return tuple(self.function(pc if i == 0 else pc - 1) for i, pc in enumerate(pcs))
+
+    def instruction(self, step: int) -> str:
+        """The instruction that ``step`` executes, as text."""
+        pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
+        return disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
+
+
+def _step(at: Snapshot | int) -> int:
+    step = at if isinstance(at, int) else at.step
+    if step is None:
+        raise UsageError("this snapshot did not come from a run: it has no truth")
+    return step
+
+
+def run_program(
+    program: Program,
+    arch: Arch,
+    recipe: str | None = None,
+    *,
+    seed: int = 1,
+    budget: int = 1_000_000,
+    fresh: bool = False,
+) -> Run:
+    """Build a program (by its first recipe, if none is named), run it, watch it."""
+    chosen = recipe_named(recipe, program, arch) if recipe else recipes_for(program, arch)[0]
+    return run_built(build(program, arch, chosen, fresh=fresh), seed=seed, budget=budget)
+
+
+def run_file(path: Path, *, seed: int = 1, budget: int = 1_000_000) -> Run:
+    """Run an ELF file that came from elsewhere: static, starting at its entry, ending by the exit system call."""
+    image = read_elf(path)
+    source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
+    program = Program(path.stem, MappingProxyType({"elf": source}))
+    built = Built(
+        program=program,
+        arch=image.arch,
+        recipe=PREBUILT,
+        isa=image.isa_at(image.entry),
+        source=source,
+        path=path,
+        image=image,
+        traits=frozenset(),
+    )
+    return run_built(built, seed=seed, budget=budget)
+
+
+def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
+    """Run a built program in the emulator and watch it."""
+    trace = record(built.image, seed=seed, budget=budget)
+    return Run(built, trace, observe(trace))
+
+
+def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
+    """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
+    limits = unwinder.limits if unwinder else ()
+    return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
+
+
+def judge_all(run: Run, unwinder: Unwinder) -> tuple[Verdict, ...]:
+    """The verdicts of one strategy at every step of a run."""
+    verdicts = []
+    for step in range(len(run)):
+        snapshot = run.trace.snapshot(step)
+        verdicts.append(judge(run, snapshot, unwinder.unwind(snapshot), unwinder))
+    return tuple(verdicts)

@@ -1,0 +1,261 @@
+"""The command line as a user meets it: output, exit status, and one clear message for each mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonschema
+import pytest
+from junitparser import JUnitXml
+
+from programs import PROGRAMS
+from testbed.cli import main
+from testbed.report.data import schema
+from unwinders import UNWINDERS
+
+
+@dataclass(frozen=True)
+class Said:
+    status: int
+    out: str
+    err: str
+
+
+Testbed = Callable[..., Said]
+
+
+@pytest.fixture
+def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Testbed:
+    """Run the command as `testbed ARGUMENTS` does, in this process."""
+
+    def run(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["testbed", *arguments])
+        monkeypatch.setenv("NO_COLOR", "1")
+        status: object = 0
+        try:
+            main()
+        except SystemExit as done:
+            status = done.code or 0
+        printed = capsys.readouterr()
+        assert isinstance(status, int)
+        return Said(status, printed.out, printed.err)
+
+    return run
+
+
+def test_run_prints_every_step_and_every_strategy_in_100_columns(testbed: Testbed) -> None:
+    said = testbed("run", "leaf_call", "--arch", "arm64")
+    assert said.status == 0, said.err
+    steps = [int(m[1]) for m in re.finditer(r"^ *(\d+) +\S+.*", said.out, re.M)]
+    data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "--json").out)
+    assert steps[: len(data["steps"])] == [step["step"] for step in data["steps"]]
+    assert max(map(len, said.out.splitlines())) <= 100
+    for name in ("fp_chain", "eh_frame"):
+        assert name in said.out
+    assert "First difference of fp_chain: at step" in said.out
+    assert "\x1b" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("arch", "recipe"), [("x86_64", "clang-asm"), ("arm64", "keystone"), ("arm32", "keystone-thumb")]
+)
+def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, recipe: str) -> None:
+    said = testbed("run", "leaf_call", "--arch", arch, "--recipe", recipe, "--json")
+    data = json.loads(said.out)
+    jsonschema.validate(data, schema("run"))
+    for name, counts in data["summary"].items():
+        outcomes = [step["verdicts"][name]["outcome"] for step in data["steps"]]
+        assert counts["sites"] == len(data["steps"]) > 0
+        assert counts["exact"] == outcomes.count("exact")
+        assert counts["exact"] + counts["explained"] + counts["unexplained"] + counts["transition"] == counts["sites"]
+    assert [frame["function"] for step in data["steps"] for frame in step["truth"]][-1] == "_start"
+
+
+def test_run_chooses_strategies_by_glob(testbed: Testbed) -> None:
+    data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "-u", "fp_*", "--json").out)
+    assert set(data["summary"]) == {name for name in UNWINDERS if name.startswith("fp_")}
+
+
+def test_run_at_a_location_shows_each_strategy_beside_the_truth(testbed: Testbed) -> None:
+    said = testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf")
+    assert said.status == 0, said.err
+    assert "truth" in said.out
+    assert "SKIPPED" in said.out  # fp_chain at a function's first instruction
+    assert "_start" in said.out
+
+
+def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: Path) -> None:
+    source = PROGRAMS["leaf_call"].sources["x86_64"]
+    copy = tmp_path / "mine.x86_64.S"
+    copy.write_text(source.text)
+    assert testbed("run", str(copy)).status == 0
+    from testbed.arch import ARCHES
+    from testbed.build import build
+    from testbed.build.recipes import RECIPES
+
+    elf = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["clang-asm"]).path
+    said = testbed("run", str(elf))
+    assert said.status == 0, said.err
+    assert "prebuilt" in said.out
+
+
+def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
+    html, svg = tmp_path / "run.html", tmp_path / "run.svg"
+    assert testbed("run", "leaf_call", "--arch", "arm64", "--html", str(html), "--svg", str(svg)).status == 0
+    assert "fp_chain" in html.read_text()
+    assert svg.read_text().startswith("<svg")
+
+
+def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
+    files = {kind: tmp_path / f"matrix.{kind}" for kind in ("json", "html", "junit", "svg")}
+    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    said = testbed("matrix", "-p", "leaf_call", "-p", "tail_call", "-r", "clang-asm*", "-j", "2", *options)
+    assert said.status == 0, said.out + said.err
+    assert max(map(len, said.out.splitlines())) <= 100
+    data = json.loads(files["json"].read_text())
+    jsonschema.validate(data, schema("matrix"))
+    assert data["complete"]
+    assert data["totals"]["sites"] == sum(cell["sites"] for cell in data["cells"]) > 0
+    assert data["totals"]["unexplained"] == 0
+    xml = JUnitXml.fromfile(str(files["junit"]))
+    assert sum(suite.tests for suite in xml) == len(data["cells"])
+    page = files["html"].read_text()
+    assert "leaf_call" in page
+    assert "src=" not in page
+    assert "href=" not in page  # self-contained
+    assert "leaf_call" in files["svg"].read_text()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Path, jobs: str) -> None:
+    out = tmp_path / "matrix.json"
+    assert (
+        testbed("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out)).status == 0
+    )
+    cells = json.loads(out.read_text())["cells"]
+    assert [cell["program"] for cell in cells] == sorted(cell["program"] for cell in cells)
+    assert len(cells) == 2 * len(UNWINDERS)
+
+
+@pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])
+def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
+    said = testbed("list", what)
+    assert said.status == 0
+    expected = {"programs": "leaf_call", "unwinders": "eh_frame", "recipes": "clang-O2", "arches": "thumb"}
+    assert expected[what] in said.out
+
+
+def test_cache_says_where_it_is(testbed: Testbed) -> None:
+    assert re.search(r"\d+ files, [\d.]+ MB", testbed("cache").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "leaf_cal"], "no program 'leaf_cal'; did you mean leaf_call"),
+        (["run", "leaf_call", "--arch", "arm65"], "no architecture 'arm65'; did you mean arm64"),
+        (["run", "leaf_call", "--arch", "thumb"], "'thumb' is an instruction set of arm32"),
+        (["run", "leaf_call", "--arch", "arm64", "--recipe", "keyston"], "no recipe 'keyston'; did you mean keystone"),
+        (["run", "leaf_call", "--arch", "arm64", "--recipe", "clang-O2"], "does not build leaf_call on arm64"),
+        (
+            ["run", "leaf_call", "--arch", "arm64", "-u", "fp_chian"],
+            "no strategy matches 'fp_chian'; did you mean fp_chain",
+        ),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "laef"], "no symbol 'laef'; did you mean leaf"),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "leaf#9"], "times in this run"),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "@99999"], "this run has the steps"),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "1 + 1"], "is no location"),
+        (["run", "interworking", "--arch", "x86_64"], "interworking does not exist for x86_64"),
+        (["run", "./nowhere.c"], "no file"),
+        (["matrix", "-p", "nothing*"], "no program matches"),
+        (["matrix", "-p", "leaf_call", "-r", "clang-O2"], "no program is built that way"),
+        (["run", "leaf_call", "--nonsense"], "No such option"),
+    ],
+)
+def test_a_mistake_gets_one_message_and_status_2(testbed: Testbed, arguments: list[str], message: str) -> None:
+    said = testbed(*arguments)
+    assert said.status == 2
+    assert message in said.err
+    assert "Traceback" not in said.err
+
+
+HEAD = "// summary: a test\n// exit: 0\n\n"
+NEVER_ENDS = (
+    ".intel_syntax noprefix\n.globl _start\n.type _start, @function\n_start:\n jmp _start\n.size _start, . - _start\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("typo.x86_64.S", "// sumary: x\n", r"typo\.x86_64\.S:1: unknown header key 'sumary'; did you mean summary"),
+        ("wrong.x86_64.S", HEAD + ".intel_syntax noprefix\n_start:\n  movv rax, rbx\n", r"wrong\.x86_64\.S:6:\d+: "),
+        ("wrong.c", HEAD + "int main(void) { return x; }\n", r"wrong\.c:4:25: error: use of undeclared identifier"),
+        ("noisa.S", HEAD, "a source is named NAME.c or NAME.ISA.S"),
+        ("loop.x86_64.S", HEAD + NEVER_ENDS, r"did not exit within 500 steps.*last steps:"),
+        (
+            "status.x86_64.S",
+            HEAD + NEVER_ENDS.replace(" jmp _start", " mov edi, 3\n mov eax, 60\n syscall"),
+            "exit status 3; the header of status.x86_64.S says 0",
+        ),
+        ("text.elf", "this is no ELF file", "text.elf: at offset 0x0: not an ELF file"),
+        ("cut.elf", "\x7fELF\x02\x01\x01", "cut.elf: at offset 0x0: corrupt ELF structure"),
+    ],
+)
+def test_a_bad_file_gets_one_message_that_names_the_place(
+    testbed: Testbed, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="latin-1")
+    said = testbed("run", str(path), "--budget", "500")
+    assert said.status == 2, said.out
+    assert re.search(message, said.err, re.S), said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_missing_toolchain_says_what_to_install(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "ziglang", None)
+    monkeypatch.setattr("testbed.build.compile.find_zig", _no_zig, raising=True)
+    said = testbed("run", "recursion", "--arch", "arm64")
+    assert said.status == 2
+    assert "pip install ziglang" in said.err
+
+
+def _no_zig() -> Path:
+    from testbed.errors import ToolchainMissing
+
+    raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
+
+
+def test_what_ran_before_a_crash_can_still_be_looked_at(testbed: Testbed, tmp_path: Path) -> None:
+    path = tmp_path / "loop.x86_64.S"
+    path.write_text(HEAD + NEVER_ENDS)
+    said = testbed("run", str(path), "--budget", "500", "--at", "@42")
+    assert "step 42" in said.out
+
+
+def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import MappingProxyType
+
+    from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+
+    liar = Unwinder(
+        name="always_root",
+        summary="claims that every interrupted function is the root",
+        unwind=lambda at: Backtrace((Frame(FrameKind.INTERRUPTED, at.pc, at.registers),), None),
+    )
+    monkeypatch.setattr("testbed.cli.UNWINDERS", MappingProxyType({"always_root": liar}))
+    said = testbed("run", "leaf_call", "--arch", "arm64")
+    assert said.status == 1
+    assert "UNEXPLAINED" in said.out
+    said = testbed("matrix", "-p", "leaf_call", "-a", "arm64", "-j", "1")
+    assert said.status == 1
+    assert "UNEXPLAINED" in said.out

@@ -1,0 +1,59 @@
+"""What the documents show is what the commands print, and what they name exists."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from programs import PROGRAMS
+from unwinders import UNWINDERS
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md")
+
+
+def regenerate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("regenerate", ROOT / "docs" / "regenerate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_readme_shows_what_the_commands_print_today() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("<!-- end -->") == 2
+    assert regenerate().readme(text) == text, "README.md is out of date: python docs/regenerate.py"
+
+
+def test_readme_lists_every_strategy() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text for name in UNWINDERS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_files_that_a_document_names_exist(document: str) -> None:
+    path = ROOT / document
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8"))
+    for link in links:
+        assert (path.parent / link).exists(), f"{document} links to {link}"
+    named = re.findall(r"`((?:testbed|unwinders|programs|tests|docs)/[\w./]+)`", path.read_text(encoding="utf-8"))
+    for name in named:
+        assert (ROOT / name).exists() or (path.parent / name).exists(), f"{document} names {name}"
+
+
+def test_the_snippet_of_the_readme_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.S)
+    assert code is not None
+    exec(compile(code[1], "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip().endswith("exact")
+
+
+def test_every_program_can_be_named_on_the_command_line() -> None:
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in PROGRAMS)

@@ -1,0 +1,136 @@
+"""The matrix as tests: one per cell, `pytest -k "leaf_call and arm64 and eh_frame"`.
+
+A cell passes when every site is exact or explained by a declared limit, and when how much is explained is what
+tests/golden/ says. `pytest --update-golden tests/test_matrix.py` writes that file anew: review its diff.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.errors import ToolchainMissing
+from testbed.matrix import Cell, Unit, cell_of, run_unit, units
+from testbed.outcome import Outcome
+from testbed.run import Run, judge_all
+from tests.known_failures import KNOWN_FAILURES
+from unwinders import UNWINDERS
+
+GOLDEN = Path(__file__).parent / "golden" / "matrix.json"
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+
+
+def cells() -> Iterator[Any]:
+    for unit in UNITS:
+        for unwinder in UNWINDERS.values():
+            if unwinder.arches is not None and unit.arch not in unwinder.arches:
+                continue
+            name = f"{unit}-{unwinder.name}"
+            marks = [pytest.mark.xfail(reason=KNOWN_FAILURES[name])] if name in KNOWN_FAILURES else []
+            yield pytest.param(unit, unwinder.name, id=name, marks=marks)
+
+
+@lru_cache(maxsize=3)
+def run_of(unit: Unit) -> Run:
+    try:
+        return run_unit(unit, PROGRAMS)
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+
+
+@lru_cache(maxsize=16)
+def judged(unit: Unit, name: str) -> Cell | None:
+    run = run_of(unit)
+    if not UNWINDERS[name].applies_to(run.built.image):
+        return None
+    return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name]))
+
+
+def counted(cell: Cell) -> dict[str, Any]:
+    """What the golden file keeps of a cell: never a pc."""
+    return {
+        "sites": cell.sites,
+        "exact": cell.exact,
+        "transition": cell.transition,
+        "explained": {
+            f"{trait.name} {outcome.value}": cell.shown[trait, outcome]
+            for trait, outcome in sorted(cell.shown, key=lambda pair: (pair[0].name, pair[1].value))
+        },
+    }
+
+
+@lru_cache(maxsize=1)
+def golden() -> Mapping[str, Any]:
+    loaded: Mapping[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return loaded
+
+
+@pytest.mark.parametrize(("unit", "name"), cells())
+def test_cell(unit: Unit, name: str, request: pytest.FixtureRequest) -> None:
+    cell = judged(unit, name)
+    if cell is None:
+        missing = ", ".join(sorted(UNWINDERS[name].needs - run_of(unit).built.image.sections.keys()))
+        pytest.skip(f"this file has no {missing}")
+    assert cell.sites > 0, "nothing was compared"
+    assert cell.sites == cell.exact + cell.explained + cell.unexplained + cell.transition
+    assert not cell.unexplained, f"{cell.unexplained} unexplained: {cell.first_unexplained}"
+    if request.config.getoption("--update-golden"):
+        pytest.skip("golden counts are being written by test_golden_counts_are_complete")
+    assert counted(cell) == golden().get(str(cell)), "how much is explained has changed: review the golden diff"
+
+
+def test_golden_counts_are_complete(request: pytest.FixtureRequest) -> None:
+    """The golden file has exactly the cells of the matrix; with --update-golden it is written here."""
+    if request.config.getoption("--update-golden"):
+        found = {str(cell): counted(cell) for unit in UNITS for name in UNWINDERS if (cell := judged(unit, name))}
+        lines = ",\n".join(f'"{name}": {json.dumps(counts)}' for name, counts in found.items())
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
+    known = {str(unit) + "-" + name for unit in UNITS for name in UNWINDERS}
+    assert golden(), "the golden file is empty"
+    assert not golden().keys() - known, "golden cells that no longer exist"
+
+
+def test_known_failures_name_cells_that_exist() -> None:
+    assert KNOWN_FAILURES.keys() <= {f"{unit}-{name}" for unit in UNITS for name in UNWINDERS}
+    for name, reason in KNOWN_FAILURES.items():
+        assert "http" in reason, f"{name}: a known failure needs a date, a reason and a link"
+
+
+def test_every_limit_is_shown_somewhere_with_every_outcome() -> None:
+    """A limit that nothing exercises is an excuse in waiting; the golden counts say what occurred."""
+    shown: dict[str, Counter[str]] = {name: Counter() for name in UNWINDERS}
+    for cell, counts in golden().items():
+        shown[cell.rpartition("-")[2]].update(counts["explained"])
+    for unwinder in UNWINDERS.values():
+        for limit in unwinder.limits:
+            assert limit.because, f"{unwinder.name}: {limit.trait.name} without a reason"
+            assert limit.reference, f"{unwinder.name}: {limit.trait.name} without a reference"
+            for outcome in limit.outcomes:
+                pair = f"{limit.trait.name} {outcome.value}"
+                assert shown[unwinder.name][pair], f"{unwinder.name}: no site of the corpus shows {pair}"
+
+
+def test_table_strategies_are_exact_everywhere_with_asynchronous_tables() -> None:
+    """`eh_frame` on x86_64 and arm64: every site of every program by every recipe, registers included."""
+    rows = {name: counts for name, counts in golden().items() if name.endswith("-eh_frame")}
+    arches = {name.split("-")[1] for name in rows}
+    assert {"x86_64", "arm64"} <= arches
+    for name, counts in rows.items():
+        assert counts["exact"] == counts["sites"] - counts["transition"] > 0, name
+
+
+def test_every_architecture_program_and_recipe_is_in_the_matrix() -> None:
+    assert {unit.program for unit in UNITS} == set(PROGRAMS)
+    assert {unit.recipe for unit in UNITS} == set(RECIPES)
+    assert {unit.arch for unit in UNITS} == set(ARCHES)
+    assert all(outcome.meaning for outcome in Outcome)
