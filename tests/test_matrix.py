@@ -74,7 +74,7 @@ def golden() -> Mapping[str, Any]:
     return loaded
 
 
-@pytest.mark.parametrize(("unit", "name"), cells())
+@pytest.mark.parametrize(("unit", "name"), list(cells()))
 def test_cell(unit: Unit, name: str, request: pytest.FixtureRequest) -> None:
     cell = judged(unit, name)
     if cell is None:

@@ -54,6 +54,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 
 _HONEST = frozenset({Outcome.STOPPED, Outcome.REFUSED})
+# A caller is skipped; where the skipped one was called by the outermost frame, the chain ends right away.
 _SHORT = frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY})
 
 UNLINKED = "https://github.com/mstange/framehop/issues/4"
@@ -61,19 +62,19 @@ UNLINKED = "https://github.com/mstange/framehop/issues/4"
 NOT_A_FRAME_POINTER = (
     Limit(
         Trait.FP_OMITTED,
-        _SHORT | _HONEST | {Outcome.WRONG},
+        _HONEST | {Outcome.WRONG},
         "the code is built without frame pointers: the register holds whatever the compiler put there",
         "https://gcc.gnu.org/onlinedocs/gcc/Optimize-Options.html#index-fomit-frame-pointer",
     ),
     Limit(
         Trait.FP_REUSED,
-        _SHORT | _HONEST,
+        _HONEST | {Outcome.ENDED_EARLY},
         "a function uses the frame-pointer register for something else, as the ABIs allow it to",
         "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
     ),
     Limit(
         Trait.MIXED_ISA,
-        _SHORT | _HONEST,
+        frozenset({Outcome.STOPPED}),
         "A32 code chains through r11 and Thumb code through r7: a record of one does not lead to the other's",
         "https://github.com/ARM-software/abi-aa/issues/24",
     ),
@@ -83,25 +84,25 @@ LIMITS = (
     Limit(
         Trait.PROLOGUE,
         _SHORT,
-        "the function has not linked its frame record yet, so the chain starts at the caller's and skips the caller",
+        "the function has not linked its frame record yet, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
     Limit(
         Trait.EPILOGUE,
         _SHORT,
-        "the function has already unlinked its frame record, so the chain starts at the caller's and skips the caller",
+        "the function has already unlinked its frame record, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
     Limit(
         Trait.FRAMELESS,
         _SHORT,
-        "the function never links a frame record, so the chain starts at the caller's and skips the caller",
+        "the function never links a frame record, so the chain starts at the caller's record and skips the caller",
         "https://github.com/mstange/samply/issues/2",
     ),
     Limit(
         Trait.FRAMELESS_CALLER,
-        _SHORT,
-        "a function further out called without a frame record of its own, so the chain skips its caller",
+        frozenset({Outcome.ENDED_EARLY}),
+        "a function further out called without a frame record of its own, so the chain skips that function's caller",
         "https://github.com/tikv/pprof-rs/issues/75",
     ),
     *NOT_A_FRAME_POINTER,

@@ -1,0 +1,69 @@
+"""elfutils' libdw finds the same return addresses as our rows, at every instruction of recorded runs.
+
+It is the same table read and applied by others. On ARM32 the table is `.debug_frame`, which no strategy here is
+made of; the walk over it is this test's own.
+
+One difference is known. LLVM's `.debug_frame` for ARM has no epilogue rows, so a walk from an epilogue may find a
+wrong caller, one whose row says that its return address is still in the link register. Our rows do not know the link
+register of a caller, and stop; libdw takes the interrupted frame's value, and repeats that caller without end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.errors import UnknownRegister
+from testbed.machine import record
+from testbed.matrix import Unit, units
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace
+from tests.unwinders import libdw
+from unwinders.eh_frame import EH_FRAME, table_rows
+from unwinders.walk import walk
+
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+STEPS = 400  # of a run at most, spread evenly: the call stacks of a long one repeat
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    found = libdw.load()
+    if found is None:
+        pytest.skip("libdw is not installed: apt-get install libdw1")
+    return found
+
+
+def debug_frame(snapshot: Snapshot) -> Backtrace:
+    return walk(snapshot, table_rows(".debug_frame"))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_libdw_finds_the_same_return_addresses(unit: Unit, library: ctypes.CDLL) -> None:
+    built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
+    unwind = EH_FRAME.unwind if EH_FRAME.applies_to(built.image) else debug_frame
+    theirs = libdw.LibDw(library, built.path, built.arch)
+    trace = record(built.image)
+    different = []
+    deepest = stale = 0
+    for step in range(0, len(trace), max(1, len(trace) // STEPS)):
+        snapshot = trace.snapshot(step)
+        said = unwind(snapshot)
+        ours = tuple(frame.pc for frame in said.frames)[: libdw.MAX_FRAMES]
+        expected = tuple(map(built.arch.code_address, theirs.frames(snapshot)))
+        deepest = max(deepest, len(expected))
+        if isinstance(said.stopped, UnknownRegister):
+            stale += 1
+            assert set(expected[len(ours) :]) == {ours[-1]}, "libdw repeats the frame whose link register is stale"
+            expected = expected[: len(ours)]
+        if ours != expected:
+            different.append((step, [hex(pc) for pc in ours], [hex(pc) for pc in expected]))
+    theirs.close()
+    assert not different, f"{len(different)} steps differ, first: {different[0]}"
+    assert stale <= len(trace) // 100, f"{stale} walks stopped at a link register that libdw took as it was"
+    assert deepest > 1, "libdw found no caller anywhere: nothing was compared"
