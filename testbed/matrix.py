@@ -179,7 +179,7 @@ def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
     claimed = " < ".join(run.frame_names([frame.pc for frame in said.frames]))
     end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {said.stopped}"
     limit = verdict.explained_by
-    why = f"{limit.because} ({limit.reference})" if limit else f"UNEXPLAINED: {verdict.difference}"
+    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {verdict.difference}."
     where = run.where(snapshot.pc)
     return Difference(
         step,

@@ -1,0 +1,76 @@
+"""Write what the documents show: the outputs inside README.md, the list of strategies, the pictures.
+
+    python docs/regenerate.py            write README.md and docs/*.svg
+    python docs/regenerate.py --check    exit with 1 where README.md is out of date
+
+Nothing in the documents that a command prints is typed by hand; a test runs the check.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies) -->\n.*?<!-- end -->", re.S)
+
+
+def output_of(command: str) -> str:
+    """What a command of ours prints, in 100 columns without colour."""
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+    program, *arguments = command.split()
+    assert program == "testbed", command
+    done = subprocess.run(
+        [sys.executable, "-m", "testbed.cli", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
+
+
+def strategies() -> str:
+    """The catalogue of strategies as a table."""
+    from unwinders import UNWINDERS
+
+    rows = ["| strategy | what it is | exists for |", "|---|---|---|"]
+    for unwinder in UNWINDERS.values():
+        where = ", ".join(sorted(unwinder.arches)) if unwinder.arches else "all"
+        needs = f", files with {', '.join(sorted(unwinder.needs))}" if unwinder.needs else ""
+        rows.append(f"| `{unwinder.name}` | {unwinder.summary} | {where}{needs} |")
+    return "\n".join(rows)
+
+
+def readme(text: str) -> str:
+    """README.md with every generated block made anew."""
+
+    def block(match: re.Match[str]) -> str:
+        inner = f"```\n{output_of(match['command'])}\n```" if match["command"] else strategies()
+        return f"<!-- {match['what']} -->\n{inner}\n<!-- end -->"
+
+    return _BLOCK.sub(block, text)
+
+
+def pictures() -> None:
+    """The pictures that README.md shows."""
+    for command in ("matrix --svg docs/matrix.svg", "run leaf_call --arch arm64 --svg docs/run.svg"):
+        subprocess.run([sys.executable, "-m", "testbed.cli", *command.split()], cwd=ROOT, check=True)
+
+
+def main() -> None:
+    current = README.read_text(encoding="utf-8")
+    made = readme(current)
+    if "--check" in sys.argv[1:]:
+        sys.exit(made != current)
+    README.write_text(made, encoding="utf-8")
+    pictures()
+
+
+if __name__ == "__main__":
+    main()
