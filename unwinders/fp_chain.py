@@ -84,13 +84,13 @@ LIMITS = (
     Limit(
         Trait.PROLOGUE,
         _SHORT,
-        "the function has not linked its frame record yet, so the chain starts at the caller's record and skips the caller",
+        "the function has linked no frame record yet, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
     Limit(
         Trait.EPILOGUE,
         _SHORT,
-        "the function has already unlinked its frame record, so the chain starts at the caller's record and skips the caller",
+        "the function has unlinked its frame record, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
     Limit(

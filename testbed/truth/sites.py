@@ -98,7 +98,8 @@ def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray
     inside = np.zeros(len(starts), np.bool_)
     inside[1:-1] = (node[starts[:-2]] == node[starts[1:-1]]) & (node[starts[2:]] == node[starts[1:-1]])
     so_far = np.concatenate(([0], np.cumsum(cut)))
-    return starts[home[starts] & inside & (so_far[ends] == so_far[starts])] + 1
+    found: NDArray[np.int64] = starts[home[starts] & inside & (so_far[ends] == so_far[starts])] + 1
+    return found
 
 
 def _settled(

@@ -376,3 +376,142 @@ fn leaf
 """
     truth = watch("thumb", body, "not_taken = main, _start", "leaf = leaf, main, _start")
     assert len(steps_at(truth, "leaf")) == 1
+
+
+def test_a_jump_to_the_own_return_address_is_no_return_before_sp_is_back() -> None:
+    """The innermost ``down`` skips its call: it jumps to the very address that it will return to later."""
+    body = """
+fn main
+    sub rsp, 8
+    mov edi, 3
+    call down
+    add rsp, 8
+    ret
+fn down
+    sub rsp, 24
+    dec edi
+    jz done
+    call down
+done:
+    mov eax, 42
+    add rsp, 24
+    ret
+"""
+    watch(
+        "x86_64",
+        body,
+        "done#1 = down, down, down, main, _start",
+        "done#2 = down, down, main, _start",
+        "done#3 = down, main, _start",
+    )
+
+
+def test_a_callee_that_pops_its_arguments_by_hand_makes_no_transition() -> None:
+    body = """
+fn main
+    push rbx
+    push 2
+    push 40
+    call add
+back:
+    pop rbx
+    ret
+fn add
+    mov eax, [rsp + 8]
+    add eax, [rsp + 16]
+    pop rcx
+    add rsp, 16
+popped:
+    jmp rcx
+"""
+    truth = watch("x86_64", body, "add = add, main, _start", "popped = add, main, _start", "back = main, _start")
+    assert not truth.transition.any()
+
+
+SKIPS = {
+    "x86_64": """
+fn main
+    push rbx
+    mov ebx, TURNS
+    call parent
+back:
+    dec ebx
+    jz out
+    call parent
+out:
+    pop rbx
+    ret
+fn parent
+    push rbp
+    call callee
+after:
+    pop rbp
+    ret
+    ud2
+fn callee
+    sub rsp, 8
+    mov eax, 42
+    cmp ebx, 2
+    je ordinary
+skip:
+    add rsp, 16
+    pop rbp
+    ret
+ordinary:
+    add rsp, 8
+    ret
+""",
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-32]!
+    str x19, [sp, #16]
+    mov x19, #TURNS
+    bl parent
+back:
+    subs x19, x19, #1
+    b.eq out
+    bl parent
+out:
+    ldr x19, [sp, #16]
+    ldp x29, x30, [sp], #32
+    ret
+fn parent
+    stp x29, x30, [sp, #-16]!
+    bl callee
+after:
+    ldp x29, x30, [sp], #16
+    ret
+    udf #0
+fn callee
+    sub sp, sp, #16
+    mov x0, #42
+    cmp x19, #2
+    b.eq ordinary
+skip:
+    add sp, sp, #16
+    ldp x29, x30, [sp], #16
+    ret
+ordinary:
+    add sp, sp, #16
+    ret
+""",
+}
+
+
+@pytest.mark.parametrize("isa", SKIPS)
+def test_a_call_that_came_back_once_is_a_call_even_where_the_callee_returns_for_its_caller(isa: str) -> None:
+    truth = watch(
+        isa,
+        SKIPS[isa].replace("TURNS", "2"),
+        "callee = callee, parent, main, _start",
+        "after = parent, main, _start",
+        "skip = callee, parent, main, _start",
+        "back = main, _start",
+    )
+    assert len(steps_at(truth, "callee")) == 2
+
+
+def test_where_calls_push_a_call_is_a_call_even_if_it_never_comes_back() -> None:
+    """The word on the stack would spoil the parent's return, so somebody took it off on purpose."""
+    body = SKIPS["x86_64"].replace("TURNS", "1")
+    watch("x86_64", body, "skip = callee, parent, main, _start", "back = main, _start")

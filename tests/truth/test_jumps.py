@@ -500,3 +500,18 @@ def test_a_landing_leaves_the_other_stack_altogether() -> None:
         "back:", "back:\n    udf #0\npad:\n    bl leaf\n"
     )
     watch("arm64", body, "loop = outer, main, _start", "leaf#2 = leaf, main, _start", "pad = main, _start")
+
+
+def test_longjmp_over_functions_without_frames_leaves_none_of_them() -> None:
+    """``middle`` keeps its return address in x20: it, and what it calls, have main's SP when they start."""
+    plain = "fn middle\n    stp x29, x30, [sp, #-32]!\n    bl inner"
+    assert plain in MARK["arm64"]
+    mark = MARK["arm64"].replace(plain, "fn middle\n    mov x20, x30\n    bl inner")
+    truth = watch(
+        "arm64",
+        LONGJMP["arm64"] + mark,
+        "inner_body = inner, middle, main, _start",
+        "landed = main, _start",
+        "leaf = leaf, main, _start",
+    )
+    assert truth.transition.any()

@@ -140,3 +140,12 @@ def test_what_is_promised_to_a_caller_is_what_it_finds(isa: str, program: str) -
 def test_what_is_promised_holds_after_trampolines_and_jumps_that_link() -> None:
     assert returns(observe(record(image_of("x86_64", RETPOLINE)))) == 5
     assert returns(observe(record(image_of("arm64", BL_AS_JUMP["arm64"])))) == 4
+
+
+@pytest.mark.parametrize("budget", [0, 1, 2, 5])
+def test_a_run_that_was_cut_off_has_the_truth_about_its_beginning(budget: int) -> None:
+    image = image_of("arm64", TAIL["arm64"])
+    part, whole = observe(record(image, budget=budget)), observe(record(image))
+    assert len(part.node) == budget
+    for step in range(budget):
+        assert part.stack(step) == whole.stack(step)

@@ -311,3 +311,24 @@ def test_a_tail_call_to_the_next_address_ends_one_frame_and_begins_another(isa: 
     for label, traits in expected.items():
         (step,) = steps_at(truth, label)
         assert truth.traits(step) & {P, E, L} == traits, label
+
+
+def test_the_settled_frame_is_the_one_with_the_frame_pointer_set() -> None:
+    body = """
+fn main
+    push rbp
+pushed:
+    nop
+    nop
+    nop
+    nop
+    mov rbp, rsp
+body:
+    mov eax, 42
+    pop rbp
+    ret
+"""
+    truth = watch("x86_64", body, "body = main, _start")
+    (pushed,), (settled,) = steps_at(truth, "pushed"), steps_at(truth, "body")
+    assert [set(truth.traits(step)) for step in range(pushed, settled)] == [{P}] * 5
+    assert set(truth.traits(settled)) == set()
