@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -261,7 +263,9 @@ def _save(console: Console, title: str, html: Path | None, svg: Path | None) -> 
     if html:
         console.save_html(str(html), clear=False)
     if svg:
-        console.save_svg(str(svg), title=title, clear=False)
+        # rich's frame names web fonts; a picture of ours needs no network.
+        frame = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S)
+        console.save_svg(str(svg), title=title, clear=False, code_format=frame)
 
 
 def main() -> None:

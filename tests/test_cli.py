@@ -128,7 +128,9 @@ def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
     assert "leaf_call" in page
     assert "src=" not in page
     assert "href=" not in page  # self-contained
-    assert "leaf_call" in files["svg"].read_text()
+    picture = files["svg"].read_text()
+    assert "leaf_call" in picture
+    assert "font-face" not in picture  # no web font: the picture needs no network
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -15,7 +15,7 @@ one's statements, until no size changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch, Isa
@@ -118,10 +118,10 @@ def _assemble_one_isa(
     """The bytes with the statements of one instruction set assembled and room left for all others; the address of
     each statement, and of the end."""
     lines: list[str] = []
-    places: list[Place] = []
+    owners: list[Statement] = []  # which statement each line is for
     for number, statement in enumerate(statements):
         lines.append(f"zz_{number}:")
-        places.append(statement.place)
+        owners.append(statement)
         match statement:
             case Instruction() if statement.isa is isa:
                 lines.append(texts[number])
@@ -131,10 +131,10 @@ def _assemble_one_isa(
                 lines.append(f".space {sizes[number]:#x}")
             case _:
                 continue
-        places.append(statement.place)
+        owners.append(statement)
     directive = {4: ".long", 8: ".quad"}[arch.word]
     listed = [f"{directive} zz_{number}" for number in range(len(statements))]
-    code = _keystone(isa, lines, listed, base, places)
+    code = _keystone(isa, lines, listed, base, owners)
     size = len(code) - len(statements) * arch.word
     table = code[max(size, 0) :]
     addresses = [int.from_bytes(table[i : i + arch.word], "little") for i in range(0, len(table), arch.word)]
@@ -144,24 +144,40 @@ def _assemble_one_isa(
     return code[:size], positions
 
 
-def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, places: Sequence[Place]) -> bytes:
+def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, owners: Sequence[Statement]) -> bytes:
     code, reason = call_keystone(isa.keystone, "\n".join((*lines, *listed)), at)
     if not reason:
         return code
-    # keystone names no line: look for the shortest beginning that fails, with the labels that it lacks at its end.
+    # keystone names no line: look for the shortest beginning that fails.
     works, fails = 0, len(lines)
     while fails - works > 1:
         middle = (works + fails) // 2
-        beginning = "\n".join((*lines[:middle], *_missing(lines, middle)))
-        if failed := call_keystone(isa.keystone, beginning, at)[1]:
+        if failed := _why_not(isa, lines, middle, at):
             fails, reason = middle, failed
         else:
             works = middle
-    raise places[fails - 1].error(f"keystone: {reason}: {lines[fails - 1]}")
+    wrong = _culprit(isa, lines, fails, at)
+    owner = owners[wrong]
+    shown = f"{owner.mnemonic} {owner.operands}" if isinstance(owner, Instruction) else lines[wrong]
+    raise owner.place.error(f"keystone: {reason}: {shown.rstrip()}")
 
 
-def _missing(lines: Sequence[str], count: int) -> Iterator[str]:
-    return (line for line in lines[count:] if line.endswith(":"))
+def _why_not(isa: Isa, lines: Sequence[str], count: int, at: int) -> str:
+    """Why the first lines do not assemble, or "". They get the labels that they lack, and a byte (none is an error)."""
+    missing = (line for line in lines[count:] if line.endswith(":"))
+    return call_keystone(isa.keystone, "\n".join((*lines[:count], *missing, ".space 0x1")), at)[1]
+
+
+def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
+    """The line to blame where the first ``count`` do not assemble: the last one, unless that is only what moved a
+    label out of the reach of a branch before it."""
+    if not lines[count - 1].startswith("."):
+        return count - 1
+    for number in range(count - 1):
+        without = [".space 0x4" if i == number else line for i, line in enumerate(lines)]
+        if " " in lines[number] and "zz_" in lines[number] and not _why_not(isa, without, count, at):
+            return number
+    return count - 1
 
 
 def _rewritten(instruction: Instruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:

@@ -1,8 +1,8 @@
 """One call of keystone 0.9.2, in a process of its own.
 
 keystone does not only refuse what it cannot assemble: a misaligned branch target ends the whole process ("LLVM
-ERROR"), ``strd r0, [r1]`` is a segmentation fault, a wrong prefix never returns. A typing error in a source must
-not do that to a test run or a notebook. A child process costs 60 ms, once per build.
+ERROR"), ``strd #8, [d0]`` is a segmentation fault, ``rep`` before a register never returns. A typing error in a
+source must not do that to a test run or a notebook. A child process costs 60 ms, once per build.
 """
 
 from __future__ import annotations

@@ -31,9 +31,8 @@ def cells() -> Iterator[Any]:
         yield pytest.param((program, ARCHES[arch_name], recipe), id=f"snippet-{name}")
     for program in PROGRAMS.values():
         for arch in ARCHES.values():
-            for recipe in recipes_for(program, arch):
-                if recipe.name in PAIRS:
-                    yield pytest.param((program, arch, recipe.name), id=f"{program.name}-{arch}-{recipe.name}")
+            for name in (r.name for r in recipes_for(program, arch) if r.name in PAIRS):
+                yield pytest.param((program, arch, name), id=f"{program.name}-{arch}-{name}")
 
 
 @pytest.fixture(params=cells())

@@ -1,0 +1,135 @@
+"""The cache of built files: hit, miss, damage, clearing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.arch import ARCHES
+from testbed.build import build, cache
+from testbed.build.keystone_process import call_keystone
+from testbed.build.recipes import RECIPES
+from testbed.errors import BuildError, UsageError
+from testbed.program import Program, program_from_text, read_program
+from testbed.traits import Trait
+
+X86 = ARCHES["x86_64"]
+KEYSTONE = RECIPES["keystone"]
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """An empty cache, and what keystone was asked to assemble."""
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    asked: list[str] = []
+
+    def counting(mode: tuple[int, int], text: str, address: int) -> tuple[bytes, str]:
+        asked.append(text)
+        return call_keystone(mode, text, address)
+
+    monkeypatch.setattr("testbed.build.keystone.call_keystone", counting)
+    return asked
+
+
+def program(text: str = "_start: nop\n") -> Program:
+    return program_from_text("t", X86, text)
+
+
+def test_the_second_build_takes_the_first_ones_file(calls: list[str]) -> None:
+    first, second = build(program(), X86, KEYSTONE), build(program(), X86, KEYSTONE)
+    assert first.path == second.path
+    assert first.path.parent == cache.folder()
+    assert len(calls) == 1
+    build(program(), X86, KEYSTONE, fresh=True)
+    assert len(calls) == 2
+
+
+def test_another_source_is_another_file(calls: list[str]) -> None:
+    first, second = build(program(), X86, KEYSTONE), build(program("_start: ret\n"), X86, KEYSTONE)
+    assert first.path != second.path
+    assert len(calls) == 2
+    assert first.image.sections[".text"].data == b"\x90"
+    assert second.image.sections[".text"].data == b"\xc3"
+
+
+def test_an_edited_writer_is_not_hidden(monkeypatch: pytest.MonkeyPatch, calls: list[str]) -> None:
+    first = build(program(), X86, KEYSTONE)
+    monkeypatch.setattr(cache, "_own_code", lambda: "edited")
+    assert build(program(), X86, KEYSTONE).path != first.path
+    assert len(calls) == 2
+
+
+def test_another_tool_version_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = build(program(), X86, KEYSTONE)
+    monkeypatch.setattr(cache, "_version", lambda package: "99")
+    assert build(program(), X86, KEYSTONE).path != first.path
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"rubbish"])
+def test_a_damaged_file_is_built_again(calls: list[str], damage: bytes) -> None:
+    first = build(program(), X86, KEYSTONE)
+    whole = first.path.read_bytes()
+    first.path.write_bytes(damage)
+    assert build(program(), X86, KEYSTONE).image.sections[".text"].data == b"\x90"
+    assert first.path.read_bytes() == whole
+    assert len(calls) == 2
+
+
+def test_a_file_with_one_wrong_bit_is_built_again(calls: list[str]) -> None:
+    path = build(program(), X86, KEYSTONE).path
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    build(program(), X86, KEYSTONE)
+    assert len(calls) == 2
+
+
+def test_clearing_removes_built_files_and_nothing_else(calls: list[str]) -> None:
+    build(program(), X86, KEYSTONE)
+    size = build(program("_start: ret\n"), X86, KEYSTONE).path.stat().st_size
+    other = cache.folder() / "mine.elf"
+    other.write_bytes(b"x")
+    files, total = cache.usage()
+    assert files == 2
+    assert total >= 2 * (size - 8)
+    assert cache.clear() == 2
+    assert cache.usage() == (0, 0)
+    assert list(cache.folder().iterdir()) == [other]
+    build(program(), X86, KEYSTONE)
+    assert len(calls) == 3
+
+
+def test_an_empty_cache_need_not_exist() -> None:
+    assert cache.usage() == (0, 0)
+    assert cache.clear() == 0
+
+
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(BuildError, match=r"cannot be written: .*set TESTBED_CACHE"):
+        build(program(), X86, KEYSTONE)
+
+
+def test_nothing_half_written_is_left_behind(calls: list[str]) -> None:
+    build(program(), X86, KEYSTONE)
+    assert sorted(path.suffix for path in cache.folder().iterdir()) == [".elf", ".sha256"]
+
+
+def test_a_recipe_that_does_not_build_the_program_says_which_do() -> None:
+    with pytest.raises(UsageError, match=r"'clang-O2' does not build t on x86_64; there are: keystone, clang-asm$"):
+        build(program(), X86, RECIPES["clang-O2"])
+
+
+def test_the_header_decides_traits_entry_and_frame_record(tmp_path: Path) -> None:
+    path = tmp_path / "p.a32.S"
+    path.write_text(
+        "// summary: s\n// exit: 0\n// entry: go\n// traits: FP_OMITTED\n// frame-record: r11-gcc\n"
+        "nop\n.type go, %function\ngo: bx lr\n.size go, . - go\n"
+    )
+    built = build(read_program(path), ARCHES["arm32"], KEYSTONE)
+    assert built.traits == {Trait.FP_OMITTED}
+    assert built.image.frame_record_at(built.image.entry).name == "r11-gcc"
+    assert built.image.entry == 0x410004
+    assert (built.isa.name, built.source.path) == ("a32", path)

@@ -1,0 +1,150 @@
+"""Each CFI directive, encoded by hand from DWARF 5, section 7.24."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.arch import ARCHES
+from testbed.build import directives as d
+from testbed.build.place import Place
+from testbed.build.tables.cfi_program import Procedure, advance, encode_procedure, encode_rules, initial_rules
+from testbed.build.tables.eh_frame import write_debug_frame, write_eh_frame
+from testbed.build.tables.leb128 import sleb128, uleb128
+from testbed.errors import BuildError
+
+X86, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]
+HERE = Place(Path("a.S"), 7, 5)
+
+
+def procedure(*rules: tuple[int, d.CfiRule], start: int = 0x1000, end: int = 0x1040) -> Procedure:
+    return Procedure(HERE, start, end, tuple((at, HERE, rule) for at, rule in rules))
+
+
+@pytest.mark.parametrize(
+    ("rule", "encoded"),
+    [
+        (d.DefCfa(7, 16), "0c 07 10"),
+        (d.DefCfa(7, 200), "0c 07 c8 01"),
+        (d.DefCfa(7, -16), "12 07 02"),
+        (d.DefCfaOffset(16), "0e 10"),
+        (d.DefCfaOffset(-8), "13 01"),
+        (d.DefCfaRegister(6), "0d 06"),
+        (d.AdjustCfaOffset(8), "0e 10"),  # the CFA is rsp + 8 at entry
+        (d.AtCfaOffset(6, -16), "86 02"),
+        (d.AtCfaOffset(70, -16), "05 46 02"),
+        (d.AtCfaOffset(6, 16), "11 06 7e"),
+        (d.AtRegisterOffset(6, 0), "86 01"),
+        (d.IsCfaOffset(7, -8), "14 07 01"),
+        (d.IsCfaOffset(7, 0), "14 07 00"),
+        (d.IsCfaOffset(7, 8), "15 07 7f"),
+        (d.InRegister(3, 12), "09 03 0c"),
+        (d.RestoreInitial(6), "c6"),
+        (d.RestoreInitial(70), "06 46"),
+        (d.MakeUndefined(16), "07 10"),
+        (d.KeepSame(3), "08 03"),
+        (d.Escape(b"\x2e\x10"), "2e 10"),
+        (d.NegateRaState(), "2d"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
+)
+def test_a_directive_is_encoded_as_dwarf_says(rule: d.CfiRule, encoded: str) -> None:
+    assert encode_procedure(procedure((0x1000, rule)), X86).hex(" ") == encoded
+
+
+@pytest.mark.parametrize(
+    ("distance", "encoded"),
+    [
+        (0, ""),
+        (1, "41"),
+        (0x3F, "7f"),
+        (0x40, "02 40"),
+        (0xFF, "02 ff"),
+        (0x100, "03 00 01"),
+        (0xFFFF, "03 ff ff"),
+        (0x10000, "04 00 00 01 00"),
+    ],
+)
+def test_an_advance_takes_the_shortest_form(distance: int, encoded: str) -> None:
+    assert advance(distance).hex(" ") == encoded
+
+
+def test_rules_at_one_place_share_an_advance() -> None:
+    rules: list[tuple[int, d.CfiRule]] = [
+        (0x1001, d.DefCfaOffset(16)),
+        (0x1001, d.AtCfaOffset(6, -16)),
+        (0x1004, d.DefCfaRegister(6)),
+    ]
+    assert encode_procedure(procedure(*rules), X86).hex(" ") == "41 0e 10 86 02 43 0d 06"
+
+
+def test_adjusting_goes_on_from_the_remembered_offset() -> None:
+    """After .cfi_restore_state the CFA's offset is what it was when remembered, not what was set in between."""
+    rules: list[d.CfiRule] = [
+        d.AdjustCfaOffset(8),
+        d.RememberState(),
+        d.AdjustCfaOffset(-8),
+        d.RestoreState(),
+        d.AdjustCfaOffset(8),
+    ]
+    assert encode_procedure(procedure(*((0x1000, r) for r in rules)), X86).hex(" ") == "0e 10 0a 0e 08 0b 0e 18"
+
+
+def test_initial_rules_are_the_abis() -> None:
+    assert encode_rules(initial_rules(X86), X86, HERE).hex(" ") == "0c 07 08 90 01"
+    assert encode_rules(initial_rules(ARM64), ARM64, HERE).hex(" ") == "0c 1f 00"
+    assert encode_rules(initial_rules(ARM32), ARM32, HERE).hex(" ") == "0c 0d 00"
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ([d.AtCfaOffset(6, -12)], r"^a\.S:7:5: the offset -12 is no multiple of 8"),
+        ([d.RestoreState()], r"^a\.S:7:5: \.cfi_restore_state without \.cfi_remember_state"),
+        ([d.RememberState()], r"^a\.S:7:5: \.cfi_remember_state without \.cfi_restore_state"),
+    ],
+)
+def test_what_the_format_cannot_say_is_an_error_at_its_line(rules: list[d.CfiRule], message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        encode_procedure(procedure(*((0x1000, rule) for rule in rules)), X86)
+
+
+def test_eh_frame_layout_byte_for_byte() -> None:
+    frame = write_eh_frame([procedure((0x1001, d.DefCfaOffset(16)))], X86, 0x2000)
+    cie = "14 00 00 00 00 00 00 00 01 7a 52 00 01 78 10 01 1b 0c 07 08 90 01 00 00"
+    # length, distance back to the CIE, 0x1000 - 0x2020, 0x40 bytes, no augmentation, instructions, padding
+    fde = "14 00 00 00 1c 00 00 00 e0 ef ff ff 40 00 00 00 00 41 0e 10 00 00 00 00"
+    assert frame.content.hex(" ") == f"{cie} {fde} 00 00 00 00"
+    assert frame.entries == ((0x1000, 0x2018),)
+
+
+def test_debug_frame_layout_byte_for_byte() -> None:
+    content = write_debug_frame([procedure((0x1004, d.DefCfaOffset(8)))], ARM32)
+    cie = "10 00 00 00 ff ff ff ff 04 00 04 00 01 7c 0e 0c 0d 00 00 00"
+    fde = "10 00 00 00 00 00 00 00 00 10 00 00 40 00 00 00 44 0e 08 00"
+    assert content.hex(" ") == f"{cie} {fde}"
+
+
+def test_each_kind_of_frame_has_one_cie() -> None:
+    plain, again = procedure(start=0x1000), procedure(start=0x1040, end=0x1080)
+    signal = Procedure(HERE, 0x1080, 0x10C0, (), simple=True, signal_frame=True, return_column=3)
+    content = write_eh_frame([plain, signal, again], X86, 0x2000).content
+    assert content.count(b"zR\0") == 1
+    assert content.count(b"zRS\0\x01\x78\x03\x01\x1b\0") == 1  # no initial rules
+
+
+@pytest.mark.parametrize("value", [0, 1, 63, 64, 127, 128, 300, 1 << 40])
+def test_leb128_reads_back(value: int) -> None:
+    """Decoded here by the definition: seven bits a byte; the sign is bit 6 of the last one."""
+    for encoded, expected, signed in (
+        (uleb128(value), value, False),
+        (sleb128(value), value, True),
+        (sleb128(-value), -value, True),
+    ):
+        decoded = sum((byte & 0x7F) << (7 * i) for i, byte in enumerate(encoded))
+        if signed and encoded[-1] & 0x40:
+            decoded -= 1 << (7 * len(encoded))
+        assert decoded == expected
+        assert all(byte & 0x80 for byte in encoded[:-1])
+        assert not encoded[-1] & 0x80

@@ -1,0 +1,104 @@
+"""C through clang and lld: every instruction set, messages, and that equal input gives equal output."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from testbed.arch import ARCHES
+from testbed.build import build, compile
+from testbed.build.recipes import RECIPES, recipes_for
+from testbed.errors import BuildError, ToolchainMissing
+from testbed.program import read_program
+
+SOURCE = """// summary: two functions
+// exit: 8
+#include <stddef.h>
+#include <stdint.h>
+static volatile size_t seed = 6;
+__attribute__((noinline)) static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(void) { return fib((int)seed); }
+"""
+
+try:
+    compile.find_zig()
+except ToolchainMissing as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+
+
+def written(tmp_path: Path, text: str = SOURCE, name: str = "prog.c") -> Path:
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
+def test_c_is_linked_with_the_start_of_each_instruction_set(arch: object, tmp_path: Path) -> None:
+    program = read_program(written(tmp_path))
+    table = next(a for a in ARCHES.values() if a is arch)
+    for recipe in (r for r in recipes_for(program, table) if r.name.endswith(("-O0", "-O2-fp"))):
+        built = build(program, table, recipe)
+        assert {"_start", "main", "fib"} <= {s.name for s in built.image.symbols if s.is_function}
+        start = built.image.symbol_named("_start")
+        assert start is not None
+        assert built.image.entry == start.address
+        assert built.image.isa_at(start.address) is built.isa
+        main = built.image.symbol_named("main")
+        assert main is not None
+        assert built.image.isa_at(main.address) is built.isa
+        frames = {".eh_frame", ".debug_frame"} & set(built.image.sections)
+        assert frames
+
+
+def test_equal_input_gives_equal_output_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    arch, recipe = ARCHES["arm64"], RECIPES["clang-O2"]
+    contents = []
+    for folder in ("a", "b"):
+        program = read_program(written(tmp_path / folder))
+        contents.append(build(program, arch, recipe, fresh=True).path.read_bytes())
+    assert contents[0] == contents[1]
+    assert str(tmp_path).encode() not in contents[0]
+    assert b"/tmp/" not in contents[0]
+
+
+def test_an_error_names_the_users_file_line_and_column(tmp_path: Path) -> None:
+    path = written(tmp_path, "// summary: s\n// exit: 0\nint main(void) { return x; }\n")
+    with pytest.raises(BuildError) as caught:
+        build(read_program(path), ARCHES["x86_64"], RECIPES["clang-O1"])
+    assert str(caught.value).startswith(f"{path}:3:25: error: use of undeclared identifier 'x'")
+    assert "clang" in caught.value.command
+    assert "-O1" in str(caught.value)
+    assert str(caught.value).count("undeclared identifier") == 1
+
+
+def test_an_assembly_error_names_the_users_file_line_and_column(tmp_path: Path) -> None:
+    path = written(tmp_path, "// summary: s\n// exit: 0\n_start:\n  movv x0, x1\n", "prog.arm64.S")
+    with pytest.raises(BuildError) as caught:
+        build(read_program(path), ARCHES["arm64"], RECIPES["clang-asm"])
+    assert str(caught.value).startswith(f"{path}:4:3: error: unrecognized instruction mnemonic")
+
+
+def test_a_link_error_says_what_is_missing(tmp_path: Path) -> None:
+    path = written(tmp_path, "// summary: s\n// exit: 0\nint g(void); int main(void) { return g(); }\n")
+    with pytest.raises(BuildError, match="undefined symbol: g"):
+        build(read_program(path), ARCHES["arm64"], RECIPES["clang-O1"])
+
+
+def test_a_missing_wheel_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(compile, "find_spec", lambda name: None)
+    with pytest.raises(ToolchainMissing, match=r"clang \(ziglang\) is not installed; .* pip install ziglang=="):
+        build(read_program(written(tmp_path)), ARCHES["x86_64"], RECIPES["clang-O0"])
+
+
+def test_finding_the_wheel_does_not_import_it() -> None:
+    assert compile.find_zig().is_file()
+    assert importlib.util.find_spec("ziglang") is not None

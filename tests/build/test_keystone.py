@@ -1,0 +1,126 @@
+"""keystone's known defects, each fenced in: what it gets wrong must not get through."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from testbed.arch import ARCHES
+from testbed.build import keystone
+from testbed.build.keystone_process import call_keystone
+from testbed.build.link import assemble_program
+from testbed.errors import BuildError
+from testbed.program import program_from_text
+
+
+def built(isa_name: str, text: str) -> bytes:
+    arch = next(a for a in ARCHES.values() if a.isa_named(isa_name))
+    isa = arch.isa_named(isa_name)
+    assert isa is not None
+    return assemble_program(program_from_text("t", arch, text, isa=isa_name).sources[isa_name], arch, isa)
+
+
+def test_keystone_gets_hexadecimal_numbers_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its radix is uninitialised: 16 may mean 0x16."""
+    given = []
+
+    def listening(mode: tuple[int, int], text: str, address: int) -> tuple[bytes, str]:
+        given.append(text)
+        return call_keystone(mode, text, address)
+
+    monkeypatch.setattr(keystone, "call_keystone", listening)
+    built("x86_64", "_start: sub rsp, 1000\n and rsp, -16\n.byte 1, 2\n .p2align 5\n lea rax, [rbp + rcx*8 - 10]\n")
+    numbers = [n for line in given[0].splitlines() for n in re.findall(r"(?<![\w])\d\w*", line)]
+    assert numbers
+    assert all(n.startswith("0x") for n in numbers)
+
+
+@pytest.mark.parametrize(
+    ("isa", "text", "written", "instead"),
+    [
+        ("x86_64", "sub rsp, 16", "sub rsp, 0x10", "sub rsp, 0x16"),
+        ("x86_64", "sub rsp, 1000", "sub rsp, 0x3e8", "sub rsp, 0x1000"),
+        ("x86_64", "and rsp, -16", "and rsp, -0x10", "and rsp, -0x16"),
+        ("x86_64", "mov rax, rbx", "mov rax, rbx", "mov rbx, rax"),
+        ("x86_64", "mov eax, 1", "mov eax, 0x1", "mov ecx, 0x1"),
+        ("x86_64", "mov dword ptr [rax], 1", "mov dword ptr [rax], 0x1", "mov word ptr [rax], 0x1"),
+        ("x86_64", "jz _start", "jz zz_0", "jnz zz_0"),
+        ("x86_64", "movabs rax, 0x1122334455", "movabs rax, 0x1122334455", "mov rax, 0x22334455"),
+        ("arm64", "stp x29, x30, [sp, #-16]!", "[sp, #-0x10]!", "[sp, #-0x10]"),
+        ("arm64", "ldr x0, [sp, #16]", "[sp, #0x10]", "[sp, #0x18]"),
+        ("arm64", "add x0, x1, #10", "#0xa", "#0x10"),
+        ("arm64", "b.eq _start", "b.eq", "b.ne"),
+        ("a32", "push {r4, lr}", "{r4, lr}", "{r5, lr}"),
+        ("a32", "push {r4-r7, lr}", "{r4-r7, lr}", "{r4-r6, lr}"),
+        ("a32", "addne r0, r0, #1", "addne", "add"),
+        ("a32", "add r0, r0, r1, lsl #2", "#0x2", "#0x3"),
+        ("a32", "str r0, [sp], #-4", "#-0x4", "#0x4"),
+        ("thumb", "adds r0, #10", "#0xa", "#0x10"),
+        ("thumb", "sub sp, #8", "#0x8", "#0xc"),
+    ],
+)
+def test_wrong_code_is_caught(monkeypatch: pytest.MonkeyPatch, isa: str, text: str, written: str, instead: str) -> None:
+    """A keystone that assembles something else than it was given: the round trip through capstone sees it."""
+    source = f"_start:\n nop\n {text}\n"
+    assert built(isa, source)
+
+    def lying(mode: tuple[int, int], given: str, address: int) -> tuple[bytes, str]:
+        assert written in given
+        return call_keystone(mode, given.replace(written, instead), address)
+
+    monkeypatch.setattr(keystone, "call_keystone", lying)
+    with pytest.raises(BuildError, match=rf"^t\.{isa}\.S:3:2: keystone assembled '{re.escape(text)}' as "):
+        built(isa, source)
+
+
+@pytest.mark.parametrize(
+    ("isa", "text", "message"),
+    [
+        ("a32", "add r0, r0, target", "keystone assembled 'add r0, r0, target' as 'sbc r0, r1, #"),  # its own doing
+        ("a32", "strd #8, [d0]", "keystone: it died of SIGSEGV"),
+        ("arm64", "b target + 1", "keystone: LLVM ERROR: fixup not sufficiently aligned"),  # ends the process
+        ("arm64", "tbz x0, #0, far", "keystone: LLVM ERROR: fixup value out of range"),
+        ("arm64", "paciasp", "keystone: Invalid mnemonic"),
+        ("thumb", "moveq r0, #1", "keystone"),  # outside an IT block: assembled to nothing
+        ("x86_64", "call undefined_name", "keystone: Cannot find a symbol"),
+    ],
+)
+def test_what_keystone_does_wrong_is_an_error_at_its_line(isa: str, text: str, message: str) -> None:
+    source = f"_start:\n nop\n {text}\ntarget:\n nop\n .space 0x9000\nfar:\n nop\n"
+    with pytest.raises(BuildError, match=rf"^t\.{isa}\.S:3:2: {re.escape(message)}"):
+        built(isa, source)
+
+
+def test_a_thumb_target_that_blx_cannot_name_is_caught() -> None:
+    """keystone drops the halfword bit of ``blx`` from A32 to a Thumb function at an odd halfword."""
+    source = ".arm\n_start:\n blx f\n.thumb\n nop\n.type f, %function\nf:\n bx lr\n"
+    with pytest.raises(BuildError, match=r"t\.a32\.S:3:2: keystone assembled 'blx f' as 'blx #0x410004'"):
+        built("a32", source)
+    assert built("a32", source.replace("\n nop\n", "\n nop\n nop\n"))
+
+
+def test_a_jump_that_cannot_change_the_instruction_set_is_an_error() -> None:
+    source = ".arm\n_start:\n b f\n.thumb\n.type f, %function\nf:\n bx lr\n"
+    with pytest.raises(BuildError, match=r"t\.a32\.S:3:2: b cannot jump to thumb code: only bl and blx can"):
+        built("a32", source)
+
+
+@pytest.mark.parametrize(
+    ("isa", "text"),
+    [
+        ("x86_64", "rep movsb"),
+        ("x86_64", "lock xadd qword ptr [rdi], rax"),
+        ("x86_64", "jnz _start\n jnae _start\n setz al"),
+        ("x86_64", "lea rax, [rip + _start]\n mov rax, qword ptr [rip + _start + 4]"),
+        ("x86_64", "mov qword ptr [rsp + rcx*4 + 0x10], -1\n add al, -1\n push -1\n ret 8"),
+        ("arm64", "mov x29, sp\n add x29, sp, #0\n mov x0, xzr\n b.cs _start\n adr x0, _start"),
+        ("arm64", "stp d8, d9, [sp, #-16]!\n ldp d8, d9, [sp], #16\n movz x0, #1000\n cmp x0, x1"),
+        ("a32", "push {lr}\n pop {lr}\n stmfd sp!, {r4, fp, lr}\n ldmfd sp!, {r4, fp, pc}\n ldr r0, [sp, #0]"),
+        ("a32", "mov r12, r13\n mov ip, sp\n bhs _start\n swi #0\n adr r0, _start\n ldr r0, _start"),
+        ("thumb", "add r0, r0, #1\n adds r0, r0, r0\n sub sp, sp, #8\n push.w {r7, lr}\n ldr.w r0, [r1, #4]"),
+        ("thumb", "ite eq\n moveq r0, #1\n movne r0, #2\n cbz r0, _start_end\n nop\n_start_end: bx lr"),
+    ],
+)
+def test_other_spellings_of_the_same_instruction_are_not_mistaken_for_wrong_code(isa: str, text: str) -> None:
+    assert built(isa, f"_start:\n {text}\n")[:4] == b"\x7fELF"
