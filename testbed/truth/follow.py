@@ -22,30 +22,28 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.model import Activation
+from testbed.truth.model import Activation, Path
 from testbed.truth.transfers import Event, Transfers
 
 MAX_ROUNDS = 32
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """What a pass over the trace found. ``jumps`` are the non-local transfers: (step, activation left)."""
-
-    activations: tuple[Activation, ...]
-    node: NDArray[np.int32]
-    jumps: tuple[tuple[int, int], ...]
-    disbelieved: frozenset[int]
+NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more than it saves
 
 
 def follow(trace: Trace, transfers: Transfers) -> Path:
     """The activation of every step; sites that were no calls are found out and left out."""
+    if len(trace) >= NATIVE_FROM:
+        from testbed.truth.follow_native import follow_natively  # numba: worth loading for a long trace only
+
+        return follow_natively(trace, transfers, MAX_ROUNDS)
+    return follow_readably(trace, transfers)
+
+
+def follow_readably(trace: Trace, transfers: Transfers) -> Path:
+    """The rules as they read; `follow_native` has to find the same."""
     events = tuple(transfers.events())
     disbelieved: frozenset[int] = frozenset()
     for _ in range(MAX_ROUNDS):

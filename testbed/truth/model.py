@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True, slots=True)
 class Activation:
@@ -53,3 +56,13 @@ class CallStack:
 
     def __str__(self) -> str:
         return " < ".join(f"{pc:#x}" for pc in self.pcs)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """What a pass over the trace found. ``jumps`` are the non-local transfers: (step, activation left)."""
+
+    activations: tuple[Activation, ...]
+    node: NDArray[np.int32]
+    jumps: tuple[tuple[int, int], ...]
+    disbelieved: frozenset[int]

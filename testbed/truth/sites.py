@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.follow import Path
+from testbed.truth.model import Path
 from testbed.truth.transfers import Bools, Transfers
 
 

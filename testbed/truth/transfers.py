@@ -98,11 +98,17 @@ def _pushed(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
 def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
     """``push next; ret; next:``: a return to the very next address, as a retpoline before its target makes it.
 
-    SP rose by one word, and the word that it passed is where control is now.
+    SP rose by one word, and the word that it passed is where control is now. No other register has changed: that
+    is asked first, since memory is slower to look at and every ``pop`` raises SP.
     """
     sp, word = trace.sp, trace.arch.word
     rose = np.zeros(len(trace), np.bool_)
     rose[1:] = ~transfer[1:] & (sp[1:] == sp[:-1] + np.uint64(word))
+    near = np.flatnonzero(rose)
+    moving = (trace.arch.pc, trace.arch.sp, trace.arch.flags)
+    others = [trace.arch.index[r.name] for r in trace.arch.registers if r.name not in moving]
+    same = (trace.registers[near][:, others] == trace.registers[near - 1][:, others]).all(axis=1)
+    rose[near[~(same & _may_hold(trace, sp[near - 1], trace.pc[near]))]] = False
     for step in np.flatnonzero(rose).tolist():
         try:
             popped = trace.memory(step).unsigned(int(sp[step - 1]), word)
@@ -110,6 +116,13 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
             popped = None
         rose[step] = popped == int(trace.pc[step])
     return rose
+
+
+def _may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64]) -> Bools:
+    """Whether an address may ever have held a word: it was written there, or nothing starts a write there at all."""
+    writes, mix = trace.writes, np.uint64(0x9E37_79B9_7F4A_7C15)
+    never = ~np.isin(address, writes.address)
+    return never | np.isin(address * mix ^ value, writes.address * mix ^ writes.value)
 
 
 def _takes_its_address_off(sp: NDArray[np.uint64], word: int, next_call: Bools) -> Bools:

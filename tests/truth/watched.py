@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 
 from testbed.machine import record
 from testbed.program import parse_header
-from testbed.trace import Exited
+from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
+from testbed.truth.follow import MAX_ROUNDS, follow_readably
+from testbed.truth.follow_native import follow_natively
+from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of
 
 
@@ -17,10 +20,23 @@ def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
     trace = record(image_of(isa, body), budget=20_000)
     assert trace.end == Exited(exit), trace.end
     truth = observe(trace)
+    agree(trace)  # the native pass has to see every trap as the readable one does
     declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in frames)])
     assert frames
     assert disagreements(truth, parse_header("snippet", declared).frames) == ()
     return truth
+
+
+def agree(trace: Trace) -> int:
+    """The readable rules and the native pass find the same; how many activations."""
+    transfers = find_transfers(trace)
+    readable = follow_readably(trace, transfers)
+    native = follow_natively(trace, transfers, MAX_ROUNDS)
+    assert native.activations == readable.activations
+    assert native.node.tolist() == readable.node.tolist()
+    assert native.jumps == readable.jumps
+    assert native.disbelieved == readable.disbelieved
+    return len(readable.activations)
 
 
 def steps_at(truth: Truth, label: str) -> list[int]:
