@@ -124,14 +124,11 @@ def _differences(cells: Sequence[Cell]) -> list[RenderableType]:
 
 def _legend(cells: Sequence[Cell]) -> RenderableType:
     """What the words on this page mean; only those that occur."""
-    used = [o for o in Outcome if any(cell.outcomes.get(o) for cell in cells)]
-    text = Text("\n")
-    for outcome in used:
-        text.append(f"{outcome.label:<9}", style=STYLES[outcome])
-        text.append(f" {outcome.mark}  {outcome.meaning}\n")
-    traits = sorted({t for cell in cells for t, _ in cell.shown}, key=list(Trait).index)
-    for trait in traits:
-        text.append(f"{trait.name:<12}", style="bold")
-        text.append(f" {trait.value}\n")
-    text.append("sp, fp: relative to the CFA, the caller's SP. CAPITALS: a lie. ?: unexplained.", style="dim")
-    return text
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for outcome in Outcome:
+        if any(cell.outcomes.get(outcome) for cell in cells):
+            table.add_row(Text(outcome.label, style=STYLES[outcome]), outcome.mark, outcome.meaning)
+    for trait in sorted({trait for cell in cells for trait, _ in cell.shown}, key=list(Trait).index):
+        table.add_row(Text(trait.name, style="bold"), "", trait.value)
+    note = "sp, fp: relative to the CFA, the caller's SP. CAPITALS: a lie. ?: unexplained."
+    return Group(Text(), table, Text(note, style="dim"))
