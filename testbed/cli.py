@@ -209,7 +209,12 @@ def _run(program: str, arch: str | None, recipe: str | None, *, seed: int, budge
         if not path.is_file():
             raise UsageError(f"no file {program!r}")
         if path.suffix not in (".c", ".S"):
-            return run_file(path, seed=seed, budget=budget)
+            if recipe is not None:
+                raise UsageError(f"{program} is already built: --recipe is for sources")
+            run = run_file(path, seed=seed, budget=budget)
+            if arch is not None and arch_named(arch) is not run.arch:
+                raise UsageError(f"{program} is for {run.arch}, not {arch_named(arch)}")
+            return run
         found = read_program(path)
     elif program in PROGRAMS:
         found = PROGRAMS[program]

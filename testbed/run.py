@@ -121,9 +121,9 @@ class Run:
         """What is true of a site: observed in the trace, or declared by the header or the recipe."""
         return self.watched.traits(_step(at)) | self.built.traits
 
-    def where(self, pc: int) -> str:
-        """``symbol+0x4`` for an address of this run."""
-        return describe(self.trace.images, pc)
+    def where(self, pc: int, *, caller: bool = False) -> str:
+        """``function+0x4`` for an address of this run; with ``caller``, for a return address."""
+        return describe(self.trace.images, pc, caller=caller)
 
     def function(self, pc: int) -> str:
         """The name of the function that covers an address, else ``where(pc)``."""
@@ -165,6 +165,8 @@ def run_program(
 def run_file(path: Path, *, seed: int = 1, budget: int = 1_000_000) -> Run:
     """Run an ELF file that came from elsewhere: static, starting at its entry, ending by the exit system call."""
     image = read_elf(path)
+    if ".interp" in image.sections:
+        raise UsageError(f"{path} is dynamically linked; only static programs run here: link it with -static -nostdlib")
     source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
     program = Program(path.stem, MappingProxyType({"elf": source}))
     built = Built(

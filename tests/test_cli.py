@@ -102,6 +102,15 @@ def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: 
     said = testbed("run", str(elf))
     assert said.status == 0, said.err
     assert "prebuilt" in said.out
+    said = testbed("run", str(elf), "--arch", "x86_64")
+    assert (said.status, "is for arm64, not x86_64" in said.err) == (2, True)
+    assert "already built" in testbed("run", str(elf), "--recipe", "keystone").err
+
+
+def test_a_return_address_is_named_after_the_function_that_called(testbed: Testbed) -> None:
+    """The call in `work` never returns: its return address is the first of the next function."""
+    said = testbed("run", "noreturn_last_call", "--arch", "arm64", "--recipe", "clang-O2", "--at", "finish")
+    assert re.search(r"^1 +work\+0x[0-9a-f]+ ", said.out, re.M), said.out
 
 
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:

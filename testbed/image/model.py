@@ -142,16 +142,19 @@ def image_covering(images: tuple[LoadedImage, ...], address: int) -> LoadedImage
     return next((loaded for loaded in images if loaded.covers(address)), None)
 
 
-def describe(images: tuple[LoadedImage, ...], address: int) -> str:
+def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = False) -> str:
     """``function+0x4`` for a run-time address; outside functions the nearest symbol, without one ``file+0x1234``.
 
-    An address in no image is bare hex.
+    With ``caller`` the address is a return address, named after the function that made the call: a call that
+    never returns may be its last instruction, and the address then belongs to the next function. An address in no
+    image is bare hex.
     """
-    loaded = image_covering(images, address)
+    at = address - 1 if caller else address
+    loaded = image_covering(images, at)
     if loaded is None:
         return f"{address:#x}"
     link = address - loaded.bias
-    symbol = loaded.image.function_at(link) or loaded.image.symbol_at(link)
+    symbol = loaded.image.function_at(at - loaded.bias) or loaded.image.symbol_at(at - loaded.bias)
     if symbol is None:
         return f"{loaded.image}+{link:#x}"
     return symbol.name if symbol.address == link else f"{symbol.name}+{link - symbol.address:#x}"

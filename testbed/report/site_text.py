@@ -43,7 +43,7 @@ def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwind
 
 
 def _name(run: Run, pcs: Sequence[int], i: int) -> str:
-    return run.where(pcs[i]) if i == 0 else f"{run.where(pcs[i])}"
+    return run.where(pcs[i], caller=i > 0)
 
 
 def _said(run: Run, backtrace: Backtrace, truth: Sequence[int], i: int) -> Text:
