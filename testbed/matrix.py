@@ -6,6 +6,7 @@ independent, so they are judged in parallel processes; results come as they are 
 
 from __future__ import annotations
 
+import signal
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -219,12 +220,17 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jo
     if jobs <= 1:
         yield from map(work, planned)
         return
-    pool = ProcessPoolExecutor(max_workers=jobs)
+    # Ctrl-C reaches the whole process group: the workers leave it to us and finish the unit they are at.
+    pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+    pending: set[Future[UnitResult]] = set()
     try:
-        pending: set[Future[UnitResult]] = {pool.submit(work, job) for job in planned}
+        pending |= {pool.submit(work, job) for job in planned}
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        # One by one: asked to cancel and then dropped, the pool forgets that it should.
+        for future in pending:
+            future.cancel()
+        pool.shutdown(wait=False)

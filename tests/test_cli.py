@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -270,3 +274,20 @@ def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, mo
     said = testbed("matrix", "-p", "leaf_call", "-a", "arm64", "-j", "1")
     assert said.status == 1
     assert "UNEXPLAINED" in said.out
+
+
+def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
+    """Ctrl-C reaches the command and its workers; what is judged by then is printed, and the status is 130."""
+    command = [sys.executable, "-m", "testbed.cli", "matrix", "-j", "2"]
+    environment = {**os.environ, "TESTBED_CACHE": str(tmp_path), "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(4)  # an empty cache: building everything takes far longer
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    done = re.search(r"(\d+) of (\d+) units", out)
+    assert done and 0 < int(done[1]) < int(done[2]), out
+    assert "INTERRUPTED" in out
+    assert "Traceback" not in err
