@@ -20,12 +20,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES, Arch, arch_named
+from testbed.arch import ARCHES, arch_named
 from testbed.catalogue import nearest
 from testbed.errors import TestbedError, UsageError
 from testbed.matrix import Matrix, Unit, UnitResult, cell_of, judge_unit, judge_units, units
-from testbed.program import Program, matches, read_program
-from testbed.run import Run, judge_all, run_file, run_program
+from testbed.named import named_image, named_run
+from testbed.program import matches
+from testbed.run import Run, judge_all
 from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
 
@@ -87,7 +88,8 @@ def run_command(
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
     """
     chosen = _matching(UNWINDERS, names, "strategy")
-    run = _run(program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
+    with Console(stderr=True).status(f"building and running {program}"):
+        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
     failure = run.failure
     if failure and location is None:
         raise TestbedError(
@@ -181,6 +183,30 @@ def _work(job: tuple[Unit, tuple[str, ...]]) -> UnitResult:
     return judge_unit(unit, PROGRAMS, [UNWINDERS[name] for name in names])
 
 
+@cli.command("table")
+@click.argument("program")
+@click.option("--arch", "-a", metavar="ARCH", help="For a program or source: the architecture.")
+@click.option("--recipe", "-r", metavar="RECIPE", help="For a program or source: how to build it.")
+@click.option(
+    "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
+)
+def table_command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...]) -> None:
+    """What the unwind tables of PROGRAM say at every pc, as rows.
+
+    PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF file; the rows are those that a
+    strategy applies, in the shape of `readelf --debug-dump=frames-interp`.
+    """
+    from testbed.report.table_text import table_page
+
+    image = named_image(PROGRAMS, program, arch, recipe)
+    tables = [u for u in _matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
+    if not tables:
+        raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
+    for unwinder in tables:
+        assert unwinder.rows is not None
+        _console().print(table_page(unwinder.name, image, unwinder.rows(image)))
+
+
 @cli.command("list")
 @click.argument("what", type=click.Choice(["programs", "unwinders", "recipes", "arches"]))
 def list_command(what: str) -> None:
@@ -201,37 +227,6 @@ def cache_command(clear: bool) -> None:
     else:
         files, size = cache.usage()
         click.echo(f"{cache.folder()}: {files} files, {size / 1e6:.1f} MB (--clear removes them)")
-
-
-def _run(program: str, arch: str | None, recipe: str | None, *, seed: int, budget: int, fresh: bool) -> Run:
-    path = Path(program)
-    if program not in PROGRAMS and (path.suffix in (".c", ".S") or os.sep in program or path.is_file()):
-        if not path.is_file():
-            raise UsageError(f"no file {program!r}")
-        if path.suffix not in (".c", ".S"):
-            if recipe is not None:
-                raise UsageError(f"{program} is already built: --recipe is for sources")
-            run = run_file(path, seed=seed, budget=budget)
-            if arch is not None and arch_named(arch) is not run.arch:
-                raise UsageError(f"{program} is for {run.arch}, not {arch_named(arch)}")
-            return run
-        found = read_program(path)
-    elif program in PROGRAMS:
-        found = PROGRAMS[program]
-    else:
-        raise UsageError(f"no program {program!r}; {nearest(program, PROGRAMS)}")
-    with Console(stderr=True).status(f"building and running {found.name}"):
-        return run_program(found, _arch(found, arch), recipe, seed=seed, budget=budget, fresh=fresh)
-
-
-def _arch(program: Program, name: str | None) -> Arch:
-    there = program.arches()
-    if name is None:
-        return there[0]
-    arch = arch_named(name)
-    if arch not in there:
-        raise UsageError(f"{program.name} does not exist for {arch}; it does for {', '.join(map(str, there))}")
-    return arch
 
 
 def _matching(catalogue: Mapping[str, T], patterns: Iterable[str], noun: str) -> list[T]:

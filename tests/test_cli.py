@@ -146,15 +146,37 @@ def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
     assert "font-face" not in picture  # no web font: the picture needs no network
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Path, jobs: str) -> None:
-    out = tmp_path / "matrix.json"
-    assert (
-        testbed("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out)).status == 0
-    )
-    cells = json.loads(out.read_text())["cells"]
-    assert [cell["program"] for cell in cells] == sorted(cell["program"] for cell in cells)
-    assert len(cells) == 2 * len(UNWINDERS)
+def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Path) -> None:
+    results = []
+    for jobs in ("1", "2"):
+        out = tmp_path / f"{jobs}.json"
+        said = testbed("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out))
+        assert said.status == 0, said.out
+        results.append(json.loads(out.read_text()))
+    assert results[0] == results[1]
+    assert {cell["program"] for cell in results[0]["cells"]} == {"leaf_call", "leaf_no_frame"}
+    assert {"fp_chain", "eh_frame"} <= {cell["unwinder"] for cell in results[0]["cells"]}
+
+
+def test_table_prints_the_rows_of_a_program(testbed: Testbed) -> None:
+    said = testbed("table", "leaf_call", "--arch", "x86_64", "-f", "eh_frame")
+    assert said.status == 0, said.err
+    rows = [line.split() for line in said.out.partition("\nleaf\n")[2].splitlines()[2:6]]
+    start = int(rows[0][0], 16)
+    assert [(int(loc, 16) - start, cfa, rbp, ra) for loc, cfa, rbp, ra in rows] == [
+        (0, "rsp+8", "u", "c-8"),
+        (1, "rsp+16", "c-16", "c-8"),
+        (4, "rbp+16", "c-16", "c-8"),
+        (12, "rsp+8", "u", "c-8"),
+    ]
+
+
+def test_table_of_a_file_without_tables_says_so(testbed: Testbed, tmp_path: Path) -> None:
+    path = tmp_path / "bare.arm64.S"
+    path.write_text(HEAD + ".type _start, %function\n_start:\n  ret\n.size _start, . - _start\n")
+    said = testbed("table", str(path))
+    assert said.status == 2
+    assert "no table that a strategy reads" in said.err
 
 
 @pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])

@@ -1,0 +1,95 @@
+"""Interpreted unwind rows on the terminal, in the shape of `readelf --debug-dump=frames-interp`, for any format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from testbed.image import Image
+from testbed.rows import (
+    AtCfa,
+    AtExpression,
+    AtRegister,
+    CfaPlus,
+    Constant,
+    IsExpression,
+    RegisterPlus,
+    RowTable,
+    Rule,
+    SameValue,
+    Undefined,
+    UnwindRow,
+)
+
+LEGEND = (
+    "c-8: stored at CFA-8   v-8: is CFA-8   rsp+8: a register and an offset   [rbp+8]: stored there   "
+    "s: same value   u: unknown   exp, vexp: a DWARF expression"
+)
+
+
+def table_page(name: str, image: Image, table: RowTable) -> RenderableType:
+    """All rows that a strategy claims for an image, a table per function."""
+    parts: list[RenderableType] = [Text(f"{image}: {len(table)} rows of {table.source} ({name})", style="bold")]
+    for title, rows in _by_function(image, table):
+        parts += [Text(f"\n{title}"), _rows(rows)]
+    return Group(*parts, Text(f"\n{LEGEND}", style="dim"))
+
+
+def _by_function(image: Image, table: RowTable) -> Iterator[tuple[str, list[UnwindRow]]]:
+    """Consecutive rows under the name of the function that they cover."""
+    title, rows = "", list[UnwindRow]()
+    for row in table:
+        function = image.function_at(row.start)
+        name = function.name if function else f"{row.start:#x}"
+        if name != title and rows:
+            yield title, rows
+            rows = []
+        title = name
+        rows.append(row)
+    if rows:
+        yield title, rows
+
+
+def _rows(rows: list[UnwindRow]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
+    own = rows[0].return_address
+    named = sorted({name for row in rows for name in row.registers} - {own})
+    for column in ("loc", "CFA", *named, "ra"):
+        table.add_column(column)
+    for row in rows:
+        rules = (_rule(row.registers.get(name)) for name in (*named, own))
+        table.add_row(f"{row.start:x}", _cfa(row.cfa), *rules)
+    return table
+
+
+def _cfa(rule: Rule | None) -> str:
+    return "exp" if isinstance(rule, IsExpression) else _rule(rule)
+
+
+def _rule(rule: Rule | None) -> str:
+    match rule:
+        case None | Undefined():
+            return "u"
+        case AtCfa(offset):
+            return f"c{offset:+d}"
+        case CfaPlus(offset):
+            return f"v{offset:+d}"
+        case RegisterPlus(register, offset):
+            return f"{register}{offset:+d}" if offset else register
+        case AtRegister(register, offset):
+            return f"[{register}{offset:+d}]"
+        case SameValue():
+            return "s"
+        case Constant(value):
+            return f"{value:#x}"
+        case AtExpression():
+            return "exp"
+        case IsExpression():
+            return "vexp"
+        case _:
+            assert_never(rule)
