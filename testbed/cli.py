@@ -96,7 +96,8 @@ def run_command(
             f"{run.program.name} on {run.arch} by {run.recipe.name} ran {len(run)} steps, then: {failure}"
         )
     applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
-    _say_left_out(run, [unwinder for unwinder in chosen if unwinder not in applicable])
+    if names:  # asked for by name: say why it is missing
+        _say_left_out(run, [unwinder for unwinder in chosen if unwinder not in applicable])
     if location is not None:
         from testbed.report.site_text import print_site
 

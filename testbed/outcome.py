@@ -32,6 +32,12 @@ class Outcome(Enum):
         return word.upper() if self.lying else word
 
     @property
+    def short(self) -> str:
+        """At most five letters, for narrow columns; capitals say that it is a lie."""
+        word = _SHORT.get(self, self.value)
+        return word.upper() if self.lying else word
+
+    @property
     def mark(self) -> str:
         """One letter for strips and narrow columns, readable without colour."""
         return _MARK[self]
@@ -58,6 +64,15 @@ _MEANING = {
 }
 
 _LABEL = {Outcome.ENDED_EARLY: "early", Outcome.WRONG_REGISTER: "register"}
+
+_SHORT = {
+    Outcome.REFUSED: "refus",
+    Outcome.STOPPED: "stop",
+    Outcome.ENDED_EARLY: "early",
+    Outcome.SKIPPED: "skip",
+    Outcome.PHANTOM: "phant",
+    Outcome.WRONG_REGISTER: "reg",
+}
 
 _MARK = {
     Outcome.EXACT: ".",

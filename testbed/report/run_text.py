@@ -17,7 +17,9 @@ from testbed.report.words import STYLES, count, folded, frame_pointer, share, st
 from testbed.run import Run
 from testbed.traits import Trait
 
-_WORD_COLUMNS = 3  # up to so many strategies get a column of words in 100 columns; more get a letter each
+# In 100 columns: so many strategies get a column under their name, so many a narrow one under a number that the
+# summary explains; beyond that each has one letter.
+_NAMED, _NUMBERED = 3, 5
 
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
@@ -30,7 +32,7 @@ def run_page(run: Run, judged: Judged, *, only_differences: bool = False) -> Ren
         for step in range(len(run))
         if not only_differences or any(not verdicts[step].exact for _, verdicts in judged)
     ]
-    parts: list[RenderableType] = [_title(run), _steps(run, judged, steps)]
+    parts: list[RenderableType] = [_title(run), *_key(judged), _steps(run, judged, steps), Text()]
     if judged:
         parts += [_summary([cell for cell, _ in judged]), *_differences([cell for cell, _ in judged])]
     parts.append(_legend([cell for cell, _ in judged]))
@@ -45,6 +47,18 @@ def _title(run: Run) -> Text:
     return text
 
 
+def _key(judged: Judged) -> list[RenderableType]:
+    """Which strategy each numbered column is."""
+    if len(judged) <= _NAMED:
+        return []
+    return [
+        Text(
+            "columns: " + ", ".join(f"{number} {cell.unwinder}" for number, (cell, _) in enumerate(judged, 1)),
+            style="bold",
+        )
+    ]
+
+
 def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=False, show_edge=False, pad_edge=False)
     table.add_column("step", justify="right", style="dim", min_width=4)
@@ -52,37 +66,42 @@ def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
     table.add_column("instruction", no_wrap=True, max_width=28)
     table.add_column("sp", no_wrap=True, min_width=8)
     table.add_column("fp", no_wrap=True, min_width=8)
-    words = len(judged) <= _WORD_COLUMNS
-    if words:
+    if len(judged) <= _NAMED:
         for cell, _ in judged:
             table.add_column(folded(cell.unwinder), no_wrap=True, min_width=8)
+    elif len(judged) <= _NUMBERED:
+        for number in range(1, len(judged) + 1):
+            table.add_column(str(number), no_wrap=True, min_width=5)
     else:
-        table.add_column(f"1-{len(judged)}", no_wrap=True)
+        table.add_column("".join(str((i + 1) % 10) for i in range(len(judged))), no_wrap=True)
     shown: tuple[int, str, str] | None = None
     for step in steps:
         node = int(run.watched.node[step])
-        depth = len(run.truth(step).frames) - 1
         sp, fp = stack_pointer(run, step), frame_pointer(run, step)
         same = shown is not None and shown[0] == node
         row: list[RenderableType] = [
             str(step),
-            Text(" " * min(depth, 4) + run.where(int(run.trace.pc[step]))),
+            Text(" " * min(len(run.truth(step)) - 1, 4) + run.where(int(run.trace.pc[step]))),
             Text(run.instruction(step)),
             "" if same and shown and shown[1] == sp else sp,
             "" if same and shown and shown[2] == fp else fp,
         ]
         shown = (node, sp, fp)
         verdicts = [by_step[step] for _, by_step in judged]
-        row += [_word(v) for v in verdicts] if words else [Text.assemble(*[_mark(v) for v in verdicts])]
+        if len(judged) <= _NUMBERED:
+            row += [_word(verdict, short=len(judged) > _NAMED) for verdict in verdicts]
+        else:
+            row.append(Text.assemble(*[_mark(verdict) for verdict in verdicts]))
         table.add_row(*row)
     return table
 
 
-def _word(verdict: Verdict) -> Text:
+def _word(verdict: Verdict, *, short: bool) -> Text:
     if verdict.transition:
-        return Text("(transit)", style="dim")
+        return Text("~", style="dim")
     mark = "" if verdict.exact or verdict.explained_by else "?"
-    return Text(verdict.outcome.label + mark, style=STYLES[verdict.outcome])
+    word = verdict.outcome.short if short else verdict.outcome.label
+    return Text(word + mark, style=STYLES[verdict.outcome])
 
 
 def _mark(verdict: Verdict) -> tuple[str, str]:
@@ -90,7 +109,7 @@ def _mark(verdict: Verdict) -> tuple[str, str]:
 
 
 def _summary(cells: Sequence[Cell]) -> Table:
-    numbered = len(cells) > _WORD_COLUMNS
+    numbered = len(cells) > _NAMED
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False, title_justify="left")
     table.add_column("strategy")
     for name in ("sites", "exact", "explained", "unexplained", "lying", "transition"):
@@ -127,8 +146,9 @@ def _legend(cells: Sequence[Cell]) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     for outcome in Outcome:
         if any(cell.outcomes.get(outcome) for cell in cells):
-            table.add_row(Text(outcome.label, style=STYLES[outcome]), outcome.mark, outcome.meaning)
+            word = outcome.label if len(cells) <= _NAMED else outcome.short
+            table.add_row(Text(word, style=STYLES[outcome]), outcome.mark, outcome.meaning)
     for trait in sorted({trait for cell in cells for trait, _ in cell.shown}, key=list(Trait).index):
         table.add_row(Text(trait.name, style="bold"), "", trait.value)
-    note = "sp, fp: relative to the CFA, the caller's SP. CAPITALS: a lie. ?: unexplained."
+    note = "sp, fp: relative to the CFA, the caller's SP. CAPITALS: a lie. ?: unexplained. ~: in transition."
     return Group(Text(), table, Text(note, style="dim"))

@@ -87,6 +87,20 @@ def read_fdes(section: str, address: int, data: bytes, word: int) -> Iterator[Fd
     raise reader.error(f"more than {MAX_ENTRIES} entries")
 
 
+def fde_at(reader: Reader, offset: int, word: int) -> Fde:
+    """The FDE of `.eh_frame` at a section offset that an index names. Raises MalformedTable where there is none."""
+    head = reader.part(offset, len(reader.data))
+    length = head.unsigned(4)
+    if length == 0xFFFF_FFFF:
+        length = head.unsigned(8)
+    entry = head.part(head.offset, head.offset + length)
+    at = entry.offset
+    pointer = entry.unsigned(4) if length else 0
+    if not pointer:
+        raise reader.error(f"an index names an FDE at {offset:#x}; there is none", at=offset)
+    return _fde(entry, offset, _cie_at(reader, at - pointer, True, word), word)
+
+
 def _cie_at(reader: Reader, offset: int, is_eh: bool, word: int) -> Cie:
     """A CIE that stands behind the FDE that names it."""
     if not 0 <= offset <= len(reader.data) - 8:

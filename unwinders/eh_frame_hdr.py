@@ -1,0 +1,47 @@
+"""`.eh_frame_hdr`, searched by halves, then one FDE of `.eh_frame`: what a C++ runtime does for every throw.
+
+Unlike the linear search of `.eh_frame` it looks at one FDE only, so it believes the index: an FDE that the index does
+not name does not exist for it, and a wrong index is a stop, not a reason to search linearly after all. Source: LSB
+5.0 core, section 10.6.2.
+"""
+
+from __future__ import annotations
+
+from testbed.errors import NoUnwindInfo
+from testbed.image import Image, LoadedImage
+from testbed.rows import RowTable, UnwindRow
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace, Frame, Unwinder
+from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
+from unwinders.walk import walk
+
+
+def rows(image: Image) -> RowTable:
+    """What a search in `.eh_frame_hdr` finds at every pc of an image."""
+    return search_table(image).all_rows()
+
+
+def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+    """The row of the FDE that the index names for a frame. Raises NoUnwindInfo where that one does not cover it."""
+    if loaded is None:
+        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+    row = search_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    if row is None:
+        raise NoUnwindInfo(f"the FDE that {SECTION} names does not cover {frame.lookup_pc:#x}")
+    return row
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows found through `.eh_frame_hdr` give."""
+    return walk(snapshot, row_for)
+
+
+EH_FRAME_HDR = Unwinder(
+    name="eh_frame_hdr",
+    summary="binary search in the sorted table of .eh_frame_hdr, then the rows of the one FDE that it names",
+    unwind=unwind,
+    rows=rows,
+    # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
+    arches=frozenset({"x86_64", "arm64"}),
+    needs=frozenset({SECTION, FRAME}),
+)

@@ -1,0 +1,76 @@
+"""`.ARM.exidx` and `.ARM.extab`: what C++ exceptions on 32-bit Arm unwind by, present in every program.
+
+A binary search in the index finds the function, its entry says how to undo its prologue. It says one thing for the
+whole function, and that is true at its call sites: an exception cannot be thrown from anywhere else. A function
+marked "cannot be unwound" (EXIDX_CANTUNWIND) is taken for the outermost one, as GNU libunwind and LLVM's take it: the
+start code is marked so. Source: Exception Handling ABI for the Arm Architecture (EHABI32).
+"""
+
+from __future__ import annotations
+
+from testbed.errors import NoUnwindInfo
+from testbed.image import Image, LoadedImage
+from testbed.outcome import Outcome
+from testbed.rows import RowTable, UnwindRow
+from testbed.trace import Snapshot
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
+from unwinders.formats.ehabi import INDEX
+from unwinders.formats.ehabi_rows import exidx_row, exidx_table
+from unwinders.walk import walk
+
+
+def rows(image: Image) -> RowTable:
+    """What `.ARM.exidx` claims at every pc of an image."""
+    return exidx_table(image)
+
+
+def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+    """The row of the function that a frame is in."""
+    if loaded is None:
+        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+    return exidx_row(loaded.image, frame.lookup_pc - loaded.bias)
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows of `.ARM.exidx` give."""
+    return walk(snapshot, row_for)
+
+
+_LIES = frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.WRONG})
+# Section 3: exceptions appear to be thrown at the sites of calls only; prologues and epilogues are exception-free.
+_SYNCHRONOUS = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
+
+LIMITS = (
+    Limit(
+        Trait.PROLOGUE,
+        _LIES | {Outcome.REFUSED},
+        "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, or "
+        "counts from a frame pointer that is still the caller's",
+        _SYNCHRONOUS,
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        _LIES | {Outcome.REFUSED},
+        "the one row of a function describes its finished frame: in the epilogue it pops once more what is already "
+        "popped",
+        _SYNCHRONOUS,
+    ),
+    Limit(
+        Trait.FRAMELESS,
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+        "a function that leaves its frame and then takes another one, without a frame pointer: the one row of the "
+        "function describes the first",
+        _SYNCHRONOUS,
+    ),
+)
+
+EHABI = Unwinder(
+    name="ehabi",
+    summary="binary search in .ARM.exidx, then one row per function from its unwinding instructions",
+    unwind=unwind,
+    rows=rows,
+    arches=frozenset({"arm32"}),
+    needs=frozenset({INDEX}),
+    limits=LIMITS,
+)

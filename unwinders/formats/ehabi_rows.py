@@ -1,0 +1,167 @@
+"""EHABI's operations as rows: one per function, since the table says one thing about all of it.
+
+All of its arithmetic is static, given one register: wherever vsp goes, it is ``base + offset``, and every pop is a
+load from there. At the end::
+
+    CFA            = vsp, which is the caller's sp
+    register       = *(CFA + offset) if popped, else unchanged
+    return address = r15 if popped, else r14
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from testbed.arch import Arch
+from testbed.errors import NoUnwindInfo, UnsupportedRule
+from testbed.image import Image
+from testbed.rows import (
+    AtCfa,
+    AtRegister,
+    IsExpression,
+    RegisterPlus,
+    RowTable,
+    Rule,
+    Undefined,
+    UnwindRow,
+)
+from testbed.rows import Operation as DwarfOperation
+from unwinders.formats.cfi_rows import register_name
+from unwinders.formats.ehabi import INDEX, IndexEntry, exception_index, operation_bytes
+from unwinders.formats.ehabi_operations import (
+    SP,
+    AuthenticateHere,
+    Move,
+    Operation,
+    Pop,
+    PopAuthenticationCode,
+    PopVfp,
+    SetVsp,
+    decode,
+)
+
+_BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
+
+_ROWS: WeakKeyDictionary[Image, dict[int, UnwindRow]] = WeakKeyDictionary()
+
+
+def exidx_row(image: Image, pc: int) -> UnwindRow:
+    """The row for a link-time pc: that of its whole function.
+
+    Raises NoUnwindInfo where the index does not cover the pc or the table refuses to unwind, MalformedTable, and
+    UnsupportedRule for operations that no row can express. Entries of other functions are not looked at.
+    """
+    entry = exception_index(image).at(pc)
+    if entry is None:
+        raise NoUnwindInfo(f"no entry of {INDEX} covers {pc:#x}")
+    return _row_of(image, entry)
+
+
+def exidx_table(image: Image) -> RowTable:
+    """What the index claims at every pc; functions that it cannot or will not unwind have no row."""
+    rows = []
+    for entry in exception_index(image).entries:
+        try:
+            rows.append(_row_of(image, entry))
+        except (NoUnwindInfo, UnsupportedRule):
+            continue
+    return RowTable(INDEX, tuple(rows))
+
+
+def _row_of(image: Image, entry: IndexEntry) -> UnwindRow:
+    rows = _ROWS.setdefault(image, {})
+    if entry.offset not in rows:
+        rows[entry.offset] = entry_row(image, entry)
+    return rows[entry.offset]
+
+
+def entry_row(image: Image, entry: IndexEntry) -> UnwindRow:
+    """The row of one index entry. A function that cannot be unwound is where unwinding ends: it has no caller."""
+    arch, found_by = image.arch, f"{INDEX}+{entry.offset:#x}"
+    if entry.cannot_unwind:
+        rules: dict[str, Rule] = {arch.return_address: Undefined()}
+        return UnwindRow(entry.start, entry.end, None, rules, arch.return_address, found_by=found_by)
+    undone = _Undone(arch)
+    undone.execute(decode(operation_bytes(image, entry)))
+    cfa, rules = undone.rules()
+    return_address = arch.pc if arch.pc in rules else arch.return_address
+    return UnwindRow(entry.start, entry.end, cfa, rules, return_address, found_by=found_by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What vsp counts from: a register of this frame, or the word that is stored at ``register + loaded_from``."""
+
+    register: str
+    loaded_from: int | None = None
+
+
+@dataclass(slots=True)
+class _Undone:
+    """The operations executed so far: where vsp is, and where each popped register was."""
+
+    arch: Arch
+    base: _Base = field(init=False)
+    offset: int = 0
+    popped: dict[str, tuple[_Base, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.base = _Base(self.arch.sp)
+
+    def execute(self, operations: Iterable[Operation]) -> None:
+        for operation in operations:
+            match operation:
+                case Move(distance):
+                    self.offset += distance
+                case SetVsp(register):
+                    self.set(register_name(self.arch, register))
+                case Pop(registers):
+                    for register in registers:
+                        self.pop(register_name(self.arch, register), 4)
+                    if SP in registers:  # the popped value replaces vsp: nothing is added to it
+                        self.set(self.arch.sp)
+                case PopVfp(first, count, fstmfdx):
+                    for number in range(first, first + count):
+                        self.pop(f"d{number}", 8)
+                    self.offset += 4 if fstmfdx else 0
+                case PopAuthenticationCode():
+                    self.offset += 4
+                case AuthenticateHere():
+                    pass
+
+    def pop(self, register: str, size: int) -> None:
+        self.popped[register] = (self.base, self.offset)
+        self.offset += size
+
+    def set(self, register: str) -> None:
+        """vsp is what a register holds now: this frame's value, or what was popped into it."""
+        if register not in self.popped:
+            self.base, self.offset = _Base(register), 0
+            return
+        base, offset = self.popped[register]
+        if base.loaded_from is not None:
+            raise UnsupportedRule(f"{INDEX}: vsp is taken from {register}, which a loaded vsp was needed to find")
+        self.base, self.offset = _Base(base.register, offset), 0
+
+    def rules(self) -> tuple[Rule, dict[str, Rule]]:
+        """The CFA and the registers of the caller."""
+        rules = {name: self.slot(name) for name in self.popped if name != self.arch.sp}
+        if self.base.loaded_from is None:
+            return RegisterPlus(self.base.register, self.offset), rules
+        if self.offset == 0:
+            return AtRegister(self.base.register, self.base.loaded_from), rules
+        number = self.arch.by_name[self.base.register].dwarf
+        assert number is not None  # operations name core registers only
+        load = DwarfOperation(_BREG0 + number, (self.base.loaded_from,), 0)
+        plus = DwarfOperation(_PLUS_UCONST, (self.offset & self.arch.word_mask,), 2)
+        return IsExpression((load, DwarfOperation(_DEREF, (), 1), plus)), rules
+
+    def slot(self, name: str) -> Rule:
+        base, offset = self.popped[name]
+        if base == self.base:
+            return AtCfa(offset - self.offset)
+        if base.loaded_from is None:
+            return AtRegister(base.register, offset)
+        raise UnsupportedRule(f"{INDEX}: {name} was popped from a stack that vsp has left again")
