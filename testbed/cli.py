@@ -23,9 +23,10 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.catalogue import nearest
 from testbed.errors import TestbedError, UsageError
-from testbed.matrix import Matrix, Unit, UnitResult, cell_of, judge_unit, judge_units, units
+from testbed.matrix import Matrix, Unit, UnitResult, cell_of, judge_units, units
 from testbed.named import named_image, named_run
 from testbed.program import matches
+from testbed.results import judge_and_keep, kept_result
 from testbed.run import Run, judge_all
 from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
@@ -131,6 +132,7 @@ def run_command(
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
+@click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell as JSON.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a self-contained page.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML, a test case per cell.")
@@ -141,12 +143,16 @@ def matrix_command(
     recipes: tuple[str, ...],
     names: tuple[str, ...],
     jobs: int,
+    fresh: bool,
     json_file: Path | None,
     html: Path | None,
     junit: Path | None,
     svg: Path | None,
 ) -> None:
-    """Judge every strategy on every program, architecture and recipe (or on those chosen)."""
+    """Judge every strategy on every program, architecture and recipe (or on those chosen).
+
+    What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
+    """
     from testbed.build.recipes import RECIPES
 
     wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
@@ -154,7 +160,7 @@ def matrix_command(
     if not planned:
         raise UsageError("no program is built that way: no unit has all of these (testbed list programs, recipes)")
     chosen = tuple(unwinder.name for unwinder in _matching(UNWINDERS, names, "strategy"))
-    matrix, interrupted = _judge_all(planned, chosen, jobs)
+    matrix, interrupted = _judge_all(planned, chosen, jobs, fresh)
     from testbed.report.matrix_text import matrix_page
 
     console = _console(record=bool(svg))
@@ -178,10 +184,10 @@ def matrix_command(
         sys.exit(1)
 
 
-def _work(job: tuple[Unit, tuple[str, ...]]) -> UnitResult:
+def _work(job: tuple[Unit, tuple[str, ...], bool]) -> UnitResult:
     """One unit in a worker process: names go in, a value comes out."""
-    unit, names = job
-    return judge_unit(unit, PROGRAMS, [UNWINDERS[name] for name in names])
+    unit, names, fresh = job
+    return judge_and_keep(unit, PROGRAMS, [UNWINDERS[name] for name in names], fresh=fresh)
 
 
 @cli.command("table")
@@ -218,16 +224,18 @@ def list_command(what: str) -> None:
 
 
 @cli.command("cache")
-@click.option("--clear", is_flag=True, help="Remove every built file.")
+@click.option("--clear", is_flag=True, help="Remove every built file and every kept result.")
 def cache_command(clear: bool) -> None:
-    """Where built files are kept, and how much there is."""
+    """Where built files and results are kept, and how much there is."""
+    from testbed import results
     from testbed.build import cache
 
     if clear:
-        click.echo(f"removed {cache.clear()} files from {cache.folder()}")
+        click.echo(f"removed {cache.clear()} files and {results.clear()} results from {cache.folder()}")
     else:
-        files, size = cache.usage()
-        click.echo(f"{cache.folder()}: {files} files, {size / 1e6:.1f} MB (--clear removes them)")
+        (files, size), (kept, more) = cache.usage(), results.usage()
+        held = f"{files} files, {size / 1e6:.1f} MB; {kept} results, {more / 1e6:.1f} MB"
+        click.echo(f"{cache.folder()}: {held} (--clear removes them)")
 
 
 def _matching(catalogue: Mapping[str, T], patterns: Iterable[str], noun: str) -> list[T]:
@@ -237,15 +245,21 @@ def _matching(catalogue: Mapping[str, T], patterns: Iterable[str], noun: str) ->
     return [value for name, value in catalogue.items() if matches(name, patterns)]
 
 
-def _judge_all(planned: Sequence[Unit], chosen: tuple[str, ...], jobs: int) -> tuple[Matrix, bool]:
-    """Judge all units with a progress bar; an interrupt keeps what is done."""
+def _judge_all(planned: Sequence[Unit], chosen: tuple[str, ...], jobs: int, fresh: bool) -> tuple[Matrix, bool]:
+    """Judge all units with a progress bar, those with a kept result first; an interrupt keeps what is done."""
+    unwinders = [UNWINDERS[name] for name in chosen]
     results: dict[Unit, UnitResult] = {}
     interrupted = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("judging", total=len(planned))
         try:
-            for result in judge_units([(unit, chosen) for unit in planned], _work, jobs=jobs):
+            for unit in planned:
+                if not fresh and (kept := kept_result(unit, PROGRAMS, unwinders)):
+                    results[unit] = kept
+                    progress.update(task, advance=1)
+            left = [(unit, chosen, fresh) for unit in planned if unit not in results]
+            for result in judge_units(left, _work, jobs=min(jobs, len(left))):
                 results[result.unit] = result
                 progress.update(task, advance=1, description=f"judging {result.unit}")
         except KeyboardInterrupt:

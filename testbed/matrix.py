@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from testbed.arch import ARCHES, Arch
-from testbed.build import build
+from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
 from testbed.errors import TestbedError, ToolchainMissing
 from testbed.judge import Verdict
@@ -26,6 +26,8 @@ from testbed.traits import Trait
 from testbed.unwinder import Unwinder
 
 Job = TypeVar("Job")
+SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
+BUDGET = 1_000_000  # steps after which a unit is given up
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,13 +87,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What became of a unit: its cells, or why there are none (``skipped``: a tool is missing; ``failed``)."""
+    """What became of a unit: its cells, or why there are none (``skipped``: a tool is missing; ``failed``).
+
+    ``kept`` says that it was not judged now but taken from an earlier, equal judgement; no report differs by it.
+    """
 
     unit: Unit
     cells: tuple[Cell, ...] = ()
     steps: int = 0
     skipped: str = ""
     failed: str = ""
+    kept: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,11 @@ class Matrix:
     @property
     def complete(self) -> bool:
         return len(self.results) == self.planned
+
+    @property
+    def kept(self) -> int:
+        """How many of the results are kept ones."""
+        return sum(1 for result in self.results if result.kept)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -129,9 +140,14 @@ def units(programs: Iterable[Program], arches: Iterable[Arch], recipes: Iterable
     )
 
 
-def run_unit(unit: Unit, programs: Mapping[str, Program]) -> Run:
+def build_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Built:
+    """Build a unit, or take the file of an earlier equal build (never with ``fresh``)."""
+    return build(programs[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe], fresh=fresh)
+
+
+def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Run:
     """Build and run a unit. Raises TestbedError where it cannot be built or does not run right."""
-    run = run_built(build(programs[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]))
+    run = run_built(build_unit(unit, programs, fresh=fresh), seed=SEED, budget=BUDGET)
     if run.failure:
         raise TestbedError(run.failure)
     return run
@@ -192,10 +208,12 @@ def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
     )
 
 
-def judge_unit(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder]) -> UnitResult:
+def judge_unit(
+    unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], *, fresh: bool = False
+) -> UnitResult:
     """Everything about one unit, with every failure as a value: this runs in worker processes."""
     try:
-        run = run_unit(unit, programs)
+        run = run_unit(unit, programs, fresh=fresh)
     except ToolchainMissing as missing:
         return UnitResult(unit, skipped=str(missing))
     except TestbedError as error:

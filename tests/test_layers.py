@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "judge",
         "run",
         "matrix named",
+        "results",
         "report",
         "cli",
     )

@@ -67,8 +67,8 @@ def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
     content = make()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, content)
-        _write(_checksum_path(path), _checksum(content))
+        write_whole(path, content)
+        write_whole(_checksum_path(path), checksum(content))
     except OSError as error:
         raise BuildError(
             f"the cache folder {path.parent} cannot be written: {error.strerror or error}; "
@@ -101,7 +101,7 @@ def _built_files() -> Iterator[Path]:
 
 def _is_whole(path: Path) -> bool:
     try:
-        return _checksum(path.read_bytes()) == _checksum_path(path).read_bytes()
+        return checksum(path.read_bytes()) == _checksum_path(path).read_bytes()
     except OSError:
         return False
 
@@ -110,11 +110,13 @@ def _checksum_path(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
 
 
-def _checksum(content: bytes) -> bytes:
+def checksum(content: bytes) -> bytes:
+    """What is kept beside a file, to know it whole: the SHA-256 of its content, in hexadecimal."""
     return hashlib.sha256(content).hexdigest().encode("ascii")
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that appears complete or not at all: aside first, then renamed. Raises OSError."""
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -29,6 +29,8 @@ def matrix_page(matrix: Matrix) -> RenderableType:
         f"{done} (program × architecture × recipe), {count(len(matrix.cells), 'cell')}, {count(sites, 'site')} judged"
     )
     parts.append(Text(f"\n{line}" + (f", {skipped} skipped" if skipped else "")))
+    if matrix.kept:
+        parts.append(Text(f"{count(matrix.kept, 'unit')} unchanged since the last time (--fresh judges them again)"))
     if not matrix.complete:
         parts.append(Text("INTERRUPTED: the rest was not judged.", style="bold red"))
     return Group(*parts)
