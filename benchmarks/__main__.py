@@ -1,0 +1,82 @@
+"""`python -m benchmarks`: all of it, or `--quick` to see that it works."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from benchmarks.judging import judging
+from benchmarks.recorders import memory, recording, scaling
+from benchmarks.report import as_data, as_markdown, write_picture
+from benchmarks.starting import matrices, starting
+from benchmarks.table import Table
+from testbed.errors import TestbedError
+
+ROUNDS, QUICK_ROUNDS = 5, 2
+PARTS: dict[str, Callable[[bool, int], Table]] = {
+    "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
+    "judging": lambda quick, rounds: judging(quick=quick, rounds=rounds),
+    "scaling": lambda quick, rounds: scaling(quick=quick, rounds=rounds),
+    "starting": lambda quick, rounds: starting(quick=quick, rounds=rounds),
+    "matrices": lambda quick, rounds: matrices(quick=quick, rounds=min(rounds, 3)),
+    "memory": lambda quick, rounds: memory(quick=quick),
+}
+_file = click.Path(dir_okay=False, path_type=Path)
+
+
+def measure(parts: tuple[str, ...], *, quick: bool, rounds: int) -> Iterator[Table]:
+    """The tables of some parts (none named: all), as they are ready."""
+    for name, part in PARTS.items():
+        if not parts or name in parts:
+            click.echo(f"measuring: {name}", err=True)
+            yield part(quick, rounds)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--quick", is_flag=True, help="Short runs on one architecture: shows that it works, proves nothing.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this part; repeatable.")
+@click.option("--rounds", type=click.IntRange(1), help=f"Paired rounds (default: {ROUNDS}; quick: {QUICK_ROUNDS}).")
+@click.option("--json", "json_file", type=_file, help="Write everything measured as JSON.")
+@click.option("--markdown", type=_file, help="Write the page; with matplotlib installed its picture too, beside it.")
+def command(
+    quick: bool, parts: tuple[str, ...], rounds: int | None, json_file: Path | None, markdown: Path | None
+) -> None:
+    """Measure the testbed: ratios from paired, interleaved rounds in one process tree."""
+    rounds = rounds or (QUICK_ROUNDS if quick else ROUNDS)
+    tables = []
+    for table in measure(parts, quick=quick, rounds=rounds):
+        tables.append(table)
+        click.echo(table.markdown())
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    if json_file:
+        text = json.dumps(as_data(tables, date=date, rounds=rounds), indent=1, ensure_ascii=False)
+        json_file.write_text(text + "\n", encoding="utf-8")
+    if markdown:
+        picture = _picture(tables, markdown.with_suffix(".svg"))
+        options = " ".join([*(["--quick"] if quick else []), *(f"--part {part}" for part in parts), "--markdown FILE"])
+        text = as_markdown(tables, date=date, rounds=rounds, options=options, picture=picture)
+        markdown.write_text(text, encoding="utf-8")
+
+
+def _picture(tables: list[Table], path: Path) -> str | None:
+    if not {"recording", "scaling"} <= {table.key for table in tables}:
+        return None
+    try:
+        write_picture(tables, path)
+    except ImportError:
+        click.echo("no picture: matplotlib is not installed (pip install matplotlib)", err=True)
+        return None
+    return path.name
+
+
+if __name__ == "__main__":
+    try:
+        command()
+    except TestbedError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,103 @@
+"""What one frame costs: our readable evaluator, our native kernel, and two libraries, on the same snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmarks import libunwind
+from benchmarks.rounds import Contender, compare
+from benchmarks.table import Table, Value, spread
+from benchmarks.workload import FOREVER, TARGETS, Target, workload
+from testbed.image import LoadedImage
+from testbed.machine import record
+from testbed.trace import Snapshot
+from tests.unwinders import libdw
+from unwinders.eh_frame import EH_FRAME
+
+Frames = Callable[[Snapshot], tuple[int, ...]]
+
+
+def judging(*, quick: bool, rounds: int) -> Table:
+    """Nanoseconds per frame of each evaluator, and how many times the first one's."""
+    rows: list[tuple[Value, ...]] = []
+    notes = [
+        "A snapshot's frames are the interrupted one and every caller; all evaluators find the same. The libraries "
+        "are called through ctypes and read registers and memory through Python callbacks, which is most of what they "
+        "take: this is what asking them costs a program like this one, not how fast they are by themselves."
+    ]
+    for target in TARGETS[:1] if quick else TARGETS:
+        built = workload(target, 1)
+        if not EH_FRAME.applies_to(built.image):
+            continue
+        trace = record(LoadedImage(built.image), budget=FOREVER)
+        count = 40 if quick else 1000
+        snapshots = [trace.snapshot(step) for step in range(0, len(trace), max(1, len(trace) // count))]
+        ways: dict[str, Frames] = {"specification evaluator": _specification}
+        close: list[Callable[[], None]] = []
+        for name, opened in (("libdw", _libdw), ("libunwind", _libunwind)):
+            found = opened(target)
+            if isinstance(found, str):
+                notes.append(found)
+            else:
+                ways[f"{name} through ctypes"], closing = found
+                close.append(closing)
+        frames = _agreed(target, snapshots, ways)
+        contenders = {name: Contender(frames, _over(snapshots, way)) for name, way in ways.items()}
+        measured = compare(contenders, rounds=rounds)
+        for closing in close:
+            closing()
+        for name, result in measured.items():
+            rows.append((target.name, name, len(snapshots), frames, *spread(result.nanoseconds, result.ratio)))
+    columns = (
+        "target",
+        "evaluator",
+        "snapshots",
+        "frames",
+        "ns per frame",
+        "range (ns)",
+        "× specification",
+        "range (×)",
+    )
+    return Table("judging", "Judging one frame", columns, tuple(rows), tuple(dict.fromkeys(notes)))
+
+
+def _specification(snapshot: Snapshot) -> tuple[int, ...]:
+    return tuple(frame.pc for frame in EH_FRAME.unwind(snapshot).frames)
+
+
+def _libdw(target: Target) -> tuple[Frames, Callable[[], None]] | str:
+    library = libdw.load()
+    if library is None:
+        return "libdw is not installed (Debian package libdw1): its rows are left out."
+    session = libdw.LibDw(library, workload(target, 1).path, target.value)
+    return session.frames, session.close
+
+
+def _libunwind(target: Target) -> tuple[Frames, Callable[[], None]] | str:
+    built = workload(target, 1)
+    if target.arch != libunwind.ARCH:
+        return "libunwind is asked on x86_64 only: Debian's library of another architecture is for cross builds."
+    library = libunwind.load()
+    if library is None:
+        return "nongnu libunwind is not installed (Debian package libunwind8): its rows are left out."
+    session = libunwind.LibUnwind(library, built.image)
+    return session.frames, session.close
+
+
+def _agreed(target: Target, snapshots: Sequence[Snapshot], ways: dict[str, Frames]) -> int:
+    """The number of frames of all snapshots. Raises where two evaluators differ: their times would not compare."""
+    total = 0
+    for snapshot in snapshots:
+        found = {name: tuple(map(target.value.code_address, way(snapshot))) for name, way in ways.items()}
+        if len(set(found.values())) != 1:
+            raise RuntimeError(f"{target.name}, {snapshot}: the evaluators differ: {found}")
+        total += len(next(iter(found.values())))
+    return total
+
+
+def _over(snapshots: Sequence[Snapshot], way: Frames) -> Callable[[object], None]:
+    def run(_: object) -> None:
+        for snapshot in snapshots:
+            way(snapshot)
+
+    return run

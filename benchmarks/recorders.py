@@ -1,0 +1,222 @@
+"""What recording costs: against the emulator alone, over the length of a run, and in memory."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from unicorn import Uc
+from unicorn import unicorn_const as const
+
+from benchmarks.rounds import Contender, Measured, compare
+from benchmarks.table import Table, Value, spread
+from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, steps, workload
+from testbed.image import LoadedImage
+from testbed.machine import record
+from testbed.machine.record_light import record_light
+from testbed.machine.start import Machine
+from testbed.machine.stops import Stops
+from testbed.machine.tape import Recorder
+from testbed.trace import Exited, Trace
+from testbed.truth import observe
+
+NO_NATIVE = "The native recorder is not part of this version: its rows are left out."
+NO_FILES = "Traces are not saved to files in this version: no memory on disk."
+
+
+def optional(module: str, name: str) -> Callable[..., object] | None:
+    """A function of a module that this version may not have."""
+    try:
+        found: Callable[..., object] | None = getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+    return found
+
+
+def recorders() -> dict[str, Recorder]:
+    """The recorders of the testbed, by the name that tables give them."""
+    native = optional("testbed.machine.record_native", "record_native")
+    return {"light recorder": record_light, **({"native recorder": native} if native else {})}  # type: ignore[dict-item]
+
+
+def run_unhooked(made: object) -> None:
+    """The emulator alone; only the hooks that end the run, which fire once."""
+    assert isinstance(made, Machine)
+    stops = Stops(made)
+    made.uc.emu_start(made.start, made.arch.word_mask - 3)
+    assert stops.ending == Exited(0), stops.ending
+
+
+def run_naive(made: object) -> None:
+    """What one writes first: Python hooks that read the registers with the binding's ``reg_read_batch``."""
+    assert isinstance(made, Machine)
+    ids = [register.unicorn for register in made.arch.registers]
+    rows: list[tuple[int, ...]] = []
+    journal: list[tuple[int, int, int, int]] = []
+
+    def on_code(uc: Uc, address: int, size: int, _: object) -> None:
+        rows.append(uc.reg_read_batch(ids))
+
+    def on_write(uc: Uc, kind: int, address: int, size: int, value: int, _: object) -> None:
+        journal.append((len(rows), address, size, value))
+
+    made.uc.hook_add(const.UC_HOOK_CODE, on_code)
+    made.uc.hook_add(const.UC_HOOK_MEM_WRITE, on_write)
+    run_unhooked(made)
+    assert rows and journal
+
+
+def run_recorder(recorder: Recorder) -> Callable[[object], None]:
+    """Record everything, all general registers and every write, as `testbed.machine.record` has it."""
+
+    def run(made: object) -> None:
+        assert isinstance(made, Machine)
+        assert recorder(made, FOREVER).ending == Exited(0)
+
+    return run
+
+
+def recording(*, quick: bool, rounds: int) -> Table:
+    """Nanoseconds per step of each way to record, and how many times slower than the emulator alone."""
+    wanted = {"unhooked": 10**7, "naive Python hooks": 20_000, "light recorder": 200_000, "native recorder": 10**7}
+    ways: dict[str, Callable[[object], None]] = {"unhooked": run_unhooked, "naive Python hooks": run_naive}
+    ways |= {name: run_recorder(recorder) for name, recorder in recorders().items()}
+    rows: list[tuple[Value, ...]] = []
+    for target in TARGETS[:1] if quick else TARGETS:
+        scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in ways}
+        measured = compare(
+            {
+                name: Contender(steps(target, scales[name]), run, _prepared(target, scales[name]))
+                for name, run in ways.items()
+            },
+            rounds=rounds,
+        )
+        for name, result in measured.items():
+            rows.append((target.name, name, steps(target, scales[name]), *spread(result.nanoseconds, result.ratio)))
+    notes = [
+        "Every way keeps all general registers before each instruction and every memory write, but the unhooked one: "
+        "that is the emulator alone. The runs differ in length because their speeds differ by thousands; all are the "
+        "same loop."
+    ]
+    columns = ("target", "way", "steps", "ns per step", "range (ns)", "× unhooked", "range (×)")
+    return Table("recording", "Recording", columns, tuple(rows), tuple(notes + _missing()))
+
+
+def _prepared(target: Target, scale: int) -> Callable[[], Machine]:
+    return lambda: machine(target, scale)
+
+
+def _missing() -> list[str]:
+    return [] if "native recorder" in recorders() else [NO_NATIVE]
+
+
+def _recorded(target: Target, scale: int, recorder: Recorder) -> Trace:
+    return record(LoadedImage(workload(target, scale).image), budget=FOREVER, recorder=recorder)
+
+
+def scaling(*, quick: bool, rounds: int) -> Table:
+    """Nanoseconds per step of recording and of the truth, over runs of growing length."""
+    target = TARGETS[0]
+    lengths: Mapping[str, Sequence[int]] = {
+        "light recorder": (10_000, 100_000, 1_000_000),
+        "native recorder": (10_000, 100_000, 1_000_000, 10_000_000),
+    }
+    scales = {n: 1 + i if quick else scale_for(target, n) for i, n in enumerate(lengths["native recorder"])}
+    rows: list[tuple[Value, ...]] = []
+    for name, recorder in recorders().items():
+        here = [scales[n] for n in lengths[name]][: 2 if quick else None]
+        contenders: dict[str, Contender] = {}
+        for scale in here:
+            contenders[f"record {scale}"] = Contender(
+                steps(target, scale), run_recorder(recorder), _prepared(target, scale)
+            )
+        rows += _scaling_rows(target, name, here, compare(contenders, rounds=rounds))
+    # The truth is the same for all recorders; the fastest one makes the traces.
+    fastest = list(recorders().items())[-1]
+    here = [scales[n] for n in lengths[fastest[0]]][: 2 if quick else None]
+    traces = {scale: _recorded(target, scale, fastest[1]) for scale in here}
+    contenders = {f"truth {scale}": Contender(steps(target, scale), _observe(traces[scale])) for scale in here}
+    rows += _scaling_rows(target, "truth", here, compare(contenders, rounds=rounds))
+    notes = (
+        f"On {target.name}. The last two columns compare with the shortest run in the same round: 1 is flat. The "
+        f"program repeats one round of {steps(target, 2) - steps(target, 1):,} steps.",
+        *_missing(),
+    )
+    columns = ("part", "steps", "ns per step", "range (ns)", "× shortest", "range (×)")
+    return Table("scaling", "Cost per step over the length of a run", columns, tuple(rows), notes)
+
+
+def _observe(trace: Trace) -> Callable[[object], object]:
+    return lambda _: observe(trace)
+
+
+def _scaling_rows(
+    target: Target, part: str, scales: Sequence[int], measured: Mapping[str, Measured]
+) -> list[tuple[Value, ...]]:
+    return [
+        (part, steps(target, scale), *spread(result.nanoseconds, result.ratio))
+        for scale, result in zip(scales, measured.values(), strict=True)
+    ]
+
+
+def memory(*, quick: bool) -> Table:
+    """Bytes per step: of the finished trace, of the process at its peak, and of a file."""
+    rows: list[tuple[Value, ...]] = []
+    save = optional("testbed.trace.file", "save_trace")
+    for target in TARGETS[:1] if quick else TARGETS:
+        for name in recorders():
+            scale = 1 if quick else scale_for(target, 1_000_000)
+            # A process of its own, started anew: what an earlier run left in this one would hide the peak.
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                held, peak, disk = pool.submit(measure_memory, target, scale, name).result()
+            count = steps(target, scale)
+            rows.append((target.name, name, count, held / count, peak / count, disk / count if disk else None))
+    columns = (
+        "target",
+        "recorder",
+        "steps",
+        "trace (bytes per step)",
+        "peak (bytes per step)",
+        "file (bytes per step)",
+    )
+    notes = (
+        "The trace is its columns: registers, instruction sizes, the journal of writes. The peak is how much the "
+        "largest resident size of a process that only records exceeds its size before.",
+        *_missing(),
+        *(() if save else (NO_FILES,)),
+    )
+    return Table("memory", "Memory per step", columns, tuple(rows), notes)
+
+
+def measure_memory(target: Target, scale: int, name: str) -> tuple[int, int, int]:
+    """(bytes of the trace's columns, growth of this process's largest resident size, bytes of a file or 0)."""
+    recorder = recorders()[name]
+    _recorded(target, 1, recorder)  # libraries, and the emulator's own memory
+    before = _largest()
+    trace = _recorded(target, scale, recorder)
+    grown = _largest() - before
+    writes = trace.writes
+    columns = (trace.registers, trace.sizes, writes.step, writes.address, writes.size, writes.value)
+    save = optional("testbed.trace.file", "save_trace")
+    disk = 0
+    if save:
+        with tempfile.TemporaryDirectory(prefix="testbed-") as folder:
+            path = Path(folder) / "trace"
+            save(trace, path)
+            disk = path.stat().st_size
+    return sum(column.nbytes for column in columns), grown, disk
+
+
+def _largest() -> int:
+    """The largest resident size of this process until now, in bytes; 0 where the system does not say.
+
+    Not `getrusage`: Linux lets a new process start with the largest size of the one that started it.
+    """
+    status = Path("/proc/self/status")
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(encoding="utf-8"), re.M) if status.is_file() else None
+    return int(found[1]) * 1024 if found else 0

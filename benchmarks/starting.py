@@ -1,0 +1,78 @@
+"""What commands cost as whole processes: `testbed run leaf_call --arch arm64` cold and warm, and `testbed matrix`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.rounds import Contender, compare
+from benchmarks.table import Table, spread
+
+COMMAND = ("-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64")
+
+
+def starting(*, quick: bool, rounds: int) -> Table:
+    """Milliseconds per process, and how many times those of a Python that does nothing."""
+    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
+        folder = Path(name)
+        contenders = {
+            "python -c pass": Contender(1, _process(folder / "warm", "-c", "pass")),
+            "import testbed": Contender(1, _process(folder / "warm", "-c", "import testbed")),
+            "testbed run leaf_call, warm": Contender(1, _process(folder / "warm", *COMMAND)),
+        }
+        if not quick:
+            contenders["testbed run leaf_call, cold"] = Contender(1, _cold(folder))
+        measured = compare(contenders, rounds=rounds)
+    rows = tuple((name, *spread(m.nanoseconds.scaled(1e-6), m.ratio)) for name, m in measured.items())
+    columns = ("process", "ms", "range (ms)", "× empty Python", "range (×)")
+    notes = (
+        "Warm: the program is built and compiled kernels are on disk. Cold: neither is, in a cache folder of its own "
+        "for every start; the operating system has read all files before in both cases.",
+    )
+    return Table("starting", "Starting", columns, rows, notes)
+
+
+def matrices(*, quick: bool, rounds: int) -> Table:
+    """Seconds of a matrix that has nothing to judge, and of one that has built files only."""
+    chosen = ("-p", "leaf_call") if quick else ()
+    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
+        cache = Path(name)
+        run = _process(cache, "-m", "testbed.cli", "matrix", *chosen)
+        run(None)  # builds
+
+        def forget() -> None:
+            shutil.rmtree(cache / "judged", ignore_errors=True)
+
+        def keep() -> None:
+            if not (cache / "judged").is_dir():
+                run(None)
+
+        measured = compare(
+            {"nothing changed": Contender(1, run, keep), "everything judged": Contender(1, run, forget)}, rounds=rounds
+        )
+        files = len(list(cache.glob("*.elf")))
+    rows = tuple((name, files, *spread(m.nanoseconds.scaled(1e-9), m.ratio)) for name, m in measured.items())
+    columns = ("matrix", "built files", "s", "range (s)", "× unchanged", "range (×)")
+    notes = (f"All files are built already; {os.cpu_count()} processes, one a core.",)
+    return Table("matrices", "The matrix", columns, rows, notes)
+
+
+def _process(cache: Path, *arguments: str) -> Callable[[object], None]:
+    environment = {**os.environ, "TESTBED_CACHE": str(cache), "NUMBA_CACHE_DIR": str(cache / "numba"), "NO_COLOR": "1"}
+
+    def run(_: object) -> None:
+        subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
+
+    return run
+
+
+def _cold(folder: Path) -> Callable[[object], None]:
+    def run(_: object) -> None:
+        _process(Path(tempfile.mkdtemp(dir=folder)), *COMMAND)(_)
+
+    return run

@@ -1,0 +1,149 @@
+"""The benchmark suite measures what it says: structure and work are checked, never times."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import libunwind
+from benchmarks.__main__ import command
+from benchmarks.recorders import recorders, run_naive, run_recorder, run_unhooked
+from benchmarks.report import write_picture
+from benchmarks.rounds import Contender, compare
+from benchmarks.table import Table
+from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, steps, workload
+from testbed.arch import ARCHES
+from testbed.image import LoadedImage
+from testbed.machine import record
+from testbed.machine.record_light import record_light
+from unwinders.eh_frame import EH_FRAME
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
+    files = {kind: tmp_path / f"results.{kind}" for kind in ("json", "md")}
+    said = CliRunner().invoke(
+        command, ["--quick", "--rounds", "1", "--json", str(files["json"]), "--markdown", str(files["md"])]
+    )
+    assert said.exit_code == 0, said.output
+    data = json.loads(files["json"].read_text(encoding="utf-8"))
+    tables = data["tables"]
+    assert set(tables) == {"recording", "judging", "scaling", "starting", "matrices", "memory"}
+    assert all(table["rows"] for table in tables.values())
+    ways = {row["way"]: row for row in tables["recording"]["rows"]}
+    assert {"unhooked", "naive Python hooks", *recorders()} == set(ways)
+    assert ways["unhooked"]["× unhooked"] == 1
+    for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
+        assert row["ns per step"] > 0 and row["steps"] > 0
+    assert len({row["frames"] for row in tables["judging"]["rows"] if row["snapshots"]}) == 1
+    assert {row["part"] for row in tables["scaling"]["rows"]} == {*recorders(), "truth"}
+    assert all(row["trace (bytes per step)"] > 0 for row in tables["memory"]["rows"])
+    page = files["md"].read_text(encoding="utf-8")
+    assert data["machine"] in page
+    for table in tables.values():
+        assert f"## {table['title']}\n" in page
+    assert re.search(r"\d+ cores, ", data["machine"])
+
+
+def test_the_committed_results_are_of_a_full_run_and_dated() -> None:
+    page = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    assert re.search(r"`python -m benchmarks --markdown FILE`, \d{4}-\d\d-\d\d", page)
+    for target in TARGETS:
+        assert re.search(rf"^\| {target.name} \| unhooked \| ", page, re.M), f"{target.name} was not measured"
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page):
+        ElementTree.parse(ROOT / "benchmarks" / picture)
+
+
+def test_every_instruction_set_is_measured() -> None:
+    assert {target.arch for target in TARGETS} == set(ARCHES)
+    isas = sum(len(arch.isas) for arch in ARCHES.values())
+    assert len({target.name for target in TARGETS}) == len(TARGETS) == isas
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_length_of_a_run_is_known_before_it_runs(target: Target) -> None:
+    scale = scale_for(target, 30_000)
+    recorded = len(record_light(machine(target, scale), FOREVER).sizes)
+    assert recorded == steps(target, scale)
+    assert abs(recorded - 30_000) <= steps(target, 2) - steps(target, 1)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_every_way_to_record_runs_the_program_to_its_exit(target: Target) -> None:
+    for run in (run_unhooked, run_naive, *map(run_recorder, recorders().values())):
+        run(machine(target, 1))  # asserts the exit status by itself
+
+
+def test_rounds_are_paired_and_interleaved() -> None:
+    order: list[str] = []
+
+    def contender(name: str, seconds: float, units: float) -> Contender:
+        def run(made: object) -> None:
+            order.append(f"run {name} {made}")
+            time.sleep(seconds)
+
+        def prepare() -> str:
+            order.append(f"prepare {name}")
+            return f"what {name} needs"
+
+        return Contender(units, run, prepare)
+
+    measured = compare({"a": contender("a", 0.002, 1), "b": contender("b", 0.002, 1000)}, rounds=3)
+    runs = [line.split()[1] for line in order if line.startswith("run")]
+    assert sorted(zip(runs[::2], runs[1::2], strict=True)) == [("a", "b"), ("a", "b"), ("b", "a"), ("b", "a")]
+    assert all(f"run {n} what {n} needs" == after for n, after in zip(runs, order[1::2], strict=True))
+    assert measured["a"].ratio.least == measured["a"].ratio.most == 1
+    assert measured["b"].ratio.most < 0.5, "the work of a run does not count"
+    assert measured["b"].nanoseconds.least <= measured["b"].nanoseconds.median <= measured["b"].nanoseconds.most
+
+
+def test_tables_say_numbers_in_three_digits() -> None:
+    table = Table("t", "A table", ("name", "n"), (("a", 1234.5), ("b", 12.345), ("c", 1.2345), ("d", None)), ("Why.",))
+    assert table.markdown() == (
+        "## A table\n\n| name | n |\n|---|---:|\n| a | 1,234 |\n| b | 12.3 |\n| c | 1.23 |\n| d | - |\n\nWhy.\n"
+    )
+
+
+def test_libunwind_finds_every_caller() -> None:
+    library = libunwind.load()
+    if library is None:
+        pytest.skip("nongnu libunwind is not installed: apt-get install libunwind8")
+    target = next(target for target in TARGETS if target.arch == libunwind.ARCH)
+    built = workload(target, 1)
+    trace = record(LoadedImage(built.image), budget=FOREVER)
+    theirs = libunwind.LibUnwind(library, built.image)
+    deepest = 0
+    for step in range(0, len(trace), 7):
+        snapshot = trace.snapshot(step)
+        ours = EH_FRAME.unwind(snapshot)
+        assert ours.stopped is None
+        assert theirs.frames(snapshot) == tuple(frame.pc for frame in ours.frames), snapshot
+        deepest = max(deepest, len(ours.frames))
+    theirs.close()
+    assert deepest > 5
+
+
+def test_the_picture_shows_what_the_tables_say(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pip install matplotlib")
+    recording = Table(
+        "recording",
+        "",
+        ("target", "way", "× unhooked"),
+        (("arm64", "unhooked", 1.0), ("arm64", "slow", 4321.0), ("arm64", "fast", 4.0)),
+    )
+    scaling = Table("scaling", "", ("part", "steps", "ns per step"), (("truth", 10, 5.0), ("truth", 1000, 5.0)))
+    path = tmp_path / "picture.svg"
+    write_picture([recording, scaling], path)
+    root = ElementTree.parse(path).getroot()
+    assert root.tag.endswith("svg")
+    drawn = path.read_text(encoding="utf-8")
+    for words in ("4,321", "truth", "slow", "fast", "arm64", "steps of the run"):
+        assert words in drawn, words
+    assert ">unhooked<" not in drawn, "the baseline is the axis"
