@@ -59,7 +59,7 @@ def readme(text: str) -> str:
 
 def pictures() -> None:
     """The pictures that README.md shows."""
-    command = ["matrix", "--svg", "docs/matrix.svg"]
+    command = ["matrix", "--fresh", "--svg", "docs/matrix.svg"]
     subprocess.run([sys.executable, "-m", "testbed.cli", *command], cwd=ROOT, check=True)
 
 

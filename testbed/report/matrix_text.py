@@ -52,7 +52,8 @@ def _by_program(cells: Sequence[Cell]) -> list[RenderableType]:
     tables: list[RenderableType] = []
     for arch in arches:
         here = [column for column in columns if column[1] == arch]
-        tables.append(Text(f"Exact sites on {arch}, over all recipes", style="bold"))
+        gap = "\n" if tables else ""
+        tables.append(Text(f"{gap}Exact sites on {arch}, over all recipes", style="bold"))
         tables += [_shares(grouped, here[i : i + MOST_COLUMNS]) for i in range(0, len(here), MOST_COLUMNS)]
     return tables
 
