@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
 from benchmarks import libunwind
 from benchmarks.rounds import Contender, compare
@@ -25,6 +26,8 @@ def judging(*, quick: bool, rounds: int) -> Table:
         "are called through ctypes and read registers and memory through Python callbacks, which is most of what they "
         "take: this is what asking them costs a program like this one, not how fast they are by themselves."
     ]
+    if find_spec("unwinders.trace_walk") is None:
+        notes.append("The native kernel is not part of this version: its rows are left out.")
     for target in TARGETS[:1] if quick else TARGETS:
         built = workload(target, 1)
         if not EH_FRAME.applies_to(built.image):
