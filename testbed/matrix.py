@@ -248,7 +248,5 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jo
             for future in done:
                 yield future.result()
     finally:
-        # One by one: asked to cancel and then dropped, the pool forgets that it should.
-        for future in pending:
-            future.cancel()
-        pool.shutdown(wait=False)
+        # What runs is waited for, a unit is short: a pool left to the interpreter's exit may die there, noisily.
+        pool.shutdown(wait=True, cancel_futures=True)
