@@ -23,8 +23,8 @@ def judging(*, quick: bool, rounds: int) -> Table:
     rows: list[tuple[Value, ...]] = []
     notes = [
         "A snapshot's frames are the interrupted one and every caller; all evaluators find the same. The libraries "
-        "are called through ctypes and read registers and memory through Python callbacks, whose share was not measured "
-        "apart: this is what asking them costs a program like this one, not how fast they are by themselves."
+        "are called through ctypes and read registers and memory through Python callbacks, whose share was not "
+        "measured apart: this is what asking them costs a program like this one, not how fast they are by themselves."
     ]
     if find_spec("unwinders.trace_walk") is None:
         notes.append("The native kernel is not part of this version: its rows are left out.")
