@@ -1,0 +1,109 @@
+"""``testbed matrix``: every strategy, program, architecture and recipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES, arch_named
+from testbed.cli.terminal import console_for_reports, matching, save
+from testbed.errors import UsageError
+from testbed.matrix import Matrix, Unit, UnitResult, judge_units, units
+from testbed.results import judge_and_keep, kept_result
+from unwinders import UNWINDERS
+
+
+@click.command("matrix")
+@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
+@click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
+@click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+@click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell as JSON.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a self-contained page.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML, a test case per cell.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture of the table.")
+def command(
+    arches: tuple[str, ...],
+    programs: tuple[str, ...],
+    recipes: tuple[str, ...],
+    names: tuple[str, ...],
+    jobs: int,
+    fresh: bool,
+    json_file: Path | None,
+    html: Path | None,
+    junit: Path | None,
+    svg: Path | None,
+) -> None:
+    """Judge every strategy on every program, architecture and recipe (or on those chosen).
+
+    What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
+    """
+    from testbed.build.recipes import RECIPES
+
+    wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
+    planned = units(matching(PROGRAMS, programs, "program"), wanted, matching(RECIPES, recipes, "recipe"))
+    if not planned:
+        raise UsageError("no program is built that way: no unit has all of these (testbed list programs, recipes)")
+    chosen = tuple(unwinder.name for unwinder in matching(UNWINDERS, names, "strategy"))
+    matrix, interrupted = _judge_all(planned, chosen, jobs, fresh)
+    from testbed.report.matrix_text import matrix_page
+
+    console = console_for_reports(record=bool(svg))
+    console.print(matrix_page(matrix))
+    if json_file:
+        from testbed.report.data import matrix_data
+
+        json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
+    if html:
+        from testbed.report.html import write_matrix_html
+
+        write_matrix_html(matrix, html)
+    if junit:
+        from testbed.report.junit import write_matrix_junit
+
+        write_matrix_junit(matrix, junit)
+    save(console, "testbed matrix", None, svg)
+    if interrupted:
+        sys.exit(130)
+    if not matrix.all_explained:
+        sys.exit(1)
+
+
+def _work(job: tuple[Unit, tuple[str, ...], bool]) -> UnitResult:
+    """One unit in a worker process: names go in, a value comes out."""
+    unit, names, fresh = job
+    return judge_and_keep(unit, PROGRAMS, [UNWINDERS[name] for name in names], fresh=fresh)
+
+
+def _judge_all(planned: Sequence[Unit], chosen: tuple[str, ...], jobs: int, fresh: bool) -> tuple[Matrix, bool]:
+    """Judge all units with a progress bar, those with a kept result first; an interrupt keeps what is done."""
+    unwinders = [UNWINDERS[name] for name in chosen]
+    results: dict[Unit, UnitResult] = {}
+    interrupted = False
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("judging", total=len(planned))
+        try:
+            for unit in planned:
+                if not fresh and (kept := kept_result(unit, PROGRAMS, unwinders)):
+                    results[unit] = kept
+                    progress.update(task, advance=1)
+            left = [(unit, chosen, fresh) for unit in planned if unit not in results]
+            for result in judge_units(left, _work, jobs=min(jobs, len(left))):
+                results[result.unit] = result
+                progress.update(task, advance=1, description=f"judging {result.unit}")
+        except KeyboardInterrupt:
+            interrupted = True
+    return Matrix(tuple(results[unit] for unit in planned if unit in results), len(planned)), interrupted

@@ -1,0 +1,94 @@
+"""``testbed run``: one program, instruction by instruction."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from programs import PROGRAMS
+from testbed.cli.terminal import console_for_reports, matching, save
+from testbed.errors import TestbedError
+from testbed.matrix import cell_of
+from testbed.named import named_run
+from testbed.run import Run, judge_all
+from testbed.unwinder import Unwinder
+from unwinders import UNWINDERS
+
+
+@click.command("run")
+@click.argument("program")
+@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
+@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@click.option("--at", "location", metavar="LOCATION", help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.")
+@click.option("--differences", is_flag=True, help="Only the steps at which some strategy is not exact.")
+@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write the page to this file.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
+def command(
+    program: str,
+    arch: str | None,
+    recipe: str | None,
+    names: tuple[str, ...],
+    location: str | None,
+    differences: bool,
+    seed: int,
+    budget: int,
+    fresh: bool,
+    as_json: bool,
+    html: Path | None,
+    svg: Path | None,
+) -> None:
+    """Run PROGRAM and judge every strategy at every instruction.
+
+    PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
+    """
+    chosen = matching(UNWINDERS, names, "strategy")
+    with Console(stderr=True).status(f"building and running {program}"):
+        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
+    failure = run.failure
+    if failure and location is None:
+        raise TestbedError(
+            f"{run.program.name} on {run.arch} by {run.recipe.name} ran {len(run)} steps, then: {failure}"
+        )
+    applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
+    if names:  # asked for by name: say why it is missing
+        _say_left_out(run, [unwinder for unwinder in chosen if unwinder not in applicable])
+    if location is not None:
+        from testbed.report.site_text import print_site
+
+        print_site(console_for_reports(), run, run.step_at(location), applicable)
+        return
+    judged = [
+        (cell_of(run, unwinder, verdicts), verdicts)
+        for unwinder in applicable
+        for verdicts in [judge_all(run, unwinder)]
+    ]
+    if as_json:
+        from testbed.report.data import run_data
+
+        json.dump(run_data(run, judged), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        from testbed.report.run_text import run_page
+
+        console = console_for_reports(record=bool(html or svg))
+        console.print(run_page(run, judged, only_differences=differences))
+        save(console, f"testbed run {program}", html, svg)
+    if any(cell.unexplained for cell, _ in judged) or not judged:
+        sys.exit(1)
+
+
+def _say_left_out(run: Run, left_out: Sequence[Unwinder]) -> None:
+    for unwinder in left_out:
+        missing = ", ".join(sorted(unwinder.needs - run.built.image.sections.keys()))
+        reason = f"this file has no {missing}" if missing else f"it does not exist for {run.arch}"
+        click.echo(f"{unwinder.name} left out: {reason}", err=True)
