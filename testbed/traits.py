@@ -18,6 +18,13 @@ class Trait(Enum):
     FRAMELESS_CALLER = "an activation further out is at a call with FP unchanged since its entry"
     FP_REUSED = "some activation's FP is neither its entry value nor an address in its own frame"
     MIXED_ISA = "the stack mixes instruction sets whose frame records chain through different registers"
+    ROOT = "the innermost activation is the outermost one: it has no caller"
+    CALLED = "the innermost activation has a caller"
+    LINK_LIVE = "the link register holds the innermost activation's return address"
+    LINK_STALE = "the link register holds something else than the innermost activation's return address"
+    LEFTOVER = "the stack still holds the return address of a call that is over, at or above SP"
+    CODE_POINTER = "the stack holds a code address that is no return address, at or above SP"
+    TAIL_CALLED = "some activation executes another function than the one that its caller called"
     TRANSITION = "between the SP write and the jump of a non-local transfer: no single answer is right"
     FP_OMITTED = "built without frame pointers: the frame-pointer register is an ordinary one"
 

@@ -7,7 +7,7 @@ value. Random access is a dictionary look-up and a binary search per aligned 8-b
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -59,6 +59,13 @@ class Regions:
 
     def __iter__(self) -> Iterator[Region]:
         return iter(self._regions)
+
+    def end_of(self, address: int) -> int:
+        """The end of the region that maps ``address``; raises UnreadableMemory where none does."""
+        i = bisect_right(self._starts, address) - 1
+        if i < 0 or address >= self._regions[i].end:
+            raise UnreadableMemory(address, 1)
+        return self._regions[i].end
 
     def read(self, address: int, size: int) -> bytes:
         out = b""
@@ -120,31 +127,38 @@ class History:
                     continue
             return bytes(out)
 
+    @cached_property
+    def _written(self) -> list[int]:
+        """The granules ever written, in order: a long read, as of a stack, asks only for those that it meets."""
+        return sorted(self._granules)
+
     def read(self, address: int, size: int, step: int) -> bytes:
         """``size`` bytes at ``address`` as they were before ``step`` executed."""
         initial = self.regions.read(address, size)  # raises where nothing is mapped
         granules = self._granules
-        out = b""
-        while len(out) < size:
-            at = address + len(out)
-            base = at & -GRANULE
-            skip = at - base
-            want = min(size - len(out), GRANULE - skip)
+        first = address & -GRANULE
+        if size <= 4 * GRANULE:
+            met: Sequence[int] = range(first, address + size, GRANULE)
+        else:
+            written = self._written
+            met = written[bisect_left(written, first) : bisect_left(written, address + size)]
+        out = bytearray(initial)
+        for base in met:
             entry = granules.get(base)
             i = bisect_left(entry[0], step) - 1 if entry else -1
             if entry and i >= 0:
-                out += entry[1][i][skip : skip + want]
-            else:
-                out += initial[len(out) : len(out) + want]
-        return out
+                low, high = max(base, address), min(base + GRANULE, address + size)
+                out[low - address : high - address] = entry[1][i][low - base : high - base]
+        return bytes(out)
 
 
 class Memory:
     """What a strategy may read: the bytes mapped at this snapshot, and nothing about other steps."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("_read", "_regions")
 
     def __init__(self, source: History | Regions, step: int = 0) -> None:
+        self._regions = source.regions if isinstance(source, History) else source
         self._read: Callable[[int, int], bytes] = (
             partial(source.read, step=step) if isinstance(source, History) else source.read
         )
@@ -161,3 +175,10 @@ class Memory:
     def unsigned(self, address: int, size: int) -> int:
         """A little-endian unsigned integer of ``size`` bytes."""
         return int.from_bytes(self._read(address, size), "little")
+
+    def mapped_until(self, address: int) -> int:
+        """The end of the mapping that holds ``address``, as a process reads it from its own map of memory.
+
+        Raises UnreadableMemory where nothing is mapped.
+        """
+        return self._regions.end_of(address)

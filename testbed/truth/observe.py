@@ -9,9 +9,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.traits import Trait
 from testbed.truth.follow import follow
+from testbed.truth.leftovers import find_code_pointers, find_leftovers
 from testbed.truth.model import Activation, CallStack, TrueFrame
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
@@ -64,8 +66,46 @@ class Truth:
             (Trait.FP_REUSED, self._reuses_pointer(index, step)),
             (Trait.MIXED_ISA, bool(outer.isas - {isa})),
             (Trait.TRANSITION, sites.transition[step]),
+            (Trait.ROOT, self.activations[index].parent is None),
+            (Trait.CALLED, self.activations[index].parent is not None),
+            (Trait.LEFTOVER, self._leftovers[step]),
+            (Trait.CODE_POINTER, self._code_pointers[step]),
+            (Trait.TAIL_CALLED, self._tail_called(index, step)),
+            *self._link_traits(index, step),
         )
         return outer.traits | {trait for trait, holds in here if holds}
+
+    def _link_traits(self, index: int, step: int) -> tuple[tuple[Trait, bool], ...]:
+        """What the link register holds, where there is one: zero says nothing."""
+        arch = self.trace.arch
+        value = int(self.trace.registers[step, arch.index[arch.link]]) if arch.link else 0
+        live = arch.code_address(value) == self.activations[index].return_address
+        return (Trait.LINK_LIVE, live), (Trait.LINK_STALE, value != 0 and not live)
+
+    @cached_property
+    def _leftovers(self) -> NDArray[np.bool_]:
+        return find_leftovers(self.trace, self.activations, self.node)
+
+    @cached_property
+    def _code_pointers(self) -> NDArray[np.bool_]:
+        return find_code_pointers(self.trace, self.activations)
+
+    def _tail_called(self, index: int, step: int) -> bool:
+        """By the names of the functions at the activation's first step and at this one."""
+        opened = self.activations[index].opened
+        return self._function(int(self.trace.pc[opened])) != self._function(int(self.trace.pc[step]))
+
+    def _function(self, pc: int) -> int:
+        """The start of the function at a pc, the pc itself where no function is."""
+        if pc not in self._functions:
+            loaded = image_covering(self.trace.images, pc)
+            symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+            self._functions[pc] = symbol.address + loaded.bias if loaded and symbol else pc
+        return self._functions[pc]
+
+    @cached_property
+    def _functions(self) -> dict[int, int]:
+        return {}
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -132,6 +172,8 @@ class Truth:
                 added.add(Trait.FRAMELESS_CALLER)
             if self._reuses_pointer(parent, call):
                 added.add(Trait.FP_REUSED)
+            if self._tail_called(parent, call):
+                added.add(Trait.TAIL_CALLED)
             outer = known[parent]
             known.append(_Outer(outer.traits | added, outer.isas | {int(self.sites.isa[call])}))
         return known

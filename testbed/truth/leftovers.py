@@ -1,0 +1,125 @@
+"""Steps at which the stack holds what looks like a return address and is none: what fools every stack scanner.
+
+A store of an activation's return address makes a *slot*, which belongs to that activation (where the call itself
+stores it) or to the one that executes the store. It is a leftover from the last step of its owner until something
+else is stored there. A step has leftovers if one of them lies at or above SP. The address of any other code, stored
+as data, is a *code pointer* until it is overwritten.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.trace import Trace
+from testbed.truth.model import Activation
+from testbed.truth.transfers import Bools
+
+Ints = NDArray[np.int64]
+
+
+def find_leftovers(trace: Trace, activations: tuple[Activation, ...], node: NDArray[np.int32]) -> Bools:
+    """For each step: does a leftover lie at or above SP?"""
+    slots = _slots(trace, activations)
+    if len(slots) == 0 or len(node) == 0:
+        return np.zeros(len(node), np.bool_)
+    owner = _owners(trace, activations, node, slots)
+    first = np.maximum(trace.writes.step[slots].astype(np.int64), _last_steps(activations, node)[owner]) + 1
+    end = _overwritten(trace, slots) + 1
+    address = trace.writes.address[slots].astype(np.int64)
+    there = first < end
+    outermost = _outermost(first[there], end[there], address[there], len(node))
+    return outermost >= trace.sp.astype(np.int64)
+
+
+def find_code_pointers(trace: Trace, activations: tuple[Activation, ...]) -> Bools:
+    """For each step: does a stored code address that is no return address lie at or above SP?"""
+    value = trace.writes.value & np.uint64(trace.arch.code_mask)
+    in_code = np.zeros(len(value), np.bool_)
+    for loaded in trace.images:
+        for segment in loaded.image.segments:
+            if segment.executable:
+                low = segment.address + loaded.bias
+                in_code |= (value >= low) & (value < low + len(segment.data))
+    is_word = trace.writes.size == trace.arch.word
+    slots = np.flatnonzero(in_code & is_word & ~np.isin(value, _return_addresses(activations)))
+    if len(slots) == 0:
+        return np.zeros(len(trace), np.bool_)
+    first = trace.writes.step[slots].astype(np.int64) + 1
+    outermost = _outermost(
+        first, _overwritten(trace, slots) + 1, trace.writes.address[slots].astype(np.int64), len(trace)
+    )
+    return outermost >= trace.sp.astype(np.int64)
+
+
+def _return_addresses(activations: tuple[Activation, ...]) -> NDArray[np.uint64]:
+    found = {a.return_address for a in activations if a.return_address is not None}
+    return np.array(sorted(found), np.uint64)
+
+
+def _slots(trace: Trace, activations: tuple[Activation, ...]) -> Ints:
+    """The writes of a whole word that store some activation's return address."""
+    stored = trace.writes.value & np.uint64(trace.arch.code_mask)
+    is_one = np.isin(stored, _return_addresses(activations))
+    return np.flatnonzero(is_one & (trace.writes.size == trace.arch.word))
+
+
+def _owners(trace: Trace, activations: tuple[Activation, ...], node: NDArray[np.int32], slots: Ints) -> Ints:
+    """The activation that a slot belongs to: the one that the storing call opened, else the one that stores."""
+    step = trace.writes.step[slots].astype(np.int64)
+    after = node[np.minimum(step + 1, len(node) - 1)]
+    opened = np.array([a.opened for a in activations], np.int64)
+    returns = np.array([a.return_address or 0 for a in activations], np.uint64)
+    by_call = (opened[after] == step + 1) & (returns[after] == trace.writes.value[slots])
+    return np.where(by_call, after, node[step]).astype(np.int64)
+
+
+def _last_steps(activations: tuple[Activation, ...], node: NDArray[np.int32]) -> Ints:
+    """The last step of each activation or of one that it called."""
+    last = np.full(len(activations), -1, np.int64)
+    np.maximum.at(last, node, np.arange(len(node)))
+    out: list[int] = last.tolist()
+    for activation in reversed(activations):  # a parent comes before its children
+        if activation.parent is not None:
+            out[activation.parent] = max(out[activation.parent], out[activation.index])
+    return np.array(out, np.int64)
+
+
+def _overwritten(trace: Trace, slots: Ints) -> Ints:
+    """The step that stores something else into each slot's word; the trace's length where none does."""
+    word = np.uint64(trace.arch.word)
+    writes = trace.writes
+    low = writes.address // word
+    high = (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
+    both = np.flatnonzero(high != low)  # an unaligned store ends two words' contents
+    place = np.concatenate((low, high[both]))
+    number = np.concatenate((np.arange(len(writes)), both))
+    order = np.lexsort((number, place))
+    following = np.full(len(writes), len(trace), np.int64)
+    same = place[order][1:] == place[order][:-1]
+    before, after = number[order][:-1][same], number[order][1:][same]
+    following[before] = np.minimum(following[before], writes.step[after].astype(np.int64))
+    return following[slots]
+
+
+def _outermost(first: Ints, end: Ints, address: Ints, steps: int) -> Ints:
+    """The highest address among the leftovers at each step; -1 where there is none."""
+    out = np.full(steps, -1, np.int64)
+    order = np.argsort(first, kind="stable")
+    arrivals = list(zip(first[order].tolist(), end[order].tolist(), address[order].tolist(), strict=True))
+    arrivals.append((steps, steps, -1))
+    heap: list[tuple[int, int]] = []
+    at = 0
+    for start, until, where in arrivals:
+        while heap and at < start:
+            highest, its_end = heap[0]
+            if its_end <= at:
+                heappop(heap)
+                continue
+            out[at : min(its_end, start)] = -highest
+            at = min(its_end, start)
+        at = max(at, start)
+        heappush(heap, (-where, until))
+    return out
