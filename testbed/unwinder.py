@@ -126,6 +126,9 @@ class Unwinder:
     needs: frozenset[str] = frozenset()
     limits: tuple[Limit, ...] = ()
 
+    def __str__(self) -> str:
+        return self.name
+
     def applies_to(self, image: Image) -> bool:
         """True where this strategy exists for the image's architecture and the sections it needs are there."""
         return (self.arches is None or image.arch.name in self.arches) and self.needs <= image.sections.keys()

@@ -88,7 +88,7 @@ def test_run_chooses_strategies_by_glob(testbed: Testbed) -> None:
 def test_run_at_a_location_shows_each_strategy_beside_the_truth(testbed: Testbed) -> None:
     said = testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf")
     assert said.status == 0, said.err
-    assert "truth" in said.out
+    assert "the true stack" in said.out
     assert "SKIPPED" in said.out  # fp_chain at a function's first instruction
     assert "_start" in said.out
 

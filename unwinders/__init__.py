@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.unwinder import Unwinder
+from unwinders.bs_backtrace import BS_BACKTRACE
+from unwinders.builtin_return_address import BUILTIN_RETURN_ADDRESS
 from unwinders.debug_frame import DEBUG_FRAME
 from unwinders.eh_frame import EH_FRAME
 from unwinders.eh_frame_hdr import EH_FRAME_HDR
 from unwinders.ehabi import EHABI
 from unwinders.fp_chain import FP_CHAIN
 from unwinders.fp_chain_entry import FP_CHAIN_ENTRY
+from unwinders.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
+from unwinders.lr_leaf import LR_LEAF
+from unwinders.qi_stack_frame import QI_STACK_FRAME
+from unwinders.stack_scan import STACK_SCAN
+from unwinders.stack_scan_breakpad import STACK_SCAN_BREAKPAD
+from unwinders.stack_scan_strict import STACK_SCAN_STRICT
 
 UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
     {
@@ -19,10 +27,18 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
         for unwinder in (
             FP_CHAIN,
             FP_CHAIN_ENTRY,
+            LR_LEAF,
+            BS_BACKTRACE,
+            QI_STACK_FRAME,
+            BUILTIN_RETURN_ADDRESS,
+            GLIBC_BACKTRACE_FP,
             EH_FRAME,
             EH_FRAME_HDR,
             DEBUG_FRAME,
             EHABI,
+            STACK_SCAN,
+            STACK_SCAN_STRICT,
+            STACK_SCAN_BREAKPAD,
         )
     }
 )

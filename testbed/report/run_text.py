@@ -20,6 +20,7 @@ from testbed.traits import Trait
 # In 100 columns: so many strategies get a column under their name, so many a narrow one under a number that the
 # summary explains; beyond that each has one letter.
 _NAMED, _NUMBERED = 3, 5
+_KEYS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
@@ -53,7 +54,7 @@ def _key(judged: Judged) -> list[RenderableType]:
         return []
     return [
         Text(
-            "columns: " + ", ".join(f"{number} {cell.unwinder}" for number, (cell, _) in enumerate(judged, 1)),
+            "columns: " + ", ".join(f"{key} {cell.unwinder}" for key, (cell, _) in zip(_KEYS, judged, strict=False)),
             style="bold",
         )
     ]
@@ -73,7 +74,7 @@ def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
         for number in range(1, len(judged) + 1):
             table.add_column(str(number), no_wrap=True, min_width=5)
     else:
-        table.add_column("".join(str((i + 1) % 10) for i in range(len(judged))), no_wrap=True)
+        table.add_column(_KEYS[: len(judged)], no_wrap=True)
     shown: tuple[int, str, str] | None = None
     for step in steps:
         node = int(run.watched.node[step])
@@ -115,9 +116,9 @@ def _summary(cells: Sequence[Cell]) -> Table:
     for name in ("sites", "exact", "explained", "unexplained", "lying", "transition"):
         table.add_column(name, justify="right")
     table.add_column("exact of sites", justify="right")
-    for number, cell in enumerate(cells, 1):
+    for key, cell in zip(_KEYS, cells, strict=False):
         table.add_row(
-            f"{number} {cell.unwinder}" if numbered else cell.unwinder,
+            f"{key} {cell.unwinder}" if numbered else cell.unwinder,
             str(cell.sites),
             str(cell.exact),
             str(cell.explained),

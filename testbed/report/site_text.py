@@ -25,16 +25,22 @@ def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwind
     truth = [frame.pc for frame in run.truth(step).frames]
     said = [unwinder.unwind(snapshot) for unwinder in unwinders]
     verdicts = [judge(run, snapshot, backtrace, unwinder) for backtrace, unwinder in zip(said, unwinders, strict=True)]
+    stack = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    stack.add_column("#", justify="right")
+    stack.add_column("the true stack")
+    for i in range(len(truth)):
+        stack.add_row(str(i), _name(run, truth, i) + ("  (root)" if i == len(truth) - 1 else ""))
+    console.print()
+    console.print(stack)
+    console.print()
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("truth")
-    for unwinder in unwinders:
-        table.add_column(unwinder.name)
-    for i in range(max([len(truth), *(len(backtrace.frames) for backtrace in said)]) + 1):
-        row = [_name(run, truth, i) if i < len(truth) else "(root)" if i == len(truth) else ""]
-        table.add_row(str(i), *row, *(_said(run, backtrace, truth, i) for backtrace in said))
-    table.add_row("", "", *(Text(verdict.outcome.label, style=STYLES[verdict.outcome]) for verdict in verdicts))
+    for title in ("strategy", "verdict", "says (≠: not the true frame)"):
+        table.add_column(title)
+    for unwinder, backtrace, verdict in zip(unwinders, said, verdicts, strict=True):
+        label = Text(verdict.outcome.label, style=STYLES[verdict.outcome])
+        table.add_row(unwinder.name, label, _said(run, backtrace, truth))
     console.print(table)
+    console.print()
     for unwinder, verdict in zip(unwinders, verdicts, strict=True):
         if not verdict.exact:
             limit = verdict.explained_by
@@ -46,12 +52,12 @@ def _name(run: Run, pcs: Sequence[int], i: int) -> str:
     return run.where(pcs[i], caller=i > 0)
 
 
-def _said(run: Run, backtrace: Backtrace, truth: Sequence[int], i: int) -> Text:
-    """Frame ``i`` as a strategy has it, marked where it is not the true one."""
+def _said(run: Run, backtrace: Backtrace, truth: Sequence[int]) -> Text:
+    """The frames as a strategy has them, innermost first, each marked where it is not the true one, and the end."""
     pcs = [frame.pc for frame in backtrace.frames]
-    if i < len(pcs):
+    parts = []
+    for i in range(len(pcs)):
         same = i < len(truth) and truth[i] == pcs[i]
-        return Text(_name(run, pcs, i) + ("" if same else " ≠"), style="" if same else "bold red")
-    if i > len(pcs):
-        return Text("")
-    return Text("(root)" if backtrace.stopped is None else f"stops: {backtrace.stopped.reason}")
+        parts.append(Text(_name(run, pcs, i) + ("" if same else " ≠"), style="" if same else "bold red"))
+    parts.append(Text("(root)" if backtrace.stopped is None else f"stops: {backtrace.stopped.reason}"))
+    return Text(" < ").join(parts)

@@ -1,0 +1,67 @@
+"""Calls in machine code, as a stack scanner recognises them: is the instruction before this address a call?
+
+An instruction that ends at the address is tried in every length that a call has on its instruction set. On x86_64
+lengths vary, so bytes in the middle of an instruction can look like a call: a scanner's risk, kept as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from capstone import CS_GRP_CALL, CS_OP_IMM, Cs
+
+from testbed.image import Image, LoadedImage, Symbol, image_covering
+from testbed.trace import Snapshot
+
+LONGEST = 8  # bytes: call [base + index * 8 + disp32] with a REX prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call instruction; ``target`` is the link-time address that it names, None where a register decides."""
+
+    target: int | None
+
+
+_CALLS: WeakKeyDictionary[Image, dict[int, Call | None]] = WeakKeyDictionary()
+
+
+def call_before(image: Image, address: int) -> Call | None:
+    """The call that ends at a link-time address, so that it would return there; None where none does."""
+    calls = _CALLS.setdefault(image, {})
+    if address not in calls:
+        calls[address] = _find(image, address)
+    return calls[address]
+
+
+def function_at(snapshot: Snapshot, address: int) -> tuple[LoadedImage, Symbol] | None:
+    """The function that covers a run-time address, and its image."""
+    loaded = image_covering(snapshot.images, address)
+    function = loaded.image.function_at(address - loaded.bias) if loaded else None
+    return (loaded, function) if loaded and function else None
+
+
+@lru_cache(maxsize=16)
+def _decoder(capstone: tuple[int, int]) -> Cs:
+    decoder = Cs(*capstone)
+    decoder.detail = True
+    return decoder
+
+
+def _find(image: Image, address: int) -> Call | None:
+    segment = next((s for s in image.segments if s.executable and s.address < address <= s.address + len(s.data)), None)
+    if segment is None:
+        return None
+    isa = image.isa_at(address - 1)
+    for length in range(2, LONGEST + 1):
+        start = address - length
+        if start < segment.address:
+            break
+        code = segment.data[start - segment.address : address - segment.address]
+        for instruction in _decoder(isa.capstone).disasm(code, start, 1):
+            if instruction.size == length and instruction.group(CS_GRP_CALL):
+                operand = instruction.operands[0]
+                return Call(operand.imm if operand.type == CS_OP_IMM else None)
+    return None
