@@ -22,6 +22,7 @@ from testbed.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
+from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
 
 EVERYWHERE = (0, 1 << 64)  # a constant row covers every pc
@@ -118,5 +119,6 @@ FP_CHAIN = Unwinder(
     name="fp_chain",
     summary="frame-pointer chain: follow {previous frame pointer, return address} records until a zero pointer",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, chain_rows),
     limits=LIMITS,
 )

@@ -20,6 +20,7 @@ from testbed.rows import AtCfa, RegisterPlus, Rule, SameValue, UnwindRow
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind
 from unwinders.fp_chain import EVERYWHERE, FP_CHAIN, chain_rows
+from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
 
 
@@ -54,4 +55,5 @@ FP_CHAIN_ENTRY = replace(
     name="fp_chain_entry",
     summary="frame-pointer chain, with a row of its own at a function's first instruction",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, entry_rows),
 )
