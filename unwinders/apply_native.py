@@ -17,7 +17,9 @@ then no frame repeats. Where another guard would be needed, and for rows that ar
 SPECIFICATION: those steps are left to the readable evaluator.
 
 numba turns an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64, and each
-conversion is written down.
+conversion is written down. Nothing here makes an array, so nothing counts references (``_nrt``), and what is called
+for each step is part of the loop (``forceinline``): a tuple of arrays as an argument costs more than the work. The two
+made the sweep 10 and 2 times faster.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ from unwinders.plan import (
     UNDEFINED,
     ZERO,
 )
+from unwinders.prefetch import AHEAD, prefetch
 
 # What stops a sweep: its end, an array that is full, or a pc whose row has not been asked for.
 DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
@@ -65,7 +68,7 @@ NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 MOST_NEW = 1 << 16  # frames that one step may add; further ones are left to the specification
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _place(address: Any, memory: Any) -> Any:
     """Where a byte of memory lies in the flat copy of it, or -1."""
     starts, sizes, places = memory[0], memory[1], memory[2]
@@ -76,7 +79,7 @@ def _place(address: Any, memory: Any) -> Any:
     return np.int64(-1)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _load(address: Any, size: Any, memory: Any) -> Any:
     """A little-endian word of ``size`` bytes, and whether it could be read."""
     starts, sizes, places, octets, words, halves, marks = memory
@@ -104,7 +107,7 @@ def _load(address: Any, size: Any, memory: Any) -> Any:
     return value, True
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _store(address: Any, size: Any, value: Any, memory: Any) -> Any:
     """Write, and say whether something was read from there; the mark is taken away."""
     starts, sizes, places, octets, words, halves, marks = memory
@@ -131,12 +134,12 @@ def _store(address: Any, size: Any, value: Any, memory: Any) -> Any:
     return read
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _mask(size: Any) -> Any:
     return NOWHERE if size >= 8 else (u64(1) << u64(8 * size)) - u64(1)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _value(
     rules: Any, offsets: Any, r: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, word_mask: Any, memory: Any
 ) -> Any:
@@ -165,7 +168,7 @@ def _value(
     return value, readable, address
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _covered(pc: Any, lookup: Any) -> Any:
     starts, sizes = lookup[0], lookup[1]
     covered = False
@@ -174,7 +177,7 @@ def _covered(pc: Any, lookup: Any) -> Any:
     return covered
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _row_at(pc: Any, kind: Any, lookup: Any) -> Any:
     """What the map for this kind of frame says about a lookup pc."""
     starts, sizes, places, rows, outside = lookup
@@ -185,7 +188,7 @@ def _row_at(pc: Any, kind: Any, lookup: Any) -> Any:
     return np.int64(outside[kind])
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _evaluate(
     row: Any,
     interrupted: Any,
@@ -266,7 +269,7 @@ def _evaluate(
     return FOUND, target, recovered, cfa, cfa_known, low, pointer
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _known_already(head: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
     """The node of the last step's chain that is this frame, or -1."""
     pc, known, values, outer, origin = nodes[0], nodes[1], nodes[2], nodes[5], nodes[8]
@@ -291,7 +294,7 @@ def _known_already(head: Any, target: Any, recovered: Any, found_by: Any, out: A
     return np.int64(-1)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
     """Fill in what new nodes know of the chain further out, the outermost first."""
     known, outer, end, depth, low, mode, complete = (
@@ -317,7 +320,7 @@ def _finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
         end[node] = end[further] if same_guard else SPECIFICATION
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _unchanged(step: Any, registers: Any, row: Any, rows: Any) -> Any:
     """True where the registers that a row uses are those of the step before."""
     runs, facts = rows[7], rows[8]
@@ -337,6 +340,8 @@ def sweep(
     asked: Any,
     stop: Any,
     registers: Any,
+    first_row: Any,
+    lines: Any,
     pc_column: Any,
     columns: Any,
     writes: Any,
@@ -351,9 +356,10 @@ def sweep(
 ) -> Any:
     """Walk the steps from ``state[STEP]`` to ``stop``; returns why it ended, having left the state to go on from.
 
-    ``nodes`` are the columns of `testbed.backtraces.Nodes`, then each chain's lowest read address, the register that
-    its guards compare, and whether a frame further out knows SP and all frame pointers. ``sites`` are the columns of
-    `testbed.backtraces.Sites`; the last column of ``nodes`` is the last site that leads to a node.
+    ``first_row`` is the address of the registers, ``lines`` what to prefetch of a row. ``nodes`` are the columns of
+    `testbed.backtraces.Nodes`, then each chain's lowest read address, the register that its guards compare, whether a
+    frame further out knows SP and all frame pointers, and the last site that leads to the node. ``sites`` are the
+    columns of `testbed.backtraces.Sites`.
     """
     write_step, write_address, write_size, write_value = writes
     node_pc, node_known, node_values, node_cfa, node_cfa_known, node_outer = (
@@ -374,7 +380,11 @@ def sweep(
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
     last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], state[FRESH] != 0
     why = DONE
+    row_bytes = u64(registers.shape[1] * 8)
     while step < stop:
+        soon = first_row + u64(step + AHEAD) * row_bytes
+        for i in range(len(lines)):
+            prefetch(soon + lines[i])
         while write < len(write_step) and np.int64(write_step[write]) < step:
             address, size = write_address[write], np.int64(write_size[write])
             if _store(address, size, write_value[write], memory):

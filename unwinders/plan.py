@@ -96,7 +96,7 @@ class _NoRegisters(Mapping[str, int]):
         raise TypeError("a row that depends on registers: only rows chosen by pc can be walked natively")
 
     def get(self, name: str, default: object = None) -> NoReturn:
-        self[name]
+        self.__getitem__(name)
 
 
 @dataclass(eq=False)

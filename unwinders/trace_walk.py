@@ -137,6 +137,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
     """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
     from unwinders import apply_native as native
     from unwinders.plan import CALLER, INTERRUPTED
+    from unwinders.prefetch import lines
 
     arch, pcs = trace.arch, trace.pc
     state = np.zeros(8, np.int64)
@@ -144,7 +145,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
     asked = np.zeros(1, np.uint64)
     writes = trace.writes
     journal = (writes.step, writes.address, writes.size, writes.value)
-    memory = _memory(trace.initial)
+    memory = _memory(trace.initial, int(trace.sp[0]))
     facts = (np.uint64(arch.word_mask), np.uint64(arch.code_mask), np.int64(1 + len(arch.frame_pointers)))
     plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
@@ -158,6 +159,8 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
             asked,
             np.int64(len(trace)),
             trace.registers,
+            np.uint64(trace.registers.ctypes.data),
+            lines(np.append(index, arch.index[arch.pc]), trace.registers.itemsize),
             np.int64(arch.index[arch.pc]),
             index,
             journal,
@@ -182,15 +185,15 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
             plan.ask([int(asked[0])], CALLER)
 
 
-def _memory(regions: tuple[Region, ...]) -> tuple[NDArray[Any], ...]:
+def _memory(regions: tuple[Region, ...], sp: int) -> tuple[NDArray[Any], ...]:
     """A flat copy of memory, as `unwinders.apply_native` reads it.
 
     Starts, sizes and places of the regions; the bytes, as 8-byte words, as 4-byte words; a mark per granule. A
-    region's place has its address's offset within a granule.
+    region's place has its address's offset within a granule. The stack, read most often, comes first.
     """
     placed: list[int] = []
     at = 0
-    mapped = [region for region in regions if region.data]
+    mapped = sorted((r for r in regions if r.data), key=lambda region: not region.address <= sp <= region.end)
     for region in mapped:
         at += region.address % 8
         placed.append(at)
