@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -18,7 +17,8 @@ from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
 from testbed.errors import TestbedError, ToolchainMissing
-from testbed.judge import Verdict
+from testbed.judge import Verdict, tally
+from testbed.judge_trace import Verdicts
 from testbed.outcome import Outcome
 from testbed.program import Program
 from testbed.run import Run, judge, judge_all, run_built
@@ -155,33 +155,17 @@ def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False
 
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
     """Count one strategy's verdicts at every step of a run."""
-    outcomes: Counter[Outcome] = Counter()
-    shown: Counter[tuple[Trait, Outcome]] = Counter()
-    transition = explained = unexplained = 0
-    first = first_unexplained = -1
-    for step, verdict in enumerate(verdicts):
-        if verdict.transition:
-            transition += 1
-            continue
-        outcomes[verdict.outcome] += 1
-        if verdict.exact:
-            continue
-        first = step if first < 0 else first
-        if verdict.explained_by:
-            explained += 1
-            shown[verdict.explained_by.trait, verdict.outcome] += 1
-        else:
-            unexplained += 1
-            first_unexplained = step if first_unexplained < 0 else first_unexplained
+    counted = verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
+    first, first_unexplained = counted.first, counted.first_unexplained
     return Cell(
         unit=Unit(run.program.name, run.arch.name, run.recipe.name),
         unwinder=unwinder.name,
-        sites=len(verdicts),
-        outcomes=dict(outcomes),
-        explained=explained,
-        unexplained=unexplained,
-        transition=transition,
-        shown=dict(shown),
+        sites=counted.sites,
+        outcomes=counted.outcomes,
+        explained=counted.explained,
+        unexplained=counted.unexplained,
+        transition=counted.transition,
+        shown=counted.shown,
         first=difference(run, unwinder, first) if first >= 0 else None,
         first_unexplained=difference(run, unwinder, first_unexplained) if first_unexplained >= 0 else None,
     )

@@ -17,12 +17,15 @@ from testbed.errors import EmulationError, UsageError
 from testbed.image import describe, image_covering, read_elf
 from testbed.image.disassembly import disassemble
 from testbed.judge import Verdict, judge_backtrace
+from testbed.judge_trace import judge_trace
 from testbed.machine import record
 from testbed.program import Header, Language, Program, Source
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.traits import Trait
 from testbed.truth import CallStack, Truth, observe
 from testbed.unwinder import Backtrace, Unwinder
+
+NATIVE_FROM = 20_000  # steps; below that, loading the native walk costs more than it saves
 
 _LOCATION = re.compile(r"^(?P<symbol>[A-Za-z_.$][\w.$]*)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$")
 
@@ -194,8 +197,17 @@ def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | No
     return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
 
 
-def judge_all(run: Run, unwinder: Unwinder) -> tuple[Verdict, ...]:
-    """The verdicts of one strategy at every step of a run."""
+def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:
+    """The verdicts of one strategy at every step of a run.
+
+    ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
+    other; both say the same. None: whatever is faster for this run alone.
+    """
+    if natively is None:
+        natively = len(run) >= NATIVE_FROM
+    if natively and unwinder.unwind_trace is not None:
+        backtraces = unwinder.unwind_trace(run.trace)
+        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits)
     verdicts = []
     for step in range(len(run)):
         snapshot = run.trace.snapshot(step)

@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "build",
         "machine",
         "truth",
-        "judge",
+        "judge judge_native judge_trace",
         "run",
         "matrix named",
         "results",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Trace
 from testbed.traits import Trait
+from testbed.truth.columns import Activations, OuterTraits, activation_columns, outer_traits
 from testbed.truth.follow import follow
 from testbed.truth.model import Activation, CallStack, TrueFrame
 from testbed.truth.sites import Sites, describe_sites
@@ -66,6 +67,16 @@ class Truth:
             (Trait.TRANSITION, sites.transition[step]),
         )
         return outer.traits | {trait for trait, holds in here if holds}
+
+    @cached_property
+    def columns(self) -> Activations:
+        """The activations, in columns."""
+        return activation_columns(self.activations)
+
+    @cached_property
+    def outer(self) -> OuterTraits:
+        """What further activations add to the traits of each, in columns."""
+        return outer_traits(self)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
