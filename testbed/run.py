@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +26,9 @@ from testbed.traits import Trait
 from testbed.truth import CallStack, Truth, observe
 from testbed.unwinder import Backtrace, Unwinder
 
-NATIVE_FROM = 20_000  # steps; below that, loading the native walk costs more than it saves
+# Loading the native walk and judge takes as long as judging this many steps one after the other.
+NATIVE_FROM = 10_000
+NATIVE_JUDGE = "testbed.judge_native"
 
 _LOCATION = re.compile(r"^(?P<symbol>[A-Za-z_.$][\w.$]*)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$")
 
@@ -201,10 +204,10 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """The verdicts of one strategy at every step of a run.
 
     ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
-    other; both say the same. None: whatever is faster for this run alone.
+    other; both say the same. None: whatever is faster for this run, which is the former as soon as it is loaded.
     """
     if natively is None:
-        natively = len(run) >= NATIVE_FROM
+        natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
     if natively and unwinder.unwind_trace is not None:
         backtraces = unwinder.unwind_trace(run.trace)
         return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits)
