@@ -13,7 +13,8 @@ once the call was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch
@@ -49,6 +50,49 @@ class Verdict:
     def __str__(self) -> str:
         because = f" ({self.explained_by.trait.name})" if self.explained_by else ""
         return f"{self.outcome.value}{because}" + (f": {self.difference}" if self.difference else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Verdicts, counted. ``transition`` sites are in ``sites`` only, in no other count.
+
+    ``shown`` counts the (limit's trait, outcome) pairs; ``first`` is the first step that is not exact,
+    ``first_unexplained`` the first that nothing excuses; -1: there is none.
+    """
+
+    sites: int
+    outcomes: Mapping[Outcome, int]
+    explained: int
+    unexplained: int
+    transition: int
+    shown: Mapping[tuple[Trait, Outcome], int]
+    first: int
+    first_unexplained: int
+
+
+def tally(verdicts: Sequence[Verdict]) -> Tally:
+    """Count the verdicts on all steps of a run."""
+    outcomes: Counter[Outcome] = Counter()
+    shown: Counter[tuple[Trait, Outcome]] = Counter()
+    transition = explained = unexplained = 0
+    first = first_unexplained = -1
+    for step, verdict in enumerate(verdicts):
+        if verdict.transition:
+            transition += 1
+            continue
+        outcomes[verdict.outcome] += 1
+        if verdict.exact:
+            continue
+        first = step if first < 0 else first
+        if verdict.explained_by:
+            explained += 1
+            shown[verdict.explained_by.trait, verdict.outcome] += 1
+        else:
+            unexplained += 1
+            first_unexplained = step if first_unexplained < 0 else first_unexplained
+    return Tally(
+        len(verdicts), dict(outcomes), explained, unexplained, transition, dict(shown), first, first_unexplained
+    )
 
 
 def judge_backtrace(

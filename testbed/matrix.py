@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TypeVar
 
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
 from testbed.errors import TestbedError, ToolchainMissing
-from testbed.judge import Verdict
+from testbed.judge import Verdict, tally
+from testbed.judge_trace import Verdicts
 from testbed.outcome import Outcome
 from testbed.program import Program
-from testbed.run import Run, judge, judge_all, run_built
+from testbed.run import NATIVE_JUDGE, Run, judge, judge_all, run_built
 from testbed.traits import Trait
 from testbed.unwinder import Unwinder
 
 Job = TypeVar("Job")
 SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
+NATIVE_UNITS = 16  # for each process: judging fewer takes less time than loading the native walk
 BUDGET = 1_000_000  # steps after which a unit is given up
 
 
@@ -155,33 +157,17 @@ def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False
 
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
     """Count one strategy's verdicts at every step of a run."""
-    outcomes: Counter[Outcome] = Counter()
-    shown: Counter[tuple[Trait, Outcome]] = Counter()
-    transition = explained = unexplained = 0
-    first = first_unexplained = -1
-    for step, verdict in enumerate(verdicts):
-        if verdict.transition:
-            transition += 1
-            continue
-        outcomes[verdict.outcome] += 1
-        if verdict.exact:
-            continue
-        first = step if first < 0 else first
-        if verdict.explained_by:
-            explained += 1
-            shown[verdict.explained_by.trait, verdict.outcome] += 1
-        else:
-            unexplained += 1
-            first_unexplained = step if first_unexplained < 0 else first_unexplained
+    counted = verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
+    first, first_unexplained = counted.first, counted.first_unexplained
     return Cell(
         unit=Unit(run.program.name, run.arch.name, run.recipe.name),
         unwinder=unwinder.name,
-        sites=len(verdicts),
-        outcomes=dict(outcomes),
-        explained=explained,
-        unexplained=unexplained,
-        transition=transition,
-        shown=dict(shown),
+        sites=counted.sites,
+        outcomes=counted.outcomes,
+        explained=counted.explained,
+        unexplained=counted.unexplained,
+        transition=counted.transition,
+        shown=counted.shown,
         first=difference(run, unwinder, first) if first >= 0 else None,
         first_unexplained=difference(run, unwinder, first_unexplained) if first_unexplained >= 0 else None,
     )
@@ -235,11 +221,13 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jo
     ``work`` must be a module-level function: it is sent to the workers by name, each job by value. Closing the
     iterator, or an interrupt, cancels what has not started.
     """
+    natively = len(planned) >= NATIVE_UNITS * max(jobs, 1)
     if jobs <= 1:
+        if natively:
+            import_module(NATIVE_JUDGE)
         yield from map(work, planned)
         return
-    # Ctrl-C reaches the whole process group: the workers leave it to us and finish the unit they are at.
-    pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+    pool = ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(natively,))
     pending: set[Future[UnitResult]] = set()
     try:
         pending |= {pool.submit(work, job) for job in planned}
@@ -250,3 +238,10 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jo
     finally:
         # What runs is waited for, a unit is short: a pool left to the interpreter's exit may die there, noisily.
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker(natively: bool) -> None:
+    """Ctrl-C reaches the whole process group: the workers leave it to us and finish the unit they are at."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if natively:
+        import_module(NATIVE_JUDGE)  # from now on `judge_all` uses it

@@ -91,7 +91,8 @@ class UnwindRow:
 
     ``cfa`` is None where a technique never computes one (a frame-pointer chain on arm64). A register without
     a rule has the ABI's default: the architecture table knows it, not the row. ``return_address`` names the
-    register whose recovered value is the caller's pc.
+    register whose recovered value is the caller's pc. ``outermost_if_zero`` names a register whose zero marks the
+    outermost frame, whatever the rules say (the frame pointer of a chain).
     """
 
     start: int
@@ -101,6 +102,7 @@ class UnwindRow:
     return_address: str
     signal_frame: bool = False
     found_by: str = ""
+    outermost_if_zero: str | None = None
 
     def contains(self, pc: int) -> bool:
         return self.start <= pc < self.end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +18,17 @@ from testbed.errors import EmulationError, UsageError
 from testbed.image import describe, image_covering, read_elf
 from testbed.image.disassembly import disassemble
 from testbed.judge import Verdict, judge_backtrace
+from testbed.judge_trace import judge_trace
 from testbed.machine import record
 from testbed.program import Header, Language, Program, Source
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.traits import Trait
 from testbed.truth import CallStack, Truth, observe
 from testbed.unwinder import Backtrace, Unwinder
+
+# Loading the native walk and judge takes as long as judging this many steps one after the other.
+NATIVE_FROM = 10_000
+NATIVE_JUDGE = "testbed.judge_native"
 
 _LOCATION = re.compile(r"^(?P<symbol>[A-Za-z_.$][\w.$]*)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$")
 
@@ -194,8 +200,17 @@ def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | No
     return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
 
 
-def judge_all(run: Run, unwinder: Unwinder) -> tuple[Verdict, ...]:
-    """The verdicts of one strategy at every step of a run."""
+def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:
+    """The verdicts of one strategy at every step of a run.
+
+    ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
+    other; both say the same. None: whatever is faster for this run, which is the former as soon as it is loaded.
+    """
+    if natively is None:
+        natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
+    if natively and unwinder.unwind_trace is not None:
+        backtraces = unwinder.unwind_trace(run.trace)
+        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits)
     verdicts = []
     for step in range(len(run)):
         snapshot = run.trace.snapshot(step)

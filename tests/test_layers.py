@@ -18,11 +18,11 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "arch",
         "image program",
         "rows trace",
-        "unwinder",
+        "unwinder backtraces",
         "build",
         "machine",
         "truth",
-        "judge",
+        "judge judge_native judge_trace",
         "run",
         "matrix named",
         "results",
@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "cli",
     )
 )
-CONTRACT = frozenset(["arch", "errors", "image", "traits", "outcome", "rows", "trace", "unwinder"])
+CONTRACT = frozenset(["arch", "errors", "image", "traits", "outcome", "rows", "trace", "unwinder", "backtraces"])
 COMPOSITION_ROOTS = ("testbed/cli/", "testbed/__init__.py")
 
 

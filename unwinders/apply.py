@@ -46,6 +46,8 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
     UnsupportedRule where the CFA or the return address cannot be had, NoUnwindInfo where the row does not say where
     the return address is. Another register that cannot be had is unknown in the caller.
     """
+    if row.outermost_if_zero is not None and frame.registers.get(row.outermost_if_zero) == 0:
+        return None, None
     arch = snapshot.arch
     rules = _Rules(frame.registers, snapshot, bias)
     rule = return_address_rule(row, snapshot)

@@ -14,6 +14,7 @@ from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Limit, Unwinder
 from unwinders.eh_frame import table_rows
 from unwinders.formats.cfi import cfi_table
+from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
 
 SECTION = ".debug_frame"
@@ -55,6 +56,7 @@ DEBUG_FRAME = Unwinder(
     name="debug_frame",
     summary="the rows of .debug_frame, found by linear search, applied frame by frame",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: table_rows(SECTION)),
     rows=rows,
     needs=frozenset({SECTION}),
     limits=LIMITS,

@@ -12,6 +12,7 @@ from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, Unwinder
 from unwinders.formats.cfi import cfi_table
+from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
 
 SECTION = ".eh_frame"
@@ -45,6 +46,7 @@ EH_FRAME = Unwinder(
     name="eh_frame",
     summary="the rows of .eh_frame, found by linear search, applied frame by frame",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: table_rows(SECTION)),
     rows=rows,
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),

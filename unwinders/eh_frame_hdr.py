@@ -13,6 +13,7 @@ from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, Unwinder
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
+from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
 
 
@@ -40,6 +41,7 @@ EH_FRAME_HDR = Unwinder(
     name="eh_frame_hdr",
     summary="binary search in the sorted table of .eh_frame_hdr, then the rows of the one FDE that it names",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=rows,
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),

@@ -17,6 +17,7 @@ from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.ehabi import INDEX
 from unwinders.formats.ehabi_rows import exidx_row, exidx_table
+from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
 
 
@@ -69,6 +70,7 @@ EHABI = Unwinder(
     name="ehabi",
     summary="binary search in .ARM.exidx, then one row per function from its unwinding instructions",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=rows,
     arches=frozenset({"arm32"}),
     needs=frozenset({INDEX}),

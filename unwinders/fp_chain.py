@@ -22,35 +22,42 @@ from testbed.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
-from unwinders.walk import walk
+from unwinders.trace_walk import over_traces
+from unwinders.walk import RowFor, walk
 
 EVERYWHERE = (0, 1 << 64)  # a constant row covers every pc
 
 
 @cache
 def record_row(arch: Arch, record: FrameRecord) -> UnwindRow:
-    """The row of a frame record: the chained registers, and nothing else."""
+    """The row of a frame record: the chained registers, and nothing else. Zero ends the chain."""
     rules: dict[str, Rule] = dict.fromkeys(arch.preserved, Undefined())
     rules[record.pointer] = AtRegister(record.pointer, record.saved_pointer)
     rules[arch.return_address] = AtRegister(record.pointer, record.return_address)
     cfa = None if record.cfa is None else RegisterPlus(record.pointer, record.cfa)
-    return UnwindRow(*EVERYWHERE, cfa, rules, arch.return_address, found_by=f"frame record {record.name}")
+    return UnwindRow(
+        *EVERYWHERE,
+        cfa,
+        rules,
+        arch.return_address,
+        found_by=f"frame record {record.name}",
+        outermost_if_zero=record.pointer,
+    )
 
 
-@cache
-def root_row(arch: Arch) -> UnwindRow:
-    """The row of the outermost frame: it has no return address."""
-    return UnwindRow(*EVERYWHERE, None, {arch.return_address: Undefined()}, arch.return_address, found_by="root")
-
-
-def chain_row(frame: Frame, loaded: LoadedImage | None, arch: Arch) -> UnwindRow:
+def chain_rows(arch: Arch) -> RowFor:
     """The row in force at a frame; code outside all images is taken for the default layout."""
-    record = arch.isas[0].records[0] if loaded is None else loaded.image.frame_record_at(frame.lookup_pc - loaded.bias)
-    return root_row(arch) if frame.registers.get(record.pointer) == 0 else record_row(arch, record)
+
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        if loaded is None:
+            return record_row(arch, arch.isas[0].records[0])
+        return record_row(arch, loaded.image.frame_record_at(frame.lookup_pc - loaded.bias))
+
+    return row_for
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
-    return walk(snapshot, lambda frame, loaded: chain_row(frame, loaded, snapshot.arch))
+    return walk(snapshot, chain_rows(snapshot.arch))
 
 
 _HONEST = frozenset({Outcome.STOPPED, Outcome.REFUSED})
@@ -112,5 +119,6 @@ FP_CHAIN = Unwinder(
     name="fp_chain",
     summary="frame-pointer chain: follow {previous frame pointer, return address} records until a zero pointer",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, chain_rows),
     limits=LIMITS,
 )

@@ -19,8 +19,9 @@ from testbed.image import LoadedImage
 from testbed.rows import AtCfa, RegisterPlus, Rule, SameValue, UnwindRow
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind
-from unwinders.fp_chain import EVERYWHERE, FP_CHAIN, chain_row
-from unwinders.walk import walk
+from unwinders.fp_chain import EVERYWHERE, FP_CHAIN, chain_rows
+from unwinders.trace_walk import over_traces
+from unwinders.walk import RowFor, walk
 
 
 @cache
@@ -31,17 +32,22 @@ def entry_row(arch: Arch) -> UnwindRow:
     return UnwindRow(*EVERYWHERE, cfa, {arch.return_address: at_entry}, arch.return_address, found_by="entry row")
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    arch = snapshot.arch
+def entry_rows(arch: Arch) -> RowFor:
+    """The entry row where the interrupted pc is a function's first, else the chain's."""
+    chain = chain_rows(arch)
 
     def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
         if frame.kind is FrameKind.INTERRUPTED and loaded is not None:
             function = loaded.image.function_at(frame.pc - loaded.bias)
             if function is not None and function.address == frame.pc - loaded.bias:
                 return entry_row(arch)
-        return chain_row(frame, loaded, arch)
+        return chain(frame, loaded)
 
-    return walk(snapshot, row_for)
+    return row_for
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    return walk(snapshot, entry_rows(snapshot.arch))
 
 
 FP_CHAIN_ENTRY = replace(
@@ -49,4 +55,5 @@ FP_CHAIN_ENTRY = replace(
     name="fp_chain_entry",
     summary="frame-pointer chain, with a row of its own at a function's first instruction",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, entry_rows),
 )

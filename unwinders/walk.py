@@ -14,7 +14,7 @@ libunwind and elfutils all end the stack at it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from testbed.arch import Arch
@@ -39,27 +39,40 @@ def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
     """
     frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
     done: list[Frame] = []
-    visited = {_position(snapshot.arch, frame)}
+    visited = {position(snapshot.arch, frame)}
     try:
         while True:
-            loaded = image_covering(snapshot.images, frame.lookup_pc)
-            row = row_for(frame, loaded)
-            cfa, caller = apply(row, frame, snapshot, loaded.bias if loaded else 0)
-            if caller is None or caller.pc == 0:
+            cfa, caller = step_out(frame, snapshot, row_for)
+            if caller is None:
                 return Backtrace((*done, replace(frame, cfa=cfa)), None)
-            if not row.signal_frame:
-                may_stay = frame.kind is FrameKind.INTERRUPTED or _keeps_return_address(row, snapshot)
-                check_progress(snapshot.arch, frame, caller, may_stay=may_stay)
-            if _position(snapshot.arch, caller) in visited:
-                raise NoProgress(f"a frame with pc {caller.pc:#x} and the same stack is there already")
-            if len(done) + 2 > MAX_FRAMES:
-                raise NoProgress(f"more than {MAX_FRAMES} frames")
-            visited.add(_position(snapshot.arch, caller))
+            check_new(snapshot.arch, caller, visited)
+            visited.add(position(snapshot.arch, caller))
             done.append(replace(frame, cfa=cfa))
-            frame = replace(caller, found_by=row.found_by)
+            frame = caller
     except UnwindError as stop:
         stop.pc = frame.pc
         return Backtrace((*done, frame), stop)
+
+
+def step_out(frame: Frame, snapshot: Snapshot, row_for: RowFor) -> tuple[int | None, Frame | None]:
+    """This frame's CFA and its caller, None where this is the root. Raises the UnwindError that ends the walk here."""
+    loaded = image_covering(snapshot.images, frame.lookup_pc)
+    row = row_for(frame, loaded)
+    cfa, caller = apply(row, frame, snapshot, loaded.bias if loaded else 0)
+    if caller is None or caller.pc == 0:
+        return cfa, None
+    if not row.signal_frame:
+        may_stay = frame.kind is FrameKind.INTERRUPTED or keeps_return_address(row, snapshot)
+        check_progress(snapshot.arch, frame, caller, may_stay=may_stay)
+    return cfa, replace(caller, found_by=row.found_by)
+
+
+def check_new(arch: Arch, caller: Frame, visited: Collection[tuple[int | None, ...]]) -> None:
+    """Raise NoProgress where a frame at the caller's position is there already, or there are too many."""
+    if position(arch, caller) in visited:
+        raise NoProgress(f"a frame with pc {caller.pc:#x} and the same stack is there already")
+    if len(visited) >= MAX_FRAMES:
+        raise NoProgress(f"more than {MAX_FRAMES} frames")
 
 
 def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool) -> None:
@@ -77,10 +90,11 @@ def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool) -
         return
 
 
-def _keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
+def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
     """True where the row has the return address in a register, so that the frame may be empty."""
     return not isinstance(return_address_rule(row, snapshot), AtCfa | AtRegister | AtExpression)
 
 
-def _position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:
+def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:
+    """What never repeats in a walk: pc, SP and frame pointers."""
     return frame.pc, *(frame.registers.get(name) for name in (arch.sp, *arch.frame_pointers))

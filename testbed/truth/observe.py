@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.traits import Trait
+from testbed.truth.columns import Activations, OuterTraits, activation_columns, outer_traits
 from testbed.truth.follow import follow
 from testbed.truth.leftovers import find_code_pointers, find_leftovers
 from testbed.truth.model import Activation, CallStack, TrueFrame
@@ -106,6 +107,16 @@ class Truth:
     @cached_property
     def _functions(self) -> dict[int, int]:
         return {}
+
+    @cached_property
+    def columns(self) -> Activations:
+        """The activations, in columns."""
+        return activation_columns(self.activations)
+
+    @cached_property
+    def outer(self) -> OuterTraits:
+        """What further activations add to the traits of each, in columns."""
+        return outer_traits(self)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

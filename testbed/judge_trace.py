@@ -1,0 +1,150 @@
+"""A strategy judged at every step of a trace, without an object per step.
+
+`testbed.judge` is the specification; outcomes and explanations come in columns here, and the verdict on a step is
+made, by that same specification, when someone looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.backtraces import Backtraces
+from testbed.judge import Tally, Verdict, judge_backtrace
+from testbed.outcome import Outcome
+from testbed.traits import Trait
+from testbed.truth import Truth
+from testbed.truth.columns import traits_at
+from testbed.unwinder import Limit
+
+OUTCOMES = tuple(Outcome)
+UNEXPLAINED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts(Sequence[Verdict]):
+    """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED)."""
+
+    backtraces: Backtraces = field(repr=False)
+    truth: Truth = field(repr=False)
+    declared: frozenset[Trait]
+    limits: tuple[Limit, ...]
+    outcome: NDArray[np.uint8] = field(repr=False)
+    explained: NDArray[np.int8] = field(repr=False)
+    transition: NDArray[np.bool_] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return (self.at(step) for step in range(len(self)))
+
+    @overload
+    def __getitem__(self, step: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, step: slice) -> Sequence[Verdict]: ...
+    def __getitem__(self, step: int | slice) -> Verdict | Sequence[Verdict]:
+        if isinstance(step, slice):
+            return tuple(self.at(i) for i in range(*step.indices(len(self))))
+        return self.at(range(len(self))[step])
+
+    def at(self, step: int) -> Verdict:
+        """The verdict on one step, with the words that no column holds."""
+        return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
+
+    def tally(self) -> Tally:
+        """The verdicts, counted."""
+        counted = ~self.transition
+        differs = counted & (self.outcome != OUTCOMES.index(Outcome.EXACT))
+        explained, unexplained = differs & (self.explained >= 0), differs & (self.explained < 0)
+        pairs = np.bincount(self.explained[explained].astype(np.int64) * len(OUTCOMES) + self.outcome[explained])
+        shown: dict[tuple[Trait, Outcome], int] = {}
+        for pair in np.flatnonzero(pairs).tolist():
+            shown_as = self.limits[pair // len(OUTCOMES)].trait, OUTCOMES[pair % len(OUTCOMES)]
+            shown[shown_as] = shown.get(shown_as, 0) + int(pairs[pair])
+        outcomes = np.bincount(self.outcome[counted], minlength=len(OUTCOMES)).tolist()
+        return Tally(
+            sites=len(self),
+            outcomes={outcome: count for outcome, count in zip(OUTCOMES, outcomes, strict=True) if count},
+            explained=int(explained.sum()),
+            unexplained=int(unexplained.sum()),
+            transition=int(self.transition.sum()),
+            shown=shown,
+            first=_first(differs),
+            first_unexplained=_first(unexplained),
+        )
+
+
+def judge_trace(
+    truth: Truth, backtraces: Backtraces, *, declared: frozenset[Trait] = frozenset(), limits: tuple[Limit, ...] = ()
+) -> Verdicts:
+    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them."""
+    from testbed.judge_native import UNJUDGED
+
+    outcome = _outcomes(truth, backtraces)
+    for step in np.flatnonzero(outcome == UNJUDGED).tolist():
+        outcome[step] = OUTCOMES.index(_verdict(backtraces, truth, declared, limits, step).outcome)
+    transition = truth.transition | (Trait.TRANSITION in declared)
+    explained = _explained(truth, outcome, declared, limits)
+    return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition)
+
+
+def _verdict(
+    backtraces: Backtraces, truth: Truth, declared: frozenset[Trait], limits: tuple[Limit, ...], step: int
+) -> Verdict:
+    arch, stack, traits = truth.trace.arch, truth.stack(step), truth.traits(step) | declared
+    return judge_backtrace(arch, stack, backtraces[step], traits=traits, limits=limits)
+
+
+def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
+    from testbed import judge_native as native
+
+    trace, arch = truth.trace, truth.trace.arch
+    names, nodes, sites = backtraces.registers, backtraces.nodes, backtraces.sites
+    true_names = {arch.sp, *arch.preserved}
+    judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
+    assert not names or names[0] == arch.sp
+    columns = truth.columns
+    outcomes = np.empty(len(backtraces), np.uint8)
+    native.judge_steps(
+        backtraces.site,
+        (sites.cfa, sites.cfa_known, sites.outer),
+        (nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
+        np.full(len(nodes), -1, np.int32),
+        np.full((len(sites), 2), -1, np.int32),
+        np.int64(backtraces.most_frames),
+        truth.node,
+        (columns.parent, columns.return_address, columns.cfa, columns.opened),
+        np.uint64(judged),
+        np.array([arch.index[name] for name in names], np.int64),
+        trace.registers,
+        outcomes,
+    )
+    return outcomes
+
+
+def _explained(
+    truth: Truth, outcome: NDArray[np.uint8], declared: frozenset[Trait], limits: tuple[Limit, ...]
+) -> NDArray[np.int8]:
+    """For every step the first limit that covers its outcome, or UNEXPLAINED; an exact one needs none."""
+    out = np.full(len(outcome), UNEXPLAINED, np.int8)
+    steps = np.flatnonzero(outcome != OUTCOMES.index(Outcome.EXACT))
+    if not len(steps) or not limits:
+        return out
+    shown, shows = outcome[steps], traits_at(truth, steps)
+    found = np.full(len(steps), UNEXPLAINED, np.int8)
+    for i, limit in enumerate(limits):
+        covered = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
+        if limit.trait not in declared:
+            covered &= shows.get(limit.trait, np.False_)
+        found[covered] = i
+    out[steps] = found
+    return out
+
+
+def _first(where: NDArray[np.bool_]) -> int:
+    return int(np.argmax(where)) if where.any() else -1

@@ -1,0 +1,69 @@
+"""The native walk says what the specification says, bit for bit, at every site: frames, registers, CFAs, stops.
+
+The whole corpus, some minutes: ``pytest tests/unwinders/test_native_agrees.py --every-site``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.backtraces import Backtraces
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.errors import ToolchainMissing
+from testbed.machine import record
+from testbed.matrix import Unit, units
+from testbed.trace import Trace
+from testbed.unwinder import Backtrace, Unwinder
+from unwinders import UNWINDERS
+
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+PART = 7  # of this many units, one is compared unless all are asked for
+NATIVE = [unwinder for unwinder in UNWINDERS.values() if unwinder.unwind_trace]
+
+
+def said(backtrace: Backtrace) -> tuple[object, ...]:
+    """Everything that a backtrace says, as a value."""
+    stop = backtrace.stopped
+    frames = [(f.kind, f.pc, dict(f.registers), f.cfa, f.found_by) for f in backtrace.frames]
+    return frames, type(stop), str(stop), stop and stop.pc
+
+
+def compared(unwinder: Unwinder, trace: Trace) -> Backtraces:
+    """The backtraces of a trace, after each was compared with the specification's."""
+    assert unwinder.unwind_trace
+    found = unwinder.unwind_trace(trace)
+    assert len(found) == len(trace)
+    for step in range(len(trace)):
+        assert said(found[step]) == said(unwinder.unwind(trace.snapshot(step))), f"{unwinder.name}, step {step}"
+    return found
+
+
+def chosen(arch: str, every: bool) -> Sequence[Unit]:
+    here = [unit for unit in UNITS if unit.arch == arch]
+    return here if every else here[::PART]
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_at_every_site_the_native_walk_is_the_specification(arch: str, request: pytest.FixtureRequest) -> None:
+    sites: Counter[str] = Counter()
+    slow: Counter[str] = Counter()
+    for unit in chosen(arch, request.config.getoption("--every-site")):
+        try:
+            image = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
+        except ToolchainMissing:
+            continue
+        trace = record(image)
+        for unwinder in NATIVE:
+            if unwinder.applies_to(image):
+                found = compared(unwinder, trace)
+                sites[unwinder.name] += len(trace)
+                slow[unwinder.name] += found.by_specification
+    assert sites
+    assert all(count > 500 for count in sites.values()), sites
+    print(f"{arch}: {dict(sites)} sites, of these by the specification: {dict(slow)}")
