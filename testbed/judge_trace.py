@@ -18,7 +18,7 @@ from testbed.judge import Tally, Verdict, judge_backtrace
 from testbed.outcome import Outcome
 from testbed.traits import Trait
 from testbed.truth import Truth
-from testbed.truth.columns import traits_at
+from testbed.truth.columns import trait_at
 from testbed.unwinder import Limit
 
 OUTCOMES = tuple(Outcome)
@@ -135,12 +135,12 @@ def _explained(
     steps = np.flatnonzero(outcome != OUTCOMES.index(Outcome.EXACT))
     if not len(steps) or not limits:
         return out
-    shown, shows = outcome[steps], traits_at(truth, steps)
+    shown = outcome[steps]
     found = np.full(len(steps), UNEXPLAINED, np.int8)
     for i, limit in enumerate(limits):
         covered = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
-        if limit.trait not in declared:
-            covered &= shows.get(limit.trait, np.False_)
+        if limit.trait not in declared and covered.any():
+            covered &= trait_at(truth, steps, limit.trait)
         found[covered] = i
     out[steps] = found
     return out

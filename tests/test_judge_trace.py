@@ -17,7 +17,7 @@ from testbed.matrix import units
 from testbed.outcome import Outcome
 from testbed.run import Run, judge_all, run_program
 from testbed.traits import Trait
-from testbed.truth.columns import traits_at
+from testbed.truth.columns import trait_at
 from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
 
@@ -61,7 +61,7 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
 
 def _compare_traits(run: Run) -> None:
     steps = np.arange(len(run))
-    found = traits_at(run.watched, steps)
-    assert set(found) == {trait for trait in Trait if not trait.declared}
+    found = {trait: trait_at(run.watched, steps, trait) for trait in Trait}
+    assert not any(found[trait].any() for trait in Trait if trait.declared)
     for step in steps.tolist():
         assert {trait for trait, holds in found.items() if holds[step]} == run.watched.traits(step), f"{run}: {step}"

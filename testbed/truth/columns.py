@@ -5,7 +5,7 @@ The same facts as `Truth.stack` and `Truth.traits` give, for whole traces; a tes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,7 @@ class OuterTraits:
 
     frameless_caller: Bools
     fp_reused: Bools
+    tail_called: Bools
     isas: NDArray[np.int8]
 
 
@@ -62,30 +63,75 @@ def outer_traits(truth: Truth) -> OuterTraits:
     parent, call = columns.parent[inner], columns.opened[inner] - 1
     added = np.zeros(len(columns), np.int64)
     frameless = (columns.parent[parent] >= 0) & ~sites.moved[call]
-    isa = np.int64(4) << sites.isa[call].astype(np.int64)
-    added[inner] = frameless | _reuses_pointer(truth, parent, call).astype(np.int64) << 1 | isa
+    reused = _reuses_pointer(truth, parent, call).astype(np.int64)
+    tail_called = _tail_called(truth, parent, call).astype(np.int64)
+    added[inner] = frameless | reused << 1 | tail_called << 2 | np.int64(8) << sites.isa[call].astype(np.int64)
     bits, parents = added.tolist(), columns.parent.tolist()
     for index, outer in enumerate(parents):
         if outer >= 0:
             bits[index] |= bits[outer]
     every = np.array(bits, np.int64)
-    return OuterTraits((every & 1) != 0, (every & 2) != 0, (every >> 2).astype(np.int8))
+    return OuterTraits((every & 1) != 0, (every & 2) != 0, (every & 4) != 0, (every >> 3).astype(np.int8))
 
 
-def traits_at(truth: Truth, steps: NDArray[np.int64]) -> Mapping[Trait, Bools]:
-    """For each trait that a trace can show, at which of the steps it holds."""
-    sites, outer = truth.sites, truth.outer
-    node = truth.node[steps]
-    isa = np.int8(1) << sites.isa[steps]
-    return {
-        Trait.PROLOGUE: sites.prologue[steps],
-        Trait.EPILOGUE: sites.epilogue[steps],
-        Trait.FRAMELESS: sites.frameless[steps],
-        Trait.FRAMELESS_CALLER: outer.frameless_caller[node],
-        Trait.FP_REUSED: outer.fp_reused[node] | _reuses_pointer(truth, node, steps),
-        Trait.MIXED_ISA: (outer.isas[node] & ~isa) != 0,
-        Trait.TRANSITION: sites.transition[steps],
-    }
+def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
+    """At which of the steps a trait holds; one that no trace can show holds nowhere."""
+    node, sites, outer = truth.node[steps], truth.sites, truth.outer
+    match trait:
+        case Trait.PROLOGUE:
+            return sites.prologue[steps]
+        case Trait.EPILOGUE:
+            return sites.epilogue[steps]
+        case Trait.FRAMELESS:
+            return sites.frameless[steps]
+        case Trait.FRAMELESS_CALLER:
+            return outer.frameless_caller[node]
+        case Trait.FP_REUSED:
+            return outer.fp_reused[node] | _reuses_pointer(truth, node, steps)
+        case Trait.TAIL_CALLED:
+            return outer.tail_called[node] | _tail_called(truth, node, steps)
+        case Trait.MIXED_ISA:
+            mixed: Bools = (outer.isas[node] & ~(np.int8(1) << sites.isa[steps])) != 0
+            return mixed
+        case Trait.TRANSITION:
+            return sites.transition[steps]
+        case Trait.ROOT:
+            return truth.columns.parent[node] < 0
+        case Trait.CALLED:
+            return truth.columns.parent[node] >= 0
+        case Trait.LINK_LIVE:
+            return _link(truth, steps)[0]
+        case Trait.LINK_STALE:
+            return _link(truth, steps)[1]
+        case Trait.LEFTOVER:
+            return truth.leftovers[steps]
+        case Trait.CODE_POINTER:
+            return truth.code_pointers[steps]
+        case _:
+            return np.zeros(len(steps), np.bool_)
+
+
+def _link(truth: Truth, steps: NDArray[np.int64]) -> tuple[Bools, Bools]:
+    """Where the link register holds the innermost activation's return address, and where something else but zero."""
+    arch, node = truth.trace.arch, truth.node[steps]
+    if arch.link is None:
+        return np.zeros(len(steps), np.bool_), np.zeros(len(steps), np.bool_)
+    value = truth.trace.column(arch.link)[steps]
+    called = truth.columns.parent[node] >= 0
+    live: Bools = called & ((value & np.uint64(arch.code_mask)) == truth.columns.return_address[node])
+    return live, (value != 0) & ~live
+
+
+def _tail_called(truth: Truth, index: NDArray[np.int32], step: NDArray[np.int64]) -> Bools:
+    """As `Truth` has it: the function at the step is not the one at the activation's first step."""
+    pcs = truth.trace.pc
+    different: Bools = _functions(truth, pcs[truth.columns.opened[index]]) != _functions(truth, pcs[step])
+    return different
+
+
+def _functions(truth: Truth, pcs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    distinct, place = np.unique(pcs, return_inverse=True)
+    return np.array([truth.function(pc) for pc in distinct.tolist()], np.uint64)[place]
 
 
 def _reuses_pointer(truth: Truth, index: NDArray[np.int32], step: NDArray[np.int64]) -> Bools:

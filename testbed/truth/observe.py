@@ -69,8 +69,8 @@ class Truth:
             (Trait.TRANSITION, sites.transition[step]),
             (Trait.ROOT, self.activations[index].parent is None),
             (Trait.CALLED, self.activations[index].parent is not None),
-            (Trait.LEFTOVER, self._leftovers[step]),
-            (Trait.CODE_POINTER, self._code_pointers[step]),
+            (Trait.LEFTOVER, self.leftovers[step]),
+            (Trait.CODE_POINTER, self.code_pointers[step]),
             (Trait.TAIL_CALLED, self._tail_called(index, step)),
             *self._link_traits(index, step),
         )
@@ -84,19 +84,21 @@ class Truth:
         return (Trait.LINK_LIVE, live), (Trait.LINK_STALE, value != 0 and not live)
 
     @cached_property
-    def _leftovers(self) -> NDArray[np.bool_]:
+    def leftovers(self) -> NDArray[np.bool_]:
+        """Steps with the return address of a call that is over at or above SP."""
         return find_leftovers(self.trace, self.activations, self.node)
 
     @cached_property
-    def _code_pointers(self) -> NDArray[np.bool_]:
+    def code_pointers(self) -> NDArray[np.bool_]:
+        """Steps with a code address that is no return address at or above SP."""
         return find_code_pointers(self.trace, self.activations)
 
     def _tail_called(self, index: int, step: int) -> bool:
         """By the names of the functions at the activation's first step and at this one."""
         opened = self.activations[index].opened
-        return self._function(int(self.trace.pc[opened])) != self._function(int(self.trace.pc[step]))
+        return self.function(int(self.trace.pc[opened])) != self.function(int(self.trace.pc[step]))
 
-    def _function(self, pc: int) -> int:
+    def function(self, pc: int) -> int:
         """The start of the function at a pc, the pc itself where no function is."""
         if pc not in self._functions:
             loaded = image_covering(self.trace.images, pc)
