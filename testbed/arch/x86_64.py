@@ -95,6 +95,7 @@ X86_64 = Arch(
     link_flags=(),
     exit_call=ExitCall("rax", "rdi", frozenset({60, 231}), instruction=x86.UC_X86_INS_SYSCALL),
     stack_top=0x7FFF_FFFF_0000,
+    sframe_abi=3,
     exceptions={
         0: "divide error",
         1: "debug trap",
