@@ -12,6 +12,8 @@ from unwinders.eh_frame_hdr import EH_FRAME_HDR
 from unwinders.ehabi import EHABI
 from unwinders.fp_chain import FP_CHAIN
 from unwinders.fp_chain_entry import FP_CHAIN_ENTRY
+from unwinders.orc import ORC
+from unwinders.sframe import SFRAME
 
 UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
     {
@@ -23,6 +25,8 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             EH_FRAME_HDR,
             DEBUG_FRAME,
             EHABI,
+            ORC,
+            SFRAME,
         )
     }
 )

@@ -133,7 +133,8 @@ def _function(entry: Reader, section: Reader, header: Header, arch: Arch) -> Fun
     if version == 3:
         attributes = section.part(header.rows_at, header.rows_end)
         attributes.take(rows_from)
-        rows, info, kind, block = (attributes.unsigned(n) for n in (2, 1, 1, 1))
+        rows, info, kind = attributes.unsigned(2), attributes.unsigned(1), attributes.unsigned(1)
+        block: int | None = attributes.unsigned(1)
         rows_from += 5
         if kind & 0x1F not in (DEFAULT, FLEXIBLE):
             raise entry.error(f"functions of type {kind & 0x1F} are reserved", at=at)
