@@ -98,10 +98,12 @@ def read_header(reader: Reader, arch: Arch) -> Header:
     header = Header(
         version, flags, fixed_fp, fixed_ra, functions, rows, end + functions_at, end + rows_at, end + rows_at + size
     )
-    reader.part(header.rows_at, header.rows_end)
+    if header.rows_end > reader.end:
+        raise reader.error(f"{size} bytes of rows at {header.rows_at:#x} reach past the end of the section", at=0x18)
     if rows * _SMALLEST_ROW > size:
         raise reader.error(f"{rows} rows do not fit {size} bytes", at=0xC)
-    reader.part(header.functions_at, header.functions_at + functions * _ENTRY[version])
+    if header.functions_at + functions * _ENTRY[version] > reader.end:
+        raise reader.error(f"{functions} functions at {header.functions_at:#x} reach past the end of it", at=0x14)
     return header
 
 

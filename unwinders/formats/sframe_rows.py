@@ -36,7 +36,7 @@ from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe_entries import FunctionEntry, Header
 
-MAX_ROWS = 1_000_000  # of one section, repeated blocks counted out
+MAX_ROWS = 1 << 18  # of one section, repeated blocks counted out: a linkage table of 2 MB has fewer
 _LARGEST_MASK = 0xFF  # version 1's stubs are 16 bytes long
 _WORD_SIZES = (1, 2, 4)
 _FROM_SP, _SIGNED = 1, 1 << 7
