@@ -11,20 +11,23 @@ from dataclasses import dataclass, field, replace
 from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure, initial_rules
+from testbed.build.tables.escapes import CfaStoredAt, NoRule, StoredAt, decode_escape
 
-Said = d.AtCfaOffset | d.IsCfaOffset | d.InRegister | d.MakeUndefined | d.KeepSame
+Said = d.AtCfaOffset | d.IsCfaOffset | d.InRegister | d.MakeUndefined | d.KeepSame | StoredAt
 
 
 @dataclass(frozen=True, slots=True)
 class CfiState:
     """What holds for ``[start, end)``: the CFA as (DWARF register, offset), and what is said of each register.
 
-    ``opaque``: bytes of ``.cfi_escape`` have a part in it, so nobody here knows what it says.
+    ``cfa_stored``: the CFA is the word there. ``opaque``: bytes of ``.cfi_escape`` that are not understood here have
+    a part in it.
     """
 
     start: int
     end: int
     cfa: tuple[int, int] | None
+    cfa_stored: bool = False
     rules: dict[int, Said] = field(default_factory=dict)
     signed: bool = False  # the return address carries a signature
     opaque: bool = False
@@ -61,7 +64,7 @@ def _after(now: CfiState, rule: d.CfiRule, initial: CfiState) -> CfiState:
     register, offset = now.cfa or (None, 0)
     match rule:
         case d.DefCfa(base, distance):
-            return replace(now, cfa=(base, distance))
+            return replace(now, cfa=(base, distance), cfa_stored=False)
         case d.DefCfaOffset(distance):
             return replace(now, cfa=None if register is None else (register, distance))
         case d.AdjustCfaOffset(by):
@@ -75,9 +78,21 @@ def _after(now: CfiState, rule: d.CfiRule, initial: CfiState) -> CfiState:
             return replace(now, rules=rules | ({name: initial.rules[name]} if name in initial.rules else {}))
         case d.NegateRaState():
             return replace(now, signed=not now.signed)
-        case d.Escape():
-            return replace(now, opaque=True)
+        case d.Escape(content):
+            return _after_escape(now, content)
         case d.AtCfaOffset(name) | d.IsCfaOffset(name) | d.InRegister(name) | d.MakeUndefined(name) | d.KeepSame(name):
             return replace(now, rules=now.rules | {name: rule})
         case _:
             return now
+
+
+def _after_escape(now: CfiState, content: bytes) -> CfiState:
+    match decode_escape(content):
+        case NoRule():
+            return now
+        case CfaStoredAt(base, offset):
+            return replace(now, cfa=(base, offset), cfa_stored=True)
+        case StoredAt(name) as rule:
+            return replace(now, rules=now.rules | {name: rule})
+        case None:
+            return replace(now, opaque=True)

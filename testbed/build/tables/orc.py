@@ -21,11 +21,12 @@ from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.cfi_states import CfiState, cfi_states
+from testbed.build.tables.escapes import StoredAt
 
 SECTIONS = (".orc_unwind_ip", ".orc_unwind", ".orc_header")
 _HASH = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")
 _NOTHING, _END_OF_STACK, _CALL = 0, 1, 2
-_SAME, _PREVIOUS_SP = 0, 1
+_SAME, _PREVIOUS_SP, _FP_INDIRECT = 0, 1, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,19 @@ def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
     if state.cfa is None or state.rules.get(ra) != d.AtCfaOffset(ra, -arch.entry_cfa):
         return _Entry()
     base, offset = arch.by_dwarf.get(state.cfa[0], ""), state.cfa[1]
-    if base not in arch.orc_registers or not -0x8000 <= offset < 0x8000:
+    register = _FP_INDIRECT if state.cfa_stored else arch.orc_registers.get(base)
+    if register is None or (state.cfa_stored and base not in arch.frame_pointers):
         return _Entry()
     if offset and base not in (arch.sp, *arch.frame_pointers):
         return _Entry()  # the kernel takes the others as they are
     match state.rules.get(fp):
         case None | d.KeepSame():
-            return _Entry(offset, 0, arch.orc_registers[base], _SAME, _CALL)
-        case d.AtCfaOffset(_, place) if -0x8000 <= place < 0x8000:
-            return _Entry(offset, place, arch.orc_registers[base], _PREVIOUS_SP, _CALL)
+            place, bp_register = 0, _SAME
+        case d.AtCfaOffset(_, place):
+            bp_register = _PREVIOUS_SP
+        case StoredAt(_, holder, place) if holder == fp:
+            bp_register = arch.orc_registers[arch.frame_pointers[0]]
         case _:
             return _Entry()
+    fits = all(-0x8000 <= number < 0x8000 for number in (offset, place))
+    return _Entry(offset, place, register, bp_register, _CALL) if fits else _Entry()

@@ -105,7 +105,7 @@ def _row(state: CfiState, start: int, arch: Arch) -> _Row | None:
     sp, fp, ra = (arch.by_name[name].dwarf for name in (arch.sp, arch.frame_pointers[0], arch.return_address))
     assert fp is not None
     assert ra is not None
-    if state.opaque or state.cfa is None or state.cfa[0] not in (sp, fp):
+    if state.opaque or state.cfa_stored or state.cfa is None or state.cfa[0] not in (sp, fp):
         return None
     base, distance = state.cfa
     saved = [state.rules.get(register, d.KeepSame(register)) for register in (ra, fp)]
