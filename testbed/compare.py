@@ -68,7 +68,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The link-time pcs ``[start, end)``: each format's row there, or None where it has nothing to say."""
+    """The link-time pcs ``[start, end)``: each format's row there, or None where it has nothing to say.
+
+    ``function`` is the name of the symbol that covers them, or "".
+    """
 
     start: int
     end: int
@@ -135,7 +138,7 @@ def _spans(image: Image, tables: Mapping[str, RowTable]) -> Iterator[Span]:
             function = image.function_at(start)
             same = all(meaning == spoken[0] for meaning in spoken)
             agreement = Agreement.SAME if same else Agreement.UNDECIDED
-            yield Span(start, end, function.name if function else f"{start:#x}", rows, agreement)
+            yield Span(start, end, function.name if function else "", rows, agreement)
 
 
 def _meaning(row: UnwindRow, image: Image) -> tuple[Rule | None, Rule | None]:

@@ -24,12 +24,12 @@ def comparison_page(comparison: Comparison, *, why_not_run: str = "") -> Rendera
     parts: list[RenderableType] = [Text(title, style="bold"), _summary(comparison, whole)]
     if why_not_run:
         parts.append(Text(f"Not run: {why_not_run}"))
-    function = ""
+    function: str | None = None
     for span in comparison.spans:
         if span.is_settled:
             continue
         if span.function != function:
-            parts.append(Text(f"\n{span.function}", style="bold"))
+            parts.append(Text(f"\n{span.function or '(no symbol)'}", style="bold"))
             function = span.function
         parts += _span(span, comparison.image.arch)
     limits = dict.fromkeys(_limits(comparison))
@@ -62,9 +62,9 @@ def _span(span: Span, arch: Arch) -> Iterator[RenderableType]:
         yield Text(f"{head}{span.agreement.value}", style="bold red" if span.agreement is Agreement.DIFFERENT else "")
     for name, row in span.rows.items():
         answer = span.site.answers.get(name) if span.site else None
-        yield Text(f"    {name:<14} {_row(row, arch):<24}{_answer(answer, span.site)}")
+        yield Text(f"    {name:<14} {_row(row, arch):<22}{_answer(answer, span.site)}")
     if span.site:
-        yield Text(f"    {'truth':<14} {'':<24}{_truth(span.site)}   at step {span.site.step}")
+        yield Text(f"    {'truth':<14} {'':<22}{_truth(span.site)}   at step {span.site.step}")
 
 
 def _row(row: UnwindRow | None, arch: Arch) -> str:
@@ -82,7 +82,7 @@ def _answer(answer: Answer | None, site: Site | None) -> str:
     said = _pair(answer.cfa, answer.caller)
     if answer.cfa in (None, site.true_cfa) and answer.caller == site.true_caller:
         return f"{said}   true"
-    return f"{said}   false{f', {answer.because.trait.name}' if answer.because else ', NO LIMIT EXPLAINS IT'}"
+    return f"{said}   false{f', {answer.because.trait.name}' if answer.because else ', UNEXPLAINED'}"
 
 
 def _truth(site: Site) -> str:
