@@ -52,7 +52,7 @@ def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[st
     image, run, why_not = named_image(PROGRAMS, program, arch, recipe), None, ""
     try:
         run = named_run(PROGRAMS, program, arch, recipe, seed=1, budget=1_000_000, fresh=False)
-        image = run.built.image
+        image, why_not = run.built.image, run.failure.partition("\n")[0]
     except TestbedError as error:
         why_not = str(error)
     chosen = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
@@ -60,7 +60,7 @@ def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[st
         there = ", ".join(u.name for u in chosen) or "none"
         raise UsageError(f"{image} has too few tables to compare: {there}")
     try:
-        comparison = compare_formats(image, chosen, run)
+        comparison = compare_formats(image, chosen, None if why_not else run)
     except UnwindError as error:
         raise TestbedError(f"{image}: {error}") from error
     console_for_reports().print(comparison_page(comparison, why_not_run=why_not))
