@@ -18,6 +18,9 @@ import pytest
 from junitparser import JUnitXml
 
 from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
 from testbed.cli import main
 from testbed.report.data import schema
 from unwinders import UNWINDERS
@@ -177,6 +180,43 @@ def test_table_of_a_file_without_tables_says_so(testbed: Testbed, tmp_path: Path
     said = testbed("table", str(path))
     assert said.status == 2
     assert "no table that a strategy reads" in said.err
+
+
+def test_table_compare_puts_formats_side_by_side(testbed: Testbed) -> None:
+    said = testbed("table", "leaf_call", "--arch", "arm32", "--compare")
+    assert said.status == 0, said.err
+    assert "debug_frame, ehabi side by side" in " ".join(said.out.split())
+    assert re.search(
+        r"^    ehabi +CFA r11\+8, ra c-4 +CFA 0x[0-9a-f]+, to 0x[0-9a-f]+   false, PROLOGUE$", said.out, re.M
+    )
+    assert max(len(line) for line in said.out.splitlines()) <= 100
+
+
+def test_table_compare_needs_two_tables(testbed: Testbed) -> None:
+    said = testbed("table", "leaf_call", "--arch", "arm64", "--compare", "-f", "sframe")
+    assert said.status == 2
+    assert "too few tables to compare: sframe" in said.err
+
+
+def test_table_compare_of_a_file_that_cannot_run_compares_what_stands_there(testbed: Testbed) -> None:
+    library = next(iter(sorted(Path("/lib/x86_64-linux-gnu").glob("libm.so.6"))), None)
+    if library is None:
+        pytest.skip("there is no x86_64 libm here: apt-get install libc6")
+    said = testbed("table", str(library), "--compare")
+    assert said.status == 0, said.err
+    assert "Not run:" in said.out
+
+
+def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> None:
+    built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"])
+    content = bytearray(built.path.read_bytes())
+    content[built.image.sections[".sframe"].offset] ^= 0xFF
+    path = tmp_path / "damaged.elf"
+    path.write_bytes(content)
+    for options in (("--compare",), ("-f", "sframe")):
+        said = testbed("table", str(path), *options)
+        assert said.status == 2
+        assert ".sframe+0x0: the magic number is" in said.err
 
 
 @pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])

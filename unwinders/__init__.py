@@ -16,7 +16,9 @@ from unwinders.fp_chain import FP_CHAIN
 from unwinders.fp_chain_entry import FP_CHAIN_ENTRY
 from unwinders.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
 from unwinders.lr_leaf import LR_LEAF
+from unwinders.orc import ORC
 from unwinders.qi_stack_frame import QI_STACK_FRAME
+from unwinders.sframe import SFRAME
 from unwinders.stack_scan import STACK_SCAN
 from unwinders.stack_scan_breakpad import STACK_SCAN_BREAKPAD
 from unwinders.stack_scan_strict import STACK_SCAN_STRICT
@@ -36,6 +38,8 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             EH_FRAME_HDR,
             DEBUG_FRAME,
             EHABI,
+            ORC,
+            SFRAME,
             STACK_SCAN,
             STACK_SCAN_STRICT,
             STACK_SCAN_BREAKPAD,

@@ -74,6 +74,7 @@ ARM64 = Arch(
     stack_top=0x7FFF_FFFF_0000,
     spellings={"fp": "x29", "lr": "x30"},
     cfi_unit=4,
+    sframe_abi=2,
     exceptions={1: "undefined instruction", 3: "prefetch abort", 4: "data abort", 7: "breakpoint"},
     ra_sign_state=34,
 )

@@ -114,6 +114,8 @@ class Arch:
     spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources
     elf_flags: int = 0  # e_flags of an executable
     cfi_unit: int = 0  # bytes that CFI tables count CFA offsets in, as LLVM writes them; 0: a word
+    sframe_abi: int | None = None  # the number of this ABI, little-endian, in an SFrame header; None: it has none
+    orc_registers: Mapping[str, int] = field(default_factory=dict)  # ORC's numbers; empty: the kernel has no ORC here
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
 
     def __str__(self) -> str:

@@ -95,6 +95,8 @@ X86_64 = Arch(
     link_flags=(),
     exit_call=ExitCall("rax", "rdi", frozenset({60, 231}), instruction=x86.UC_X86_INS_SYSCALL),
     stack_top=0x7FFF_FFFF_0000,
+    sframe_abi=3,
+    orc_registers={"rdx": 2, "rdi": 3, "rbp": 4, "rsp": 5, "r10": 6, "r13": 7},
     exceptions={
         0: "divide error",
         1: "debug trap",

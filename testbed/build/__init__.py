@@ -74,7 +74,7 @@ def _elf_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
         case Tool.CLANG:
             from testbed.build.compile import compile_c
 
-            return compile_c(source, arch, isa, recipe.flags)
+            return compile_c(source, arch, isa, recipe.flags, one_object=recipe.one_object)
         case Tool.NONE:
             raise BuildError(f"{source.path}: the recipe {recipe.name!r} builds nothing")
 

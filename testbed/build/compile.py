@@ -36,8 +36,11 @@ def find_zig() -> Path:
     raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
 
 
-def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
+def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], *, one_object: bool = False) -> bytes:
     """A freestanding C program, linked with the ``_start`` of its instruction set: the bytes of an ELF file.
+
+    With ``one_object`` the two are assembled as one source. lld puts the ``.sframe`` of several objects one after the
+    other, headers and all, and no reader finds the second.
 
     Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
     """
@@ -50,6 +53,13 @@ def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byt
         common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *isa.clang)
         # The headers' folder differs between machines; debug information names their files.
         common = (*common, f"-ffile-prefix-map={headers}=include")
+        if one_object:
+            _run(zig, folder, source, ("clang", *common, *flags, "-S", source.path.name, "-o", "program.s"))
+            compiled = (folder / "program.s").read_text(encoding="utf-8")
+            (folder / "whole.S").write_text(isa.start + compiled, encoding="utf-8")
+            _run(zig, folder, source, ("clang", "-c", *isa.clang, *flags, "whole.S", "-o", "whole.o"))
+            _link(zig, folder, source, arch, ("whole.o",))
+            return (folder / "program.elf").read_bytes()
         _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
         _run(zig, folder, source, ("clang", "-c", *isa.clang, "start.S", "-o", "start.o"))
         _link(zig, folder, source, arch, ("start.o", "program.o"))

@@ -25,11 +25,13 @@ from testbed.build.keystone import Code, assemble_code
 from testbed.build.layout import TEXT_BASE
 from testbed.build.place import Place
 from testbed.build.round_trip import verify
+from testbed.build.tables import orc
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.eh_frame import EhFrame, write_debug_frame, write_eh_frame
 from testbed.build.tables.eh_frame_hdr import size_of_eh_frame_hdr, write_eh_frame_hdr
 from testbed.build.tables.ehabi import HandledFunction, size_of_index, write_exception_tables
 from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
+from testbed.build.tables.sframe import write_sframe
 from testbed.errors import BuildError
 from testbed.program import Source
 
@@ -253,6 +255,11 @@ def _tables(
     if with_frame:
         frame = write_eh_frame(procedures, arch, code.end)
         sizes += [(".eh_frame_hdr", size_of_eh_frame_hdr(len(procedures))), (".eh_frame", len(frame.content))]
+        if arch.sframe_abi is not None:
+            sizes += [(".sframe", len(write_sframe(procedures, arch, code.end)))]
+        if arch.orc_registers:
+            draft = orc.write_orc(procedures, arch, code.end)
+            sizes += [(name, len(content)) for name, content in zip(orc.SECTIONS, draft, strict=True)]
     if handled:
         drafted = write_exception_tables(handled, code.end, 0, 0)
         sizes += [(".ARM.exidx", size_of_index(len(handled)))]
@@ -262,6 +269,10 @@ def _tables(
         frame = write_eh_frame(procedures, arch, at[".eh_frame"])
         tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
         tables[".eh_frame"] = frame.content
+        if arch.sframe_abi is not None:
+            tables[".sframe"] = write_sframe(procedures, arch, at[".sframe"])
+        if arch.orc_registers:
+            tables |= zip(orc.SECTIONS, orc.write_orc(procedures, arch, at[orc.SECTIONS[0]]), strict=True)
     if handled:
         written = write_exception_tables(handled, code.end, at[".ARM.exidx"], at.get(".ARM.extab", 0))
         tables[".ARM.exidx"] = written.index

@@ -41,7 +41,8 @@ class Recipe:
 
     ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``traits``
     are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
-    the compiler does not use the default.
+    the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
+    for tables that the linker joins wrongly when they come from several objects.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Recipe:
     flags: tuple[str, ...] = ()
     traits: frozenset[Trait] = frozenset()
     frame_records: Mapping[str, str] = field(default_factory=dict)
+    one_object: bool = False
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
@@ -85,6 +87,23 @@ def _compiled() -> Iterator[Recipe]:
             )
 
 
+def _with_sframe() -> Iterator[Recipe]:
+    # LLVM writes .sframe for x86_64 only, and only the assembler does: the compiler's flag goes through it.
+    for suffix, words, flag, traits in (
+        ("", "no frame pointers", "-fomit-frame-pointer", frozenset({Trait.FP_OMITTED})),
+        ("-fp", "frame pointers", "-fno-omit-frame-pointer", frozenset[Trait]()),
+    ):
+        yield Recipe(
+            name=f"clang-O2{suffix}-sframe",
+            summary=f"clang 22 -O2, {words}, asynchronous tables, SFrame version 2",
+            tool=Tool.CLANG,
+            isa="x86_64",
+            flags=("-O2", flag, "-fasynchronous-unwind-tables", *SFRAME_FLAGS),
+            traits=traits,
+            one_object=True,
+        )
+
+
 def _assembled() -> Iterator[Recipe]:
     for isa, suffix in ((None, ""), ("thumb", "-thumb")):
         yield Recipe(
@@ -101,9 +120,11 @@ def _assembled() -> Iterator[Recipe]:
         )
 
 
+SFRAME_FLAGS = ("-Wa,--allow-experimental-sframe", "-Wa,--gsframe")
+
 PREBUILT = Recipe(name="prebuilt", summary="an ELF file from elsewhere, as it is", tool=Tool.NONE)
 
-RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in (*_assembled(), *_compiled())})
+RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in (*_assembled(), *_compiled(), *_with_sframe())})
 
 
 def recipes_for(program: Program, arch: Arch) -> tuple[Recipe, ...]:

@@ -6,8 +6,8 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports, matching
-from testbed.errors import UsageError
-from testbed.named import named_image
+from testbed.errors import TestbedError, UnwindError, UsageError
+from testbed.named import named_image, named_run
 from unwinders import UNWINDERS
 
 
@@ -18,18 +18,51 @@ from unwinders import UNWINDERS
 @click.option(
     "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
 )
-def command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...]) -> None:
+@click.option("--compare", is_flag=True, help="Several formats side by side: where they do not mean the same.")
+def command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...], compare: bool) -> None:
     """What the unwind tables of PROGRAM say at every pc, as rows.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF file; the rows are those that a
-    strategy applies, in the shape of `readelf --debug-dump=frames-interp`.
+    strategy applies, in the shape of `readelf --debug-dump=frames-interp`. With --compare, the program also runs, so
+    that rules with other words can be compared by what they mean; exit status 1 says that some mean something else
+    and no declared limit explains it.
     """
     from testbed.report.table_text import table_page
 
+    if compare:
+        _compare(program, arch, recipe, names)
+        return
     image = named_image(PROGRAMS, program, arch, recipe)
     tables = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
     if not tables:
         raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
     for unwinder in tables:
         assert unwinder.rows is not None
-        console_for_reports().print(table_page(unwinder.name, image, unwinder.rows(image)))
+        try:
+            table = unwinder.rows(image)
+        except UnwindError as error:
+            raise TestbedError(f"{image}: {unwinder.name}: {error}") from error
+        console_for_reports().print(table_page(unwinder.name, image, table))
+
+
+def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...]) -> None:
+    from testbed.compare import compare_formats
+    from testbed.report.compare_text import comparison_page
+
+    image, run, why_not = named_image(PROGRAMS, program, arch, recipe), None, ""
+    try:
+        run = named_run(PROGRAMS, program, arch, recipe, seed=1, budget=1_000_000, fresh=False)
+        image, why_not = run.built.image, run.failure.partition("\n")[0]
+    except TestbedError as error:
+        why_not = str(error)
+    chosen = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
+    if len(chosen) < 2:
+        there = ", ".join(u.name for u in chosen) or "none"
+        raise UsageError(f"{image} has too few tables to compare: {there}")
+    try:
+        comparison = compare_formats(image, chosen, None if why_not else run)
+    except UnwindError as error:
+        raise TestbedError(f"{image}: {error}") from error
+    console_for_reports().print(comparison_page(comparison, why_not_run=why_not))
+    if comparison.unexplained:
+        raise click.exceptions.Exit(1)

@@ -62,16 +62,17 @@ def _rows(rows: list[UnwindRow]) -> Table:
     for column in ("loc", "CFA", *named, "ra"):
         table.add_column(column)
     for row in rows:
-        rules = (_rule(row.registers.get(name)) for name in (*named, own))
+        rules = (rule_text(row.registers.get(name)) for name in (*named, own))
         table.add_row(f"{row.start:x}", _cfa(row.cfa), *rules)
     return table
 
 
 def _cfa(rule: Rule | None) -> str:
-    return "exp" if isinstance(rule, IsExpression) else _rule(rule)
+    return "exp" if isinstance(rule, IsExpression) else rule_text(rule)
 
 
-def _rule(rule: Rule | None) -> str:
+def rule_text(rule: Rule | None) -> str:
+    """A rule in the words of the legend."""
     match rule:
         case None | Undefined():
             return "u"

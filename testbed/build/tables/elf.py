@@ -4,7 +4,8 @@
 
     IMAGE_BASE   ELF header, program headers                     PT_LOAD R
     TEXT_BASE    .text                                           PT_LOAD R+X
-    next page    .eh_frame_hdr .eh_frame .ARM.exidx .ARM.extab   PT_LOAD R
+    next page    .eh_frame_hdr .eh_frame .sframe .orc_*          PT_LOAD R
+                 .ARM.exidx .ARM.extab
     not loaded   .debug_frame .symtab .strtab .shstrtab, section headers
 """
 
@@ -17,9 +18,9 @@ from dataclasses import dataclass
 from testbed.arch import Arch
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE
 
-_PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX = 1, 2, 3, 0x7000_0001
+_PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX, _GNU_SFRAME = 1, 2, 3, 0x7000_0001, 0x6FFF_FFF4
 _WRITE, _ALLOC, _EXECINSTR, _LINK_ORDER = 1, 2, 4, 0x80
-_PT_LOAD, _PT_EH_FRAME, _PT_STACK, _PT_ARM_EXIDX = 1, 0x6474_E550, 0x6474_E551, 0x7000_0001
+_PT_LOAD, _PT_EH_FRAME, _PT_STACK, _PT_SFRAME, _PT_ARM_EXIDX = 1, 0x6474_E550, 0x6474_E551, 0x6474_E554, 0x7000_0001
 _R, _W, _X = 4, 2, 1
 _ET_EXEC = 2
 
@@ -50,6 +51,10 @@ class _Table:
 _TABLES: Mapping[str, _Table] = {
     ".eh_frame_hdr": _Table(header=_PT_EH_FRAME),
     ".eh_frame": _Table(alignment=8),
+    ".sframe": _Table(kind=_GNU_SFRAME, alignment=8, header=_PT_SFRAME),
+    ".orc_unwind_ip": _Table(),
+    ".orc_unwind": _Table(alignment=2),
+    ".orc_header": _Table(),
     ".ARM.exidx": _Table(kind=_ARM_EXIDX, flags=_ALLOC | _LINK_ORDER, header=_PT_ARM_EXIDX),
     ".ARM.extab": _Table(),
 }
