@@ -36,7 +36,7 @@ from testbed.traits import Trait
 class Language(Enum):
     C = "C"
     ASSEMBLY = "assembly"
-    ELF = "an ELF file from elsewhere"
+    ELF = "a program file from elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
