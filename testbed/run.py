@@ -179,7 +179,9 @@ def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int
     if image.imports:
         named = ", ".join(image.imports[:3]) + (", ..." if len(image.imports) > 3 else "")
         raise UsageError(f"{path} imports {named}; only programs that need no library run here: link it with -nostdlib")
-    if not any(s.executable and s.address <= image.entry < s.address + s.size for s in image.segments):
+    if not image.entry or not any(
+        s.executable and s.address <= image.entry < s.address + s.size for s in image.segments
+    ):
         raise UsageError(f"{path} has no entry point in its code, so it is no program to run")
     source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
     program = Program(path.stem, MappingProxyType({"elf": source}))

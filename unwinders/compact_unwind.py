@@ -45,14 +45,14 @@ _CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
 LIMITS = (
     Limit(
         Trait.PROLOGUE,
-        _LIES | {Outcome.REFUSED, Outcome.STOPPED},
+        _LIES | {Outcome.REFUSED},
         "the one encoding of a function describes its finished frame: in the prologue it counts from a frame pointer "
         "that is still the caller's, or takes what is not on the stack yet",
         _CALLS_ONLY,
     ),
     Limit(
         Trait.EPILOGUE,
-        _LIES | {Outcome.REFUSED, Outcome.STOPPED},
+        _LIES | {Outcome.REFUSED},
         "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once more "
         "what is already off, or counts from a frame pointer that is the caller's again",
         _CALLS_ONLY,

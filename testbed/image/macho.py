@@ -44,7 +44,11 @@ _LC_SYMTAB, _LC_UNIXTHREAD, _LC_SEGMENT_64, _LC_FUNCTION_STARTS = 0x02, 0x05, 0x
 _LC_MAIN, _LC_DYLD_INFO, _LC_DYLD_INFO_ONLY, _LC_CHAINED_FIXUPS = 0x8000_0028, 0x22, 0x8000_0022, 0x8000_0034
 
 _READ, _WRITE, _EXECUTE = 1, 2, 4  # vm_prot_t
-_ZERO_FILLED = (1, 12, 18)  # section types without bytes in the file: zerofill, gigabyte zerofill, thread-local zerofill
+_ZERO_FILLED = (
+    1,
+    12,
+    18,
+)  # section types without bytes in the file: zerofill, gigabyte zerofill, thread-local zerofill
 _INSTRUCTIONS = 0x8000_0400  # section attributes: pure, or some, instructions
 _MOST_BYTES = 1 << 32
 
@@ -103,7 +107,9 @@ def read_macho(
         file = _slice(file, arch)
     if file.data[:4] != MAGIC_64:
         kind = _OTHERS.get(file.data[:4])
-        raise file.error(0, f"{kind} Mach-O file; only 64-bit little-endian ones are read" if kind else "no Mach-O file")
+        raise file.error(
+            0, f"{kind} Mach-O file; only 64-bit little-endian ones are read" if kind else "no Mach-O file"
+        )
     return _image(file, frame_records or {})
 
 
@@ -122,7 +128,11 @@ def _slice(file: FileBytes, wanted: Arch | None) -> FileBytes:
         at = 8 + i * (32 if wide else 20)
         arch = _arch_of(big_endian(at, 4))
         if arch is not None:
-            where = (big_endian(at + 8, 8), big_endian(at + 16, 8)) if wide else (big_endian(at + 8, 4), big_endian(at + 12, 4))
+            where = (
+                (big_endian(at + 8, 8), big_endian(at + 16, 8))
+                if wide
+                else (big_endian(at + 8, 4), big_endian(at + 12, 4))
+            )
             there.setdefault(arch, where)
     known = ", ".join(map(str, there)) or "no architecture that is known here"
     if wanted is None and len(there) == 1:
@@ -199,7 +209,9 @@ def _read_segment(command: FileBytes, found: _Commands) -> None:
         _name(command, 8), address, size, offset, file_size, command.unsigned(60, 4, "LC_SEGMENT_64")
     )
     if file_size > size or address + size > 1 << 64:
-        raise command.error(24, f"segment {segment.name} of {size:#x} bytes at {address:#x} has {file_size:#x} in the file")
+        raise command.error(
+            24, f"segment {segment.name} of {size:#x} bytes at {address:#x} has {file_size:#x} in the file"
+        )
     if segment.permissions and size > _MOST_BYTES:
         raise command.error(32, f"segment {segment.name} claims {size:#x} bytes")
     found.segments.append(segment)

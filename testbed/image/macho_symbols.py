@@ -2,7 +2,8 @@
 
 Layout (Apple, ``mach-o/nlist.h``)::
 
-    nlist_64: offset of the name in the string table (4), type (1), section number from 1 (1), description (2), value (8)
+    nlist_64: offset of the name in the string table (4), type (1), section number from 1 (1), description (2),
+              value (8)
     LC_FUNCTION_STARTS: unsigned LEB128 distances, the first from the image's base; a zero ends them
 """
 

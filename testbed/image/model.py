@@ -167,5 +167,5 @@ def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = Fa
     link = address - loaded.bias
     symbol = loaded.image.function_at(at - loaded.bias) or loaded.image.symbol_at(at - loaded.bias)
     if symbol is None:
-        return f"{loaded.image}+{link:#x}"
+        return f"{loaded.image}+{link - loaded.image.base:#x}"
     return symbol.name if symbol.address == link else f"{symbol.name}+{link - symbol.address:#x}"

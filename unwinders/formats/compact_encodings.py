@@ -53,7 +53,11 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Dwarf:
-    """The mode that defers: the FDE at this offset of `__eh_frame` has the rows."""
+    """The mode that defers: the FDE at this offset of `__eh_frame` has the rows.
+
+    No FDE stands at 0, a CIE does: there the section is to be searched for the function (so LLVM's libunwind; lld 14
+    writes no other offset).
+    """
 
     offset: int
 
@@ -115,7 +119,7 @@ def _arm64(image: Image, entry: Encoded) -> _Layout:
             for name in pair:
                 below -= _W
                 saved[name] = below
-    if not _mode(encoding) == 4 and -below > cfa.offset:
+    if _mode(encoding) != 4 and -below > cfa.offset:
         return f"{-below} bytes of saved registers in a frame of {cfa.offset}"
     return Layout(cfa, saved)
 

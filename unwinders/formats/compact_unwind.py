@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 from testbed.errors import NoUnwindInfo
 from testbed.image import Image
 from testbed.rows import RowTable, UnwindRow
-from unwinders.formats.cfi_entries import fde_at
+from unwinders.formats.cfi_entries import fde_at, read_fdes
 from unwinders.formats.cfi_rows import fde_rows
 from unwinders.formats.compact_encodings import Dwarf, Encoded, encoded_row
 from unwinders.formats.reader import Reader
@@ -82,16 +82,16 @@ class CompactTable:
         return self.rows_found[entry]
 
     def all_rows(self) -> RowTable:
-        """What a search finds at any pc."""
-        return RowTable(
-            SECTION,
-            tuple(
-                row
-                for number in range(len(self.pages))
-                for entry in self.entries(number)
-                for row in self.rows_of(entry)
-            ),
-        )
+        """What a search finds at any pc. Raises MalformedTable, also where pages share bytes without end."""
+        reader, total = _reader(self.image), 0
+        entries: list[Encoded] = []
+        for number, page in enumerate(self.pages):
+            if page.offset:
+                total += int.from_bytes(reader.data[page.offset + 6 : page.offset + 8], "little")  # either kind's count
+            if 4 * total > len(reader.data):
+                raise reader.error("its pages have more entries than there are bytes for", at=page.offset)
+            entries += self.entries(number)
+        return RowTable(SECTION, tuple(row for entry in entries for row in self.rows_of(entry)))
 
 
 _TABLES: WeakKeyDictionary[Image, CompactTable] = WeakKeyDictionary()
@@ -162,7 +162,7 @@ def _read_page(image: Image, page: Page, common: tuple[int, ...]) -> tuple[Encod
     else:
         raise reader.error(f"a page of kind {kind} is neither regular (2) nor compressed (3)", at=page.offset)
     _sorted(reader, starts, entries_at, size, "entry")
-    ends = [*starts[1:], page.end]
+    ends = [*starts[1:], page.end] if starts else []
     return tuple(
         Encoded(start, min(end, page.end), encoding, entries_at + i * size)
         for i, (start, end, encoding) in enumerate(zip(starts, ends, encodings, strict=True))
@@ -177,8 +177,15 @@ def _rows(image: Image, entry: Encoded) -> tuple[UnwindRow, ...]:
     frame = image.sections.get(FRAME)
     if frame is None:
         raise _reader(image).error(f"an entry defers to {FRAME}, which is not there", at=entry.offset)
-    reader = Reader(FRAME, frame.address, frame.data)
-    fde = fde_at(reader, found.offset, image.arch.word)
+    reader, word = Reader(FRAME, frame.address, frame.data), image.arch.word
+    if found.offset:
+        fde = fde_at(reader, found.offset, word)
+    else:
+        fdes = read_fdes(FRAME, frame.address, frame.data, word)
+        named = next((fde for fde in fdes if fde.start <= entry.start < fde.end), None)
+        if named is None:
+            return ()
+        fde = named
     return tuple(
         replace(row, start=max(row.start, entry.start), end=min(row.end, entry.end))
         for row in fde_rows(fde, reader, image.arch)
