@@ -103,3 +103,13 @@ def program(**changed: int) -> File:
         READ | WRITE,
         [("__data", BASE + 0x4000, 64, data, 0), ("__bss", BASE + 0x4040, 64, 0, 1)],
     )
+
+
+def universal(*parts: tuple[int, bytes], wide: bool = False) -> bytes:
+    """A universal file of (cpu type, bytes) parts; ``wide``: with 64-bit offsets."""
+    head, body = struct.pack(">II", 0xCAFE_BABF if wide else 0xCAFE_BABE, len(parts)), b""
+    for cpu, content in parts:
+        at = 0x4000 + len(body)
+        head += struct.pack(">IIQQII" if wide else ">IIIII", cpu, 0, at, len(content), 14, *((0,) if wide else ()))
+        body += content + bytes(-len(content) % 0x1000)
+    return head.ljust(0x4000, b"\0") + body

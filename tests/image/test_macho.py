@@ -30,6 +30,7 @@ from tests.image.macho_files import (
     X86_64_CPU,
     File,
     program,
+    universal,
 )
 
 TARGETS = [("x86_64", "macho-O2-nofp"), ("x86_64", "macho-O0"), ("arm64", "macho-O2"), ("arm64", "macho-O2-dwarf")]
@@ -266,15 +267,6 @@ def test_wrong_chains_are_image_errors(read: Read, made: File, said: str) -> Non
 
 
 # Universal files
-
-
-def universal(*parts: tuple[int, bytes], wide: bool = False) -> bytes:
-    head, body = struct.pack(">II", 0xCAFE_BABF if wide else 0xCAFE_BABE, len(parts)), b""
-    for cpu, content in parts:
-        at = 0x4000 + len(body)
-        head += struct.pack(">IIQQII" if wide else ">IIIII", cpu, 0, at, len(content), 14, *((0,) if wide else ()))
-        body += content + bytes(-len(content) % 0x1000)
-    return head.ljust(0x4000, b"\0") + body
 
 
 @pytest.mark.parametrize("wide", [False, True])
