@@ -86,6 +86,12 @@ def test_an_entry_ends_where_its_page_does() -> None:
     assert found(made, 0x1048) is None
 
 
+def test_entries_behind_the_end_of_their_page_are_never_found() -> None:
+    beyond = [(0x1000, LEAF), (0x1050, FRAMED)]
+    made = image_with(ARM64, section([(0x1000, regular(beyond)), (0x1040, regular(FUNCTIONS[2:]))], 0x1060))
+    assert spans(made) == [(0x1000, 0x1040, "sp"), (0x1040, 0x1060, "x29")]
+
+
 def test_a_page_without_entries_says_nothing() -> None:
     for page in (regular([]), compressed(0x1000, [])):
         made = image_with(ARM64, section([(0x1000, page)], 0x1060))
@@ -259,6 +265,13 @@ def test_wrong_dwarf_offsets_are_malformed(offset: int, frame: bytes, where: str
     assert (caught.value.section, said in caught.value.detail) == (where, True), caught.value
 
 
+def test_a_search_takes_the_fde_that_covers_the_function() -> None:
+    other = call_frame(CODE - 0x100, 0x40)
+    body = u(4, len(other) + 4) + u(8, CODE - (FRAME_ADDRESS + len(other) + 8)) + u(8, 0x40) + block(b"") + b"\x0e\x60"
+    row = found(image_of(ARM64, 0x0300_0000, frame=other + entry(body)), START)
+    assert row is not None and row.cfa == RegisterPlus("sp", 0x60)
+
+
 def test_a_search_that_finds_no_fde_knows_nothing() -> None:
     assert found(image_of(ARM64, 0x0300_0000, frame=call_frame(CODE + 0x10)), START) is None
 
@@ -317,11 +330,12 @@ def test_x86_64_frameless_with_an_immediate_size(encoding: int, size: int, saved
     assert (row.cfa, row.registers) == (RegisterPlus("rsp", size), at_cfa(rip=-8) | saved)
 
 
-def test_x86_64_frameless_with_the_size_in_the_code() -> None:
-    """push rbx; sub rsp, 0x5010; and 2 words for the push and the return address."""
+@pytest.mark.parametrize(("adjust", "size"), [(2, 0x5020), (7, 0x5048)])
+def test_x86_64_frameless_with_the_size_in_the_code(adjust: int, size: int) -> None:
+    """push rbx; sub rsp, 0x5010; and some words, at least 2, for what is pushed and the return address."""
     code = bytes.fromhex("53 48 81 ec 10 50 00 00")
-    row = row_of(X86_64, 0x0304_0000 | 2 << 13 | 1 << 10, code=code)
-    assert (row.cfa, row.registers) == (RegisterPlus("rsp", 0x5020), at_cfa(rip=-8, rbx=-16))
+    row = row_of(X86_64, 0x0304_0000 | adjust << 13 | 1 << 10, code=code)
+    assert (row.cfa, row.registers) == (RegisterPlus("rsp", size), at_cfa(rip=-8, rbx=-16))
 
 
 @pytest.mark.parametrize("count", range(7))

@@ -63,7 +63,7 @@ class CompactTable:
         entry has a mode that does not exist on this architecture. Other pages are not looked at.
         """
         number = bisect_right(self.pages, pc, key=lambda page: page.start) - 1
-        if number < 0 or pc >= self.pages[number].end:
+        if number < 0:
             return None
         entries = self.entries(number)
         i = bisect_right(entries, pc, key=lambda entry: entry.start) - 1
