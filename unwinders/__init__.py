@@ -37,10 +37,10 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             EH_FRAME_HDR,
             DEBUG_FRAME,
             EHABI,
+            COMPACT_UNWIND,
             STACK_SCAN,
             STACK_SCAN_STRICT,
             STACK_SCAN_BREAKPAD,
-            COMPACT_UNWIND,
         )
     }
 )

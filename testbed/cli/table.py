@@ -21,8 +21,8 @@ from unwinders import UNWINDERS
 def command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...]) -> None:
     """What the unwind tables of PROGRAM say at every pc, as rows.
 
-    PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF file; the rows are those that a
-    strategy applies, in the shape of `readelf --debug-dump=frames-interp`.
+    PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF or Mach-O file; the rows are
+    those that a strategy applies, in the shape of `readelf --debug-dump=frames-interp`.
     """
     from testbed.report.table_text import table_page
 
