@@ -17,6 +17,8 @@ from testbed.build import build
 from testbed.build.compile import find_zig
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import Image, read_image
+from testbed.image.file_bytes import FileBytes
+from testbed.image.macho_symbols import function_starts
 from testbed.rows import AtCfa, RegisterPlus, SameValue, UnwindRow
 from unwinders.formats.compact_unwind import SECTION, compact_table
 
@@ -88,9 +90,25 @@ def test_another_linkers_layout_equals_llvm_objdump(arch: str, recipe: str, tmp_
     assert len(ours) >= 3
     assert compact_table(image).common
     assert ours == listed_by_llvm(linked)
-    assert ours[-1][1] == read_by_us(built("struct_return", arch, recipe))[-2][1], (
-        "main, before the _start of the other"
-    )
+    ours_here = read_by_us(built("struct_return", arch, recipe))
+    assert ours[-1][1] == ours_here[-2][1], "main, which stands before _start in the other file"
+    assert starts_in(linked, image.base) == starts_by_llvm(linked)
+
+
+def starts_in(path: Path, base: int) -> tuple[int, ...]:
+    """What LC_FUNCTION_STARTS says, which Zig's linker leaves empty."""
+    file, at = FileBytes(path, path.read_bytes()), 32
+    while file.unsigned(at, 4, "") != 0x26:
+        at += file.unsigned(at + 4, 4, "")
+    return function_starts(file.part(file.unsigned(at + 8, 4, ""), file.unsigned(at + 12, 4, ""), ""), base)
+
+
+def starts_by_llvm(path: Path) -> tuple[int, ...]:
+    command = (shutil.which("llvm-objdump") or "", "--macho", "--function-starts", path)
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = tuple(int(line, 16) for line in re.findall(r"^([0-9a-f]{16})$", text, re.M))
+    assert len(found) > 3
+    return found
 
 
 # symbolic: what the encodings mean, as Breakpad's STACK CFI lines

@@ -8,10 +8,14 @@ from math import perm
 
 import pytest
 
+from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.errors import MalformedTable, NoUnwindInfo, UnknownRegister
 from testbed.image import Image, LoadedImage
+from testbed.outcome import Outcome
 from testbed.rows import AtCfa, RegisterPlus, UnwindRow
+from testbed.run import judge_all, run_program
+from testbed.traits import Trait
 from testbed.unwinder import Backtrace
 from tests.unwinders.compact import (
     BASE,
@@ -419,6 +423,32 @@ def test_it_stops_where_nothing_is_known() -> None:
     assert isinstance(said.stopped, NoUnwindInfo)
     assert "__unwind_info says nothing about 0x401000" in str(said.stopped)
     assert isinstance(walked(ARM64, image_of(ARM64, LEAF), bytes(64), 0x99).stopped, NoUnwindInfo)
+
+
+@pytest.mark.parametrize("program", ["struct_return", "big_frame", "alloca_vla"])
+@pytest.mark.parametrize(
+    ("arch", "recipe"),
+    [("arm64", "macho-O0"), ("arm64", "macho-O2"), ("x86_64", "macho-O0"), ("x86_64", "macho-O2-nofp")],
+)
+def test_a_compact_encoding_is_exact_outside_the_innermost_prologue_and_epilogue(
+    program: str, arch: str, recipe: str
+) -> None:
+    """In callers always: they stand at a call. Slid, with every callee-saved register planted."""
+    run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+    by_place: dict[bool, set[Outcome]] = {False: set(), True: set()}
+    for step, verdict in enumerate(judge_all(run, COMPACT_UNWIND)):
+        by_place[bool(run.traits(step) & {Trait.PROLOGUE, Trait.EPILOGUE})].add(verdict.outcome)
+    assert by_place[False] == {Outcome.EXACT}
+    assert by_place[True] - {Outcome.EXACT}, "else there would be nothing to declare"
+
+
+def test_with_rows_for_epilogues_it_defers_to_dwarf_and_is_exact_everywhere() -> None:
+    run = run_program(PROGRAMS["struct_return"], ARCHES["arm64"], "macho-O2-dwarf")
+    assert {verdict.outcome for verdict in judge_all(run, COMPACT_UNWIND)} == {Outcome.EXACT}
+    main = run.loaded.image.symbol_named("main")
+    assert main is not None
+    row = compact_table(run.loaded.image).at(main.address)
+    assert row is not None and row.found_by.startswith(FRAME)
 
 
 def test_it_exists_for_mach_o_files() -> None:
