@@ -1,5 +1,6 @@
 // summary: a call that never returns is the last instruction: its return address lies behind its function
 // exit: 33
+// recipes: clang-*, macho-*
 // frames: finish = finish, work, main, _start
 // frames: work = work, main, _start
 // frames: helper = helper, work, main, _start
@@ -15,30 +16,35 @@ __attribute__((noinline)) unsigned helper(unsigned x) {
 // belongs to the caller, and where r7 is the frame pointer C cannot say that it is saved first.
 __attribute__((noreturn)) void finish(const volatile unsigned *status);
 
+#ifdef __MACH__ // no types and sizes there, and every C name has an underscore in front
+#define BEGIN "_finish:\n"
+#define END ""
+#else
+#define BEGIN ".type finish, %function\nfinish:\n"
+#define END ".size finish, . - finish\n"
+#endif
+
 #if defined(__x86_64__)
 __asm__(".intel_syntax noprefix\n"
-        ".type finish, @function\n"
-        "finish:\n"
+        BEGIN
         "    .cfi_startproc\n"
         "    mov edi, dword ptr [rdi]\n"
         "    mov eax, 0x3c\n"
         "    syscall\n"
         "    .cfi_endproc\n"
-        ".size finish, . - finish\n");
+        END);
 #elif defined(__aarch64__)
-__asm__(".type finish, %function\n"
-        "finish:\n"
+__asm__(BEGIN
         "    .cfi_startproc\n"
         "    ldr w0, [x0]\n"
         "    mov x8, #0x5d\n"
         "    svc #0\n"
         "    .cfi_endproc\n"
-        ".size finish, . - finish\n");
+        END);
 #elif defined(__arm__)
 __asm__(".syntax unified\n"
         ".cfi_sections .debug_frame\n"
-        ".type finish, %function\n"
-        "finish:\n"
+        BEGIN
         "    .fnstart\n"
         "    .cfi_startproc\n"
         "    push {r7, lr}\n"
@@ -51,7 +57,7 @@ __asm__(".syntax unified\n"
         "    svc #0\n"
         "    .cfi_endproc\n"
         "    .fnend\n"
-        ".size finish, . - finish\n");
+        END);
 #else
 #error "finish() has no exit system call for this architecture"
 #endif

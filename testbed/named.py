@@ -1,4 +1,4 @@
-"""From what a user types to a value: a program's name, the path of a source, or the path of an ELF file."""
+"""From what a user types to a value: a program's name, the path of a source, or the path of a program file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from testbed.build import build
 from testbed.build.recipes import recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import UsageError
-from testbed.image import Image, read_elf
+from testbed.image import Image, read_image
 from testbed.program import Program, read_program
 from testbed.run import Run, run_file, run_program
 
@@ -35,16 +35,16 @@ def named_run(
         return run_program(program, named_arch(program, arch), recipe, seed=seed, budget=budget, fresh=fresh)
     if recipe is not None:
         raise UsageError(f"{name} is already built: --recipe is for sources")
-    run = run_file(Path(name), seed=seed, budget=budget)
+    run = run_file(Path(name), arch=arch_named(arch) if arch else None, seed=seed, budget=budget)
     if arch is not None and arch_named(arch) is not run.arch:
         raise UsageError(f"{name} is for {run.arch}, not {arch_named(arch)}")
     return run
 
 
 def named_image(programs: Programs, name: str, arch: str | None, recipe: str | None) -> Image:
-    """The file that was named: built where it is a program or a source, read where it is an ELF file."""
+    """The file that was named: built where it is a program or a source, read where it is a program file."""
     if _is_built(programs, name):
-        return read_elf(Path(name))
+        return read_image(Path(name), arch=arch_named(arch) if arch else None)
     program = named_program(programs, name)
     chosen = named_arch(program, arch)
     how = recipe_named(recipe, program, chosen) if recipe else recipes_for(program, chosen)[0]

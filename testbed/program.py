@@ -12,7 +12,8 @@ the block of ``// key: value`` lines at the top, closed by the first line that i
 ``frames``                ``LOCATION = f, g, h``: the true frames whenever execution is at LOCATION (a
                           symbol or a label, optionally ``+0x4`` and ``#2`` for the second visit only)
 ``frame-record``          the name of the frame-record layout, where the file does not use the default
-``recipes``               only these recipes (glob patterns, comma-separated)
+``recipes``               only these recipes (glob patterns, comma-separated); without it all that fit but the
+                          ones that a program must ask for (``macho-*``)
 ``clang-only``            why keystone cannot assemble this file
 ========================  ======================================================================
 """
@@ -36,7 +37,7 @@ from testbed.traits import Trait
 class Language(Enum):
     C = "C"
     ASSEMBLY = "assembly"
-    ELF = "an ELF file from elsewhere"
+    ELF = "a program file from elsewhere"
 
 
 @dataclass(frozen=True, slots=True)

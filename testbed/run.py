@@ -15,7 +15,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, Recipe, recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import EmulationError, UsageError
-from testbed.image import describe, image_covering, read_elf
+from testbed.image import LoadedImage, describe, image_covering, read_image
 from testbed.image.disassembly import disassemble
 from testbed.judge import Verdict, judge_backtrace
 from testbed.judge_trace import judge_trace
@@ -60,6 +60,11 @@ class Run:
         return f"{self.program.name} · {self.arch} · {self.recipe.name}: {len(self)} steps, {self.ending}"
 
     @property
+    def loaded(self) -> LoadedImage:
+        """The program's image, where it was loaded."""
+        return self.trace.images[0]
+
+    @property
     def ending(self) -> str:
         """How the run ended, in a few words."""
         return f"exit {self.trace.end.status}" if isinstance(self.trace.end, Exited) else "did not reach its exit"
@@ -96,7 +101,7 @@ class Run:
         if symbol is None:
             names = [s.name for s in self.built.image.symbols]
             raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
-        pc = symbol.address + int(match["offset"] or "0", 0)
+        pc = symbol.address + self.loaded.bias + int(match["offset"] or "0", 0)
         visits = self._visits.get(pc, ())
         visit = int(match["visit"] or 1)
         if not 1 <= visit <= len(visits):
@@ -116,8 +121,9 @@ class Run:
         if symbol is None:
             names = [s.name for s in self.built.image.symbols if s.is_function]
             raise UsageError(f"no function {function!r}; {nearest(function, names)}")
-        end = symbol.address + max(symbol.size, 1)
-        return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if symbol.address <= pc < end)
+        start = symbol.address + self.loaded.bias
+        end = start + max(symbol.size, 1)
+        return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if start <= pc < end)
 
     def truth(self, at: Snapshot | int) -> CallStack:
         """The true call stack at a snapshot (or step) of this run."""
@@ -168,11 +174,21 @@ def run_program(
     return run_built(build(program, arch, chosen, fresh=fresh), seed=seed, budget=budget)
 
 
-def run_file(path: Path, *, seed: int = 1, budget: int = 1_000_000) -> Run:
-    """Run an ELF file that came from elsewhere: static, starting at its entry, ending by the exit system call."""
-    image = read_elf(path)
+def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int = 1_000_000) -> Run:
+    """Run a program file that came from elsewhere: static, starting at its entry, ending by the exit system call.
+
+    ``arch`` chooses in a file that holds several. Raises UsageError for a file that needs others to run.
+    """
+    image = read_image(path, arch=arch)
     if ".interp" in image.sections:
         raise UsageError(f"{path} is dynamically linked; only static programs run here: link it with -static -nostdlib")
+    if image.imports:
+        named = ", ".join(image.imports[:3]) + (", ..." if len(image.imports) > 3 else "")
+        raise UsageError(f"{path} imports {named}; only programs that need no library run here: link it with -nostdlib")
+    if not image.entry or not any(
+        s.executable and s.address <= image.entry < s.address + s.size for s in image.segments
+    ):
+        raise UsageError(f"{path} has no entry point in its code, so it is no program to run")
     source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
     program = Program(path.stem, MappingProxyType({"elf": source}))
     built = Built(

@@ -354,3 +354,31 @@ def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
     assert done and 0 < int(done[1]) < int(done[2]), out
     assert "INTERRUPTED" in out
     assert "Traceback" not in err
+
+
+def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: Path) -> None:
+    from programs import PROGRAMS
+    from testbed.arch import ARCHES
+    from testbed.build import build
+    from testbed.build.recipes import RECIPES
+    from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
+
+    parts = [
+        (cpu, build(PROGRAMS["recursion"], ARCHES[arch], RECIPES["macho-O2"]).path.read_bytes())
+        for cpu, arch in ((X86_64_CPU, "x86_64"), (ARM64_CPU, "arm64"))
+    ]
+    path = tmp_path / "both"
+    path.write_bytes(universal(*parts))
+    said = testbed("run", str(path))
+    assert said.status == 2
+    assert "both: at offset 0x4: a universal file with x86_64, arm64: say which (--arch)" in said.err
+    for arch in ("arm64", "x86_64"):
+        said = testbed("run", str(path), "--arch", arch)
+        assert (said.status, "compact_unwind" in said.out, "exit 187" in said.out) == (0, True, True), said.err
+        assert f"both · {arch} · prebuilt" in said.out
+    said = testbed("table", str(path), "-a", "arm64")
+    assert said.status == 0
+    assert "__TEXT,__unwind_info (compact_unwind)" in said.out
+    assert re.search(
+        r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
+    )

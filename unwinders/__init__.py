@@ -8,6 +8,7 @@ from types import MappingProxyType
 from testbed.unwinder import Unwinder
 from unwinders.bs_backtrace import BS_BACKTRACE
 from unwinders.builtin_return_address import BUILTIN_RETURN_ADDRESS
+from unwinders.compact_unwind import COMPACT_UNWIND
 from unwinders.debug_frame import DEBUG_FRAME
 from unwinders.eh_frame import EH_FRAME
 from unwinders.eh_frame_hdr import EH_FRAME_HDR
@@ -40,6 +41,7 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             EHABI,
             ORC,
             SFRAME,
+            COMPACT_UNWIND,
             STACK_SCAN,
             STACK_SCAN_STRICT,
             STACK_SCAN_BREAKPAD,

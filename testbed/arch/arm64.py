@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register
 
 _START = """
     .globl _start
@@ -26,6 +26,22 @@ _start:
     svc #0
     .cfi_endproc
     .size _start, . - _start
+"""
+
+# The same exit call as everywhere: the machine is Linux's, only the file is Apple's.
+_MACH_O_START = """
+    .globl __start
+    .p2align 2
+__start:
+    .cfi_startproc
+    .cfi_undefined x30
+    mov x29, #0
+    mov x30, #0
+    bl _main
+    mov x8, #93
+    svc #0
+    .cfi_endproc
+    .subsections_via_symbols
 """
 
 ARM64 = Arch(
@@ -76,5 +92,13 @@ ARM64 = Arch(
     cfi_unit=4,
     sframe_abi=2,
     exceptions={1: "undefined instruction", 3: "prefetch abort", 4: "data abort", 7: "breakpoint"},
+    mach_o=MachO(
+        cpu=0x0100_000C,
+        thread_flavor=6,
+        thread_pc=32,
+        clang=("-target", "arm64-apple-ios15.0"),
+        platform="aarch64-ios",
+        start=_MACH_O_START,
+    ),
     ra_sign_state=34,
 )

@@ -76,6 +76,23 @@ class ExitCall:
     interrupt: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MachO:
+    """An architecture in Mach-O files: header numbers, and how programs are built for it.
+
+    ``thread_flavor`` is the layout of the registers in LC_UNIXTHREAD, ``thread_pc`` the place of pc in it, in words.
+    ``platform`` is the linker's name of the target. ``start`` is `Isa.start` in this format's assembly dialect, where
+    every C name has one underscore more.
+    """
+
+    cpu: int
+    thread_flavor: int
+    thread_pc: int
+    clang: tuple[str, ...]
+    platform: str
+    start: str
+
+
 @dataclass(frozen=True, eq=False)
 class Arch:
     """An architecture: its registers in recording order and the role each one plays.
@@ -116,6 +133,7 @@ class Arch:
     cfi_unit: int = 0  # bytes that CFI tables count CFA offsets in, as LLVM writes them; 0: a word
     sframe_abi: int | None = None  # the number of this ABI, little-endian, in an SFrame header; None: it has none
     orc_registers: Mapping[str, int] = field(default_factory=dict)  # ORC's numbers; empty: the kernel has no ORC here
+    mach_o: MachO | None = None  # None: no 64-bit Mach-O files of it
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
 
     def __str__(self) -> str:

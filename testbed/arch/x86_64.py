@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register
 
 _REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
 _GENERAL = tuple(_REGISTERS.split())  # in DWARF order
@@ -29,6 +29,23 @@ _start:
     syscall
     .cfi_endproc
     .size _start, . - _start
+"""
+
+# The same exit call as everywhere: the machine is Linux's, only the file is Apple's.
+_MACH_O_START = """
+    .intel_syntax noprefix
+    .globl __start
+    .p2align 4
+__start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    call _main
+    mov edi, eax
+    mov eax, 60
+    syscall
+    .cfi_endproc
+    .subsections_via_symbols
 """
 
 # The multi-byte no-operations that processor manuals recommend, longest first.
@@ -97,6 +114,14 @@ X86_64 = Arch(
     stack_top=0x7FFF_FFFF_0000,
     sframe_abi=3,
     orc_registers={"rdx": 2, "rdi": 3, "rbp": 4, "rsp": 5, "r10": 6, "r13": 7},
+    mach_o=MachO(
+        cpu=0x0100_0007,
+        thread_flavor=4,
+        thread_pc=16,
+        clang=("-target", "x86_64-apple-macos11", "-masm=intel"),
+        platform="x86_64-macos",
+        start=_MACH_O_START,
+    ),
     exceptions={
         0: "divide error",
         1: "debug trap",

@@ -9,7 +9,7 @@ from testbed.arch import Arch, FrameRecord, Isa
 from testbed.build import cache
 from testbed.build.recipes import Recipe, Tool, recipes_for
 from testbed.errors import BuildError, UsageError
-from testbed.image import Image, read_elf
+from testbed.image import Image, read_image
 from testbed.program import Program, Source
 from testbed.traits import Trait
 
@@ -47,7 +47,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         there = ", ".join(r.name for r in recipes_for(program, arch)) or "none"
         raise UsageError(f"recipe {recipe.name!r} does not build {program.name} on {arch}; there are: {there}")
     path = cache.file_for(program, isa, recipe, cache.key_of(source, arch, isa, recipe))
-    cache.kept(path, lambda: _elf_bytes(source, arch, isa, recipe), fresh=fresh)
+    cache.kept(path, lambda: _file_bytes(source, arch, isa, recipe), fresh=fresh)
     return Built(
         program=program,
         arch=arch,
@@ -55,12 +55,12 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         isa=isa,
         source=source,
         path=path,
-        image=read_elf(path, _frame_records(source, arch, recipe)),
+        image=read_image(path, _frame_records(source, arch, recipe)),
         traits=source.header.traits | recipe.traits,
     )
 
 
-def _elf_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
+def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
     # Imported here: a file from the cache needs no tool.
     match recipe.tool:
         case Tool.KEYSTONE:
@@ -75,6 +75,10 @@ def _elf_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
             from testbed.build.compile import compile_c
 
             return compile_c(source, arch, isa, recipe.flags, one_object=recipe.one_object)
+        case Tool.CLANG_MACH_O:
+            from testbed.build.compile import compile_mach_o
+
+            return compile_mach_o(source, arch, isa, recipe.flags)
         case Tool.NONE:
             raise BuildError(f"{source.path}: the recipe {recipe.name!r} builds nothing")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from testbed.arch import Arch, Isa
-from testbed.build.recipes import Recipe
+from testbed.build.recipes import Recipe, Tool
 from testbed.errors import BuildError
 from testbed.program import Program, Source
 
@@ -54,7 +54,7 @@ def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
 
 def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:
     """Where a build lies, or will."""
-    return folder() / f"{program.name}.{isa.name}.{recipe.name}.{key}.elf"
+    return folder() / f"{program.name}.{isa.name}.{recipe.name}.{key}.{recipe.tool.suffix}"
 
 
 def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
@@ -95,8 +95,8 @@ def clear() -> int:
 
 
 def _built_files() -> Iterator[Path]:
-    pattern = f"*.{'[0-9a-f]' * _KEY_LENGTH}.elf"
-    return folder().glob(pattern) if folder().is_dir() else iter(())
+    for suffix in sorted({tool.suffix for tool in Tool}) if folder().is_dir() else ():
+        yield from folder().glob(f"*.{'[0-9a-f]' * _KEY_LENGTH}.{suffix}")
 
 
 def _is_whole(path: Path) -> bool:

@@ -7,10 +7,11 @@ equal input is equal: no path of this machine reaches the debug information.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +67,28 @@ def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], *, one
         return (folder / "program.elf").read_bytes()
 
 
+def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
+    """A freestanding C program as a Mach-O file, linked with the ``_start`` of its architecture by Zig's own linker.
+
+    There is no debug information: in this format it stays in the object file. Raises BuildError with clang's own
+    messages (file, line, column) or the linker's, ToolchainMissing.
+    """
+    zig, target = find_zig(), arch.mach_o
+    assert target is not None, arch
+    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
+        folder = Path(name)
+        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        (folder / "start.S").write_text(target.start, encoding="utf-8")
+        common = (*_FREESTANDING, "-g0", "-isystem", str(zig.parent / "lib" / "include"), *target.clang)
+        _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
+        _run(zig, folder, source, ("clang", "-c", *target.clang, "start.S", "-o", "start.o"))
+        # An assembly source's _start is __start to the linker.
+        entry = f"-Wl,-e,_{source.header.entry}"
+        link = ("cc", "-target", target.platform, "-nostdlib", entry, "start.o", "program.o", "-o", "program")
+        _run(zig, folder, source, link, {"ZIG_GLOBAL_CACHE_DIR": name, "ZIG_LOCAL_CACHE_DIR": name})
+        return (folder / "program").read_bytes()
+
+
 def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
     """An assembly program through clang's assembler and lld: the bytes of an ELF file.
 
@@ -94,11 +117,19 @@ def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[
     _run(zig, folder, source, ("ld.lld", *options, *inputs, "-o", "program.elf"))
 
 
-def _run(zig: Path, folder: Path, source: Source, arguments: Sequence[str]) -> None:
+def _run(
+    zig: Path, folder: Path, source: Source, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+) -> None:
     command = (str(zig), *arguments)
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            command,
+            cwd=folder,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=None if environment is None else {**os.environ, **environment},
         )
     except OSError as error:
         raise BuildError(f"{zig} cannot be run: {error}", command=command) from error
@@ -108,7 +139,7 @@ def _run(zig: Path, folder: Path, source: Source, arguments: Sequence[str]) -> N
         printed = (done.stdout + done.stderr).decode("utf-8", "replace")
         # The tools saw a copy of the source; the reader wants the file that was written by hand.
         named = re.sub(rf"(?m)(^|\s){re.escape(source.path.name)}(?=:\d)", lambda m: f"{m[1]}{source.path}", printed)
-        what = "does not link" if arguments[0] == "ld.lld" else "does not compile"
+        what = "does not link" if arguments[0] in ("ld.lld", "cc") else "does not compile"
         detail = _first_error(named) or f"{source.path}: {what} (exit status {done.returncode})"
         rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")
         raise BuildError(detail, command=command, output=rest)

@@ -20,17 +20,24 @@ class Tool(Enum):
     KEYSTONE = "keystone, our own tables"
     CLANG_ASSEMBLY = "clang's assembler, lld"
     CLANG = "clang, lld"
+    CLANG_MACH_O = "clang, Zig's Mach-O linker"
     NONE = "already built"
 
     @property
     def takes(self) -> Language:
         return _TAKES[self]
 
+    @property
+    def suffix(self) -> str:
+        """What the built file's name ends in."""
+        return "macho" if self is Tool.CLANG_MACH_O else "elf"
+
 
 _TAKES = {
     Tool.KEYSTONE: Language.ASSEMBLY,
     Tool.CLANG_ASSEMBLY: Language.ASSEMBLY,
     Tool.CLANG: Language.C,
+    Tool.CLANG_MACH_O: Language.C,
     Tool.NONE: Language.ELF,
 }
 
@@ -42,7 +49,8 @@ class Recipe:
     ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``traits``
     are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
     the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
-    for tables that the linker joins wrongly when they come from several objects.
+    for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
+    for programs whose header names it under ``recipes``; by name it builds every program that it can.
     """
 
     name: str
@@ -53,9 +61,12 @@ class Recipe:
     traits: frozenset[Trait] = frozenset()
     frame_records: Mapping[str, str] = field(default_factory=dict)
     one_object: bool = False
+    opt_in: bool = False
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
+        if self.tool is Tool.CLANG_MACH_O and arch.mach_o is None:
+            return None
         return arch.isa_named(self.isa) if self.isa else arch.isas[0]
 
     def source_of(self, program: Program, arch: Arch) -> Source | None:
@@ -104,6 +115,39 @@ def _with_sframe() -> Iterator[Recipe]:
         )
 
 
+def _mach_o() -> Iterator[Recipe]:
+    """What Apple's platforms run: compact unwind tables, and frame pointers as their ABI asks.
+
+    Without asynchronous tables, most functions have a compact encoding. With them, every arm64 function with a frame
+    has rows for its epilogue, which only DWARF can say; on x86_64 clang's encodings stay the same. arm64 code without
+    frame pointers breaks that ABI, and clang gives it DWARF too.
+    """
+    compact = ("-fno-asynchronous-unwind-tables", "-funwind-tables")
+    pointers, none = ("-fno-omit-frame-pointer",), ("-fomit-frame-pointer",)
+    omitted = frozenset({Trait.FP_OMITTED})
+    for name, what, isa, flags, traits in (
+        ("O0", "-O0, frame pointers, compact unwind", None, ("-O0", *pointers, *compact), frozenset[Trait]()),
+        ("O2", "-O2, frame pointers, compact unwind", None, ("-O2", *pointers, *compact), frozenset[Trait]()),
+        ("O2-nofp", "-O2, no frame pointers, compact unwind", "x86_64", ("-O2", *none, *compact), omitted),
+        (
+            "O2-dwarf",
+            "-O2, frame pointers, compact unwind that defers to __eh_frame",
+            "arm64",
+            ("-O2", *pointers, "-fasynchronous-unwind-tables"),
+            frozenset[Trait](),
+        ),
+    ):
+        yield Recipe(
+            name=f"macho-{name}",
+            summary=f"clang 22 {what}, Mach-O",
+            tool=Tool.CLANG_MACH_O,
+            isa=isa,
+            flags=flags,
+            traits=traits,
+            opt_in=True,
+        )
+
+
 def _assembled() -> Iterator[Recipe]:
     for isa, suffix in ((None, ""), ("thumb", "-thumb")):
         yield Recipe(
@@ -122,20 +166,26 @@ def _assembled() -> Iterator[Recipe]:
 
 SFRAME_FLAGS = ("-Wa,--allow-experimental-sframe", "-Wa,--gsframe")
 
-PREBUILT = Recipe(name="prebuilt", summary="an ELF file from elsewhere, as it is", tool=Tool.NONE)
+PREBUILT = Recipe(name="prebuilt", summary="a program file from elsewhere, as it is", tool=Tool.NONE)
 
-RECIPES: Mapping[str, Recipe] = MappingProxyType({r.name: r for r in (*_assembled(), *_compiled(), *_with_sframe())})
+RECIPES: Mapping[str, Recipe] = MappingProxyType(
+    {r.name: r for r in (*_assembled(), *_compiled(), *_with_sframe(), *_mach_o())}
+)
 
 
 def recipes_for(program: Program, arch: Arch) -> tuple[Recipe, ...]:
-    """The recipes that build a program on an architecture, in catalogue order."""
-    return tuple(recipe for recipe in RECIPES.values() if recipe.source_of(program, arch) is not None)
+    """The recipes of a program on an architecture, in catalogue order."""
+    return tuple(
+        recipe
+        for recipe in RECIPES.values()
+        if (source := recipe.source_of(program, arch)) is not None and (source.header.recipes or not recipe.opt_in)
+    )
 
 
 def recipe_named(name: str, program: Program, arch: Arch) -> Recipe:
     """The recipe of that name, if it builds the program on the architecture; else UsageError says which do."""
     there = [recipe.name for recipe in recipes_for(program, arch)]
-    if name in there:
+    if name in there or (name in RECIPES and RECIPES[name].source_of(program, arch) is not None):
         return RECIPES[name]
     if name in RECIPES:
         raise UsageError(f"recipe {name!r} does not build {program.name} on {arch}; there are: {', '.join(there)}")

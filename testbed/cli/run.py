@@ -49,7 +49,8 @@ def command(
 ) -> None:
     """Run PROGRAM and judge every strategy at every instruction.
 
-    PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
+    PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF or
+    Mach-O file; of a universal file --arch chooses the part.
     """
     chosen = matching(UNWINDERS, names, "strategy")
     with Console(stderr=True).status(f"building and running {program}"):

@@ -22,10 +22,10 @@ from unwinders import UNWINDERS
 def command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...], compare: bool) -> None:
     """What the unwind tables of PROGRAM say at every pc, as rows.
 
-    PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF file; the rows are those that a
-    strategy applies, in the shape of `readelf --debug-dump=frames-interp`. With --compare, the program also runs, so
-    that rules with other words can be compared by what they mean; exit status 1 says that some mean something else
-    and no declared limit explains it.
+    PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF or Mach-O file; the rows are
+    those that a strategy applies, in the shape of `readelf --debug-dump=frames-interp`. With --compare, the program
+    also runs, so that rules with other words can be compared by what they mean; exit status 1 says that some mean
+    something else and no declared limit explains it.
     """
     from testbed.report.table_text import table_page
 

@@ -1,6 +1,19 @@
 """Program files as values: read once, then everything is a look-up in link-time addresses."""
 
 from testbed.image.elf import read_elf
+from testbed.image.macho import read_macho
 from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, describe, image_covering
+from testbed.image.read import read_image
 
-__all__ = ["Image", "LoadedImage", "Section", "Segment", "Symbol", "describe", "image_covering", "read_elf"]
+__all__ = [
+    "Image",
+    "LoadedImage",
+    "Section",
+    "Segment",
+    "Symbol",
+    "describe",
+    "image_covering",
+    "read_elf",
+    "read_image",
+    "read_macho",
+]

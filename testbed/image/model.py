@@ -59,6 +59,10 @@ class Image:
     symbols: tuple[Symbol, ...]  # sorted by address
     isa_marks: tuple[tuple[int, Isa], ...] = ()  # mapping symbols: from this address on, this instruction set
     frame_records: Mapping[str, FrameRecord] = field(default_factory=dict)
+    base: int = 0  # where the file's own header lies; Mach-O tables count from here
+    position_independent: bool = False  # may be loaded with any bias
+    rebases: tuple[int, ...] = ()  # words that hold a link-time address: a loader adds the bias to them
+    imports: tuple[str, ...] = ()  # names that other files must define before it can run
 
     def __str__(self) -> str:
         return self.path.name
@@ -97,6 +101,13 @@ class Image:
     def covers(self, address: int) -> bool:
         """True where a segment maps this link-time address."""
         return any(s.address <= address < s.address + s.size for s in self.segments)
+
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """What the file has at a link-time address: fewer bytes where the segment's own end before, none outside."""
+        for segment in self.segments:
+            if segment.address <= address < segment.address + len(segment.data):
+                return segment.data[address - segment.address :][:size]
+        return b""
 
     @cached_property
     def _symbol_addresses(self) -> tuple[int, ...]:
@@ -156,5 +167,5 @@ def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = Fa
     link = address - loaded.bias
     symbol = loaded.image.function_at(at - loaded.bias) or loaded.image.symbol_at(at - loaded.bias)
     if symbol is None:
-        return f"{loaded.image}+{link:#x}"
+        return f"{loaded.image}+{link - loaded.image.base:#x}"
     return symbol.name if symbol.address == link else f"{symbol.name}+{link - symbol.address:#x}"

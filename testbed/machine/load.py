@@ -12,12 +12,13 @@ from unicorn import unicorn_const as uc
 
 from testbed.arch import Arch
 from testbed.errors import ImageError
-from testbed.image import LoadedImage
+from testbed.image import Image, LoadedImage
 from testbed.trace import Region
 
 PAGE = 0x1000
 STACK_SIZE = 256 * 1024
 MAX_MAPPED = 256 * 1024 * 1024
+SLIDE = 0x0A5C_4000  # the load bias of an image that may lie anywhere: nothing may confuse the two kinds of address
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Mapping:
 
 def map_image(loaded: LoadedImage) -> tuple[Mapping, ...]:
     """The pages of a loaded image's segments; two segments on one page share it with both permissions.
+
+    With a load bias, the words that hold addresses of the image are moved with it, as its loader would.
 
     Raises ImageError for an image that claims more memory than a test program can sensibly want.
     """
@@ -57,7 +60,27 @@ def map_image(loaded: LoadedImage) -> tuple[Mapping, ...]:
             low, high = max(page, start), min(page + PAGE, start + len(segment.data))
             if low < high:
                 content[low - page : high - page] = segment.data[low - start : high - start]
+    if loaded.bias:
+        for address in image.rebases:
+            _add_bias(pages, address + loaded.bias, loaded)
     return _joined(pages, permissions)
+
+
+def _add_bias(pages: dict[int, bytearray], at: int, loaded: LoadedImage) -> None:
+    """Move one word, which may lie across two pages."""
+    word = loaded.image.arch.word
+    places = [(address & -PAGE, address % PAGE) for address in range(at, at + word)]
+    if any(page not in pages for page, _ in places):
+        raise ImageError(loaded.image.path, 0, f"a word to rebase at {at - loaded.bias:#x} is not in a segment")
+    old = int.from_bytes(bytes(pages[page][offset] for page, offset in places), "little")
+    new = (old + loaded.bias & loaded.image.arch.word_mask).to_bytes(word, "little")
+    for (page, offset), byte in zip(places, new, strict=True):
+        pages[page][offset] = byte
+
+
+def load(image: Image) -> LoadedImage:
+    """Where an image is loaded: at its own addresses, or slid by `SLIDE` where it may lie anywhere."""
+    return LoadedImage(image, SLIDE if image.position_independent else 0)
 
 
 def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[Mapping, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from testbed.errors import EmulationError
 from testbed.image import Image, LoadedImage, describe
+from testbed.machine.load import load
 from testbed.machine.record_light import record_light
 from testbed.machine.start import start_machine
 from testbed.machine.stops import Fault
@@ -27,7 +28,7 @@ def record(
     A program that does not exit is no exception here: its trace ends with the EmulationError, and the steps
     until then are valid. Raises ImageError for an image that cannot be mapped.
     """
-    loaded = image if isinstance(image, LoadedImage) else LoadedImage(image)
+    loaded = image if isinstance(image, LoadedImage) else load(image)
     machine = start_machine(loaded, seed=seed)
     tape = recorder(machine, budget)
     trace = Trace(

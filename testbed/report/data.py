@@ -38,14 +38,14 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
 
 def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
     pc = int(run.trace.pc[step])
-    symbol = run.built.image.symbol_at(pc)
+    symbol = run.loaded.image.symbol_at(pc - run.loaded.bias)
     frames = run.truth(step).frames
     names = run.frame_names([frame.pc for frame in frames])
     return {
         "step": step,
         "pc": pc,
         "symbol": symbol.name if symbol else None,
-        "offset": pc - symbol.address if symbol else None,
+        "offset": pc - run.loaded.bias - symbol.address if symbol else None,
         "instruction": run.instruction(step),
         "traits": sorted(trait.name for trait in run.traits(step)),
         "truth": [

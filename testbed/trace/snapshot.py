@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
-from testbed.image import LoadedImage, describe, read_elf
+from testbed.image import LoadedImage, describe, read_image
 from testbed.trace.memory import Memory
 
 
@@ -46,9 +46,10 @@ class Snapshot:
         images: Iterable[tuple[Path | str, int]],
     ) -> Snapshot:
         """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``."""
+        table = arch_named(arch)
         return cls(
-            arch_named(arch),
+            table,
             dict(registers),
             Memory.of(memory),
-            tuple(LoadedImage(read_elf(path), bias) for path, bias in images),
+            tuple(LoadedImage(read_image(path, arch=table), bias) for path, bias in images),
         )

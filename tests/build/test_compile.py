@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.arch import ARCHES
+from testbed.arch import ARCHES, Arch
 from testbed.build import build, compile
-from testbed.build.recipes import RECIPES, recipes_for
-from testbed.errors import BuildError, ToolchainMissing
-from testbed.program import read_program
+from testbed.build.recipes import RECIPES, recipe_named, recipes_for
+from testbed.errors import BuildError, ToolchainMissing, UsageError
+from testbed.program import Program, read_program
+from testbed.run import run_built
 
 SOURCE = """// summary: two functions
 // exit: 8
@@ -102,3 +103,56 @@ def test_a_missing_wheel_is_named_with_its_package(monkeypatch: pytest.MonkeyPat
 def test_finding_the_wheel_does_not_import_it() -> None:
     assert compile.find_zig().is_file()
     assert importlib.util.find_spec("ziglang") is not None
+
+
+# Mach-O
+
+
+@pytest.mark.parametrize("arch", [a for a in ARCHES.values() if a.mach_o], ids=str)
+def test_c_becomes_a_mach_o_file_with_the_start_of_its_architecture(arch: Arch, tmp_path: Path) -> None:
+    built = build(read_program(written(tmp_path)), arch, RECIPES["macho-O0"])
+    assert built.path.suffix == ".macho"
+    assert {"_start", "main", "fib"} <= {s.name for s in built.image.symbols if s.is_function}
+    start = built.image.symbol_named("_start")
+    assert start is not None
+    assert built.image.entry == start.address
+    assert "__TEXT,__unwind_info" in built.image.sections
+    assert run_built(built).failure == ""
+
+
+def test_equal_input_gives_equal_mach_o_files(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    contents = [
+        build(
+            read_program(written(tmp_path / name)), ARCHES["arm64"], RECIPES["macho-O2"], fresh=True
+        ).path.read_bytes()
+        for name in ("a", "b")
+    ]
+    assert contents[0] == contents[1]
+    assert b"/tmp/" not in contents[0]
+    assert str(tmp_path).encode() not in contents[0]
+
+
+def test_a_mach_o_link_error_says_what_is_missing(tmp_path: Path) -> None:
+    path = written(tmp_path, "// summary: s\n// exit: 0\nint g(void); int main(void) { return g(); }\n")
+    with pytest.raises(BuildError, match="undefined symbol: _g"):
+        build(read_program(path), ARCHES["arm64"], RECIPES["macho-O2"])
+
+
+def test_a_program_opts_into_a_recipe_or_is_built_by_it_when_asked(tmp_path: Path) -> None:
+    arch = ARCHES["arm64"]
+    plain = read_program(written(tmp_path))
+    opted = read_program(written(tmp_path, SOURCE.replace("// exit: 8", "// exit: 8\n// recipes: clang-O2, macho-*")))
+    refused = read_program(written(tmp_path, SOURCE.replace("// exit: 8", "// exit: 8\n// recipes: clang-*")))
+
+    def listed(program: Program) -> set[str]:
+        return {recipe.name for recipe in recipes_for(program, arch)}
+
+    assert not any(name.startswith("macho") for name in listed(plain) | listed(refused))
+    assert listed(opted) == {"clang-O2", "macho-O0", "macho-O2", "macho-O2-dwarf"}
+    assert recipe_named("macho-O2", plain, arch) is RECIPES["macho-O2"]
+    with pytest.raises(UsageError, match="recipe 'macho-O2' does not build prog on arm64"):
+        recipe_named("macho-O2", refused, arch)
+    with pytest.raises(UsageError, match="recipe 'macho-O2' does not build prog on arm32"):
+        recipe_named("macho-O2", plain, ARCHES["arm32"])

@@ -55,7 +55,7 @@ def read_fdes(section: str, address: int, data: bytes, word: int) -> Iterator[Fd
 
     An FDE whose first pc is 0 describes code that the linker removed: it is left out. Nothing runs at address 0.
     """
-    is_eh = section == ".eh_frame"
+    is_eh = section.endswith("eh_frame")  # .eh_frame, __TEXT,__eh_frame
     reader = Reader(section, address, data)
     cies: dict[int, Cie] = {}
     for _ in range(MAX_ENTRIES):

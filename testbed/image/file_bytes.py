@@ -1,0 +1,56 @@
+"""The bytes of a program file, read in place: whatever does not lie in the file is an ImageError with its offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.errors import ImageError
+
+_LEB_BYTES = 10  # a 64-bit value has no more
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """``data`` is the part of ``path`` that starts at file offset ``start``; offsets below count within that part."""
+
+    path: Path
+    data: bytes = field(repr=False)
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def error(self, offset: int, detail: str) -> ImageError:
+        return ImageError(self.path, self.start + offset, detail)
+
+    def take(self, offset: int, size: int, what: str) -> bytes:
+        """``size`` bytes at ``offset``. Raises ImageError where they are not all in the file."""
+        if offset < 0 or size < 0 or offset + size > len(self.data):
+            raise self.error(offset, f"{what} ({size:#x} bytes) reaches past the end of the file")
+        return self.data[offset : offset + size]
+
+    def unsigned(self, offset: int, size: int, what: str) -> int:
+        """A little-endian unsigned integer."""
+        return int.from_bytes(self.take(offset, size, what), "little")
+
+    def part(self, offset: int, size: int, what: str) -> FileBytes:
+        """A part of this one, with offsets of its own."""
+        return FileBytes(self.path, self.take(offset, size, what), self.start + offset)
+
+    def uleb(self, offset: int, what: str) -> tuple[int, int]:
+        """An unsigned LEB128 number (DWARF 5, section 7.6), and the offset behind it."""
+        value = 0
+        for i in range(_LEB_BYTES):
+            byte = self.unsigned(offset + i, 1, what)
+            value |= (byte & 0x7F) << (7 * i)
+            if not byte & 0x80:
+                return value, offset + i + 1
+        raise self.error(offset, f"{what}: a LEB128 number has more than {_LEB_BYTES} bytes")
+
+    def string(self, offset: int, what: str) -> str:
+        """Bytes up to a zero; what is not UTF-8 in a name shows as U+FFFD."""
+        stop = self.data.find(b"\0", offset) if 0 <= offset < len(self.data) else -1
+        if stop < 0:
+            raise self.error(offset, f"{what} has no end")
+        return self.data[offset:stop].decode("utf-8", "replace")

@@ -1,0 +1,304 @@
+"""Mach-O executables and dynamic libraries as images: 64-bit, little-endian.
+
+Layout (Apple, ``mach-o/loader.h`` and ``mach-o/fat.h``; the archived *OS X ABI Mach-O File Format Reference*)::
+
+    [universal file: big-endian count and {cpu type, subtype, offset, size, alignment}; each part is a file as below]
+    header: magic feedfacf, cpu type, subtype, file type, number and size of load commands, flags, reserved
+    load commands: {command, size, ...}
+
+Sections are named ``SEGMENT,SECTION``: ``__TEXT,__unwind_info``. A symbol loses the one underscore that every C name
+carries in this format. Symbols have no size here: each one ends where the next one, the next function
+(LC_FUNCTION_STARTS) or its section does. ``__PAGEZERO`` and every other segment without permissions is only a
+reservation of addresses, so it is not mapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.arch import ARCHES, Arch, FrameRecord, MachO
+from testbed.errors import ImageError
+from testbed.image.file_bytes import FileBytes
+from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
+from testbed.image.macho_symbols import function_starts, read_symbols
+from testbed.image.model import Image, Section, Segment
+
+MAGIC_64 = b"\xcf\xfa\xed\xfe"
+UNIVERSAL, UNIVERSAL_64 = b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf"
+_OTHERS = {
+    b"\xce\xfa\xed\xfe": "a 32-bit",
+    b"\xfe\xed\xfa\xce": "a big-endian 32-bit",
+    b"\xfe\xed\xfa\xcf": "a big-endian 64-bit",
+}
+MAGICS = (MAGIC_64, UNIVERSAL, UNIVERSAL_64, *_OTHERS)
+
+_HEADER, _SEGMENT, _SECTION = 32, 72, 80  # sizes in bytes
+_FILE_TYPES = {2: "executable", 6: "dynamic library", 7: "dynamic linker", 8: "bundle"}
+_PIE = 0x0020_0000  # header flag: an executable that may be slid
+_EXECUTABLE = 2
+_MOST_SLICES = 64  # a Java class file begins as a universal file does, with a larger number here
+
+_LC_SYMTAB, _LC_UNIXTHREAD, _LC_SEGMENT_64, _LC_FUNCTION_STARTS = 0x02, 0x05, 0x19, 0x26
+_LC_MAIN, _LC_DYLD_INFO, _LC_DYLD_INFO_ONLY, _LC_CHAINED_FIXUPS = 0x8000_0028, 0x22, 0x8000_0022, 0x8000_0034
+
+_READ, _WRITE, _EXECUTE = 1, 2, 4  # vm_prot_t
+_ZERO_FILLED = (
+    1,
+    12,
+    18,
+)  # section types without bytes in the file: zerofill, gigabyte zerofill, thread-local zerofill
+_INSTRUCTIONS = 0x8000_0400  # section attributes: pure, or some, instructions
+_MOST_BYTES = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentCommand:
+    """One LC_SEGMENT_64: where its bytes are in the file and in memory."""
+
+    name: str
+    address: int
+    size: int
+    file_offset: int
+    file_size: int
+    permissions: int
+
+
+@dataclass(frozen=True, slots=True)
+class SectionHeader:
+    """One section of a segment; sections are numbered through all segments, from 1."""
+
+    name: str
+    address: int
+    size: int
+    offset: int
+    flags: int
+
+    @property
+    def holds_code(self) -> bool:
+        return bool(self.flags & _INSTRUCTIONS)
+
+
+@dataclass(slots=True)
+class _Commands:
+    """The load commands as they are met; ``others`` holds the last one of each other kind that matters."""
+
+    segments: list[SegmentCommand] = field(default_factory=list)
+    sections: list[SectionHeader] = field(default_factory=list)
+    others: dict[int, tuple[int, int]] = field(default_factory=dict)  # command: (offset, size)
+
+
+def read_macho(
+    path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None, arch: Arch | None = None
+) -> Image:
+    """Read a Mach-O executable or dynamic library; of a universal file the part for ``arch``.
+
+    Raises ImageError (file, offset, what is wrong) for anything else, for a universal file of several known
+    architectures where ``arch`` does not choose, and for pointer fixups of a kind that is not implemented.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ImageError(path, 0, error.strerror or str(error)) from error
+    file = FileBytes(path, content)
+    if content[:4] in (UNIVERSAL, UNIVERSAL_64):
+        file = _slice(file, arch)
+    if file.data[:4] != MAGIC_64:
+        kind = _OTHERS.get(file.data[:4])
+        raise file.error(
+            0, f"{kind} Mach-O file; only 64-bit little-endian ones are read" if kind else "no Mach-O file"
+        )
+    return _image(file, frame_records or {})
+
+
+def _slice(file: FileBytes, wanted: Arch | None) -> FileBytes:
+    """The part of a universal file for an architecture; without one, for the only one that is known here."""
+    wide = file.data[:4] == UNIVERSAL_64
+
+    def big_endian(offset: int, size: int) -> int:
+        return int.from_bytes(file.take(offset, size, "the universal header"), "big")
+
+    count = big_endian(4, 4)
+    if count > _MOST_SLICES:
+        raise file.error(4, f"a universal file of {count} parts; at most {_MOST_SLICES} are believed")
+    there: dict[Arch, tuple[int, int]] = {}
+    for i in range(count):
+        at = 8 + i * (32 if wide else 20)
+        arch = _arch_of(big_endian(at, 4))
+        if arch is not None:
+            where = (
+                (big_endian(at + 8, 8), big_endian(at + 16, 8))
+                if wide
+                else (big_endian(at + 8, 4), big_endian(at + 12, 4))
+            )
+            there.setdefault(arch, where)
+    known = ", ".join(map(str, there)) or "no architecture that is known here"
+    if wanted is None and len(there) == 1:
+        wanted = next(iter(there))
+    if wanted is None:
+        raise file.error(4, f"a universal file with {known}: say which (--arch)")
+    if wanted not in there:
+        raise file.error(4, f"a universal file with {known}, not {wanted}")
+    return file.part(*there[wanted], f"the part for {wanted}")
+
+
+def _arch_of(cpu: int) -> Arch | None:
+    return next((arch for arch in ARCHES.values() if arch.mach_o and arch.mach_o.cpu == cpu), None)
+
+
+def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
+    file.take(0, _HEADER, "the header")
+    cpu = file.unsigned(4, 4, "the header")
+    arch = _arch_of(cpu)
+    if arch is None or arch.mach_o is None:
+        known = ", ".join(a.name for a in ARCHES.values() if a.mach_o)
+        raise file.error(4, f"cpu type {cpu:#x} is none of {known}")
+    file_type, flags = file.unsigned(12, 4, "the header"), file.unsigned(24, 4, "the header")
+    if file_type not in _FILE_TYPES:
+        known = ", ".join(f"{name} ({number})" for number, name in _FILE_TYPES.items())
+        raise file.error(12, f"file type {file_type} is none of {known}")
+    commands = _read_commands(file)
+    header = next((s for s in commands.segments if s.file_offset == 0 and s.file_size >= _HEADER), None)
+    if header is None:
+        raise file.error(16, "no segment maps the header, so nothing says where the image lies")
+    fixups = _fixups(file, commands, header.address)
+    starts = _linkedit(file, commands, _LC_FUNCTION_STARTS, "LC_FUNCTION_STARTS")
+    functions = function_starts(starts, header.address) if starts else ()
+    symbols, imports = read_symbols(file, commands.others.get(_LC_SYMTAB), commands.sections, functions)
+    return Image(
+        file.path,
+        arch,
+        _entry(file, commands, arch.mach_o),
+        tuple(_segments(file, commands, fixups)),
+        _sections(file, commands.sections),
+        symbols,
+        (),
+        frame_records,
+        base=header.address,
+        position_independent=file_type != _EXECUTABLE or bool(flags & _PIE),
+        rebases=tuple(sorted(fixups.rebases)),
+        imports=imports,
+    )
+
+
+def _read_commands(file: FileBytes) -> _Commands:
+    count, size = file.unsigned(16, 4, "the header"), file.unsigned(20, 4, "the header")
+    file.take(_HEADER, size, "the load commands")
+    found = _Commands()
+    at, end = _HEADER, _HEADER + size
+    for number in range(count):
+        if at + 8 > end:
+            raise file.error(at, f"load command {number} of {count} lies outside the {size:#x} bytes of commands")
+        command, length = file.unsigned(at, 4, "a load command"), file.unsigned(at + 4, 4, "a load command")
+        if length < 8 or length % 4 or at + length > end:
+            raise file.error(at, f"load command {number} ({command:#x}) has the size {length:#x}")
+        if command == _LC_SEGMENT_64:
+            _read_segment(file.part(at, length, "LC_SEGMENT_64"), found)
+        else:
+            found.others[command] = (at, length)
+        at += length
+    return found
+
+
+def _read_segment(command: FileBytes, found: _Commands) -> None:
+    command.take(0, _SEGMENT, "LC_SEGMENT_64")
+    address, size, offset, file_size = (command.unsigned(24 + 8 * i, 8, "LC_SEGMENT_64") for i in range(4))
+    segment = SegmentCommand(
+        _name(command, 8), address, size, offset, file_size, command.unsigned(60, 4, "LC_SEGMENT_64")
+    )
+    if file_size > size or address + size > 1 << 64:
+        raise command.error(
+            24, f"segment {segment.name} of {size:#x} bytes at {address:#x} has {file_size:#x} in the file"
+        )
+    if segment.permissions and size > _MOST_BYTES:
+        raise command.error(32, f"segment {segment.name} claims {size:#x} bytes")
+    found.segments.append(segment)
+    for i in range(command.unsigned(64, 4, "LC_SEGMENT_64")):
+        at = _SEGMENT + i * _SECTION
+        command.take(at, _SECTION, f"section {i} of segment {segment.name}")
+        name = f"{_name(command, at + 16)},{_name(command, at)}"
+        address, size = command.unsigned(at + 32, 8, name), command.unsigned(at + 40, 8, name)
+        if address + size > 1 << 64:
+            raise command.error(at, f"section {name} of {size:#x} bytes at {address:#x} leaves the address space")
+        found.sections.append(
+            SectionHeader(name, address, size, command.unsigned(at + 48, 4, name), command.unsigned(at + 64, 4, name))
+        )
+
+
+def _name(command: FileBytes, offset: int) -> str:
+    """A name of at most 16 bytes, zero-padded."""
+    return command.take(offset, 16, "a name").rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _entry(file: FileBytes, commands: _Commands, mach_o: MachO) -> int:
+    """The link-time address of the first instruction; 0 for a file that starts nowhere (a library)."""
+    if main := commands.others.get(_LC_MAIN):
+        offset = file.part(*main, "LC_MAIN").unsigned(8, 8, "LC_MAIN")
+        for segment in commands.segments:
+            if segment.file_offset <= offset < segment.file_offset + segment.file_size:
+                return segment.address + offset - segment.file_offset
+        raise file.error(main[0], f"LC_MAIN names file offset {offset:#x}, which no segment maps")
+    if thread := commands.others.get(_LC_UNIXTHREAD):
+        command = file.part(*thread, "LC_UNIXTHREAD")
+        flavor = command.unsigned(8, 4, "LC_UNIXTHREAD")
+        if flavor != mach_o.thread_flavor:
+            raise command.error(8, f"a thread state of flavor {flavor}, not {mach_o.thread_flavor}")
+        return command.unsigned(16 + 8 * mach_o.thread_pc, 8, "LC_UNIXTHREAD")
+    return 0
+
+
+def _linkedit(file: FileBytes, commands: _Commands, command: int, name: str) -> FileBytes | None:
+    """The bytes that a linkedit_data_command {command, size, offset, size of data} names."""
+    if command not in commands.others:
+        return None
+    said = file.part(*commands.others[command], name)
+    return file.part(said.unsigned(8, 4, name), said.unsigned(12, 4, name), name)
+
+
+def _fixups(file: FileBytes, commands: _Commands, base: int) -> Fixups:
+    chained = _linkedit(file, commands, _LC_CHAINED_FIXUPS, "LC_DYLD_CHAINED_FIXUPS")
+    if chained is not None:
+        return chained_fixups(chained, file, commands.segments, base)
+    for command in (_LC_DYLD_INFO_ONLY, _LC_DYLD_INFO):
+        rebases = _linkedit(file, commands, command, "LC_DYLD_INFO")  # its first two fields: where the rebases are
+        if rebases is not None:
+            return rebase_opcodes(rebases, commands.segments)
+    return Fixups()
+
+
+def _segments(file: FileBytes, commands: _Commands, fixups: Fixups) -> Iterator[Segment]:
+    mapped = [segment for segment in commands.segments if segment.permissions]
+    _bounded(file, sum(segment.file_size for segment in mapped), "segments")
+    for segment in mapped:
+        data = bytearray(file.take(segment.file_offset, segment.file_size, f"segment {segment.name}"))
+        for address, value in fixups.values.items():
+            at = address - segment.address
+            if 0 <= at <= len(data) - 8:
+                data[at : at + 8] = value.to_bytes(8, "little")
+        yield Segment(
+            segment.address,
+            bytes(data),
+            segment.size,
+            bool(segment.permissions & _READ),
+            bool(segment.permissions & _WRITE),
+            bool(segment.permissions & _EXECUTE),
+        )
+
+
+def _sections(file: FileBytes, headers: list[SectionHeader]) -> Mapping[str, Section]:
+    with_bytes = [header for header in headers if header.flags & 0xFF not in _ZERO_FILLED]
+    _bounded(file, sum(header.size for header in with_bytes), "sections")
+    return {
+        header.name: Section(
+            header.name, header.address, header.offset, file.take(header.offset, header.size, f"section {header.name}")
+        )
+        for header in with_bytes
+    }
+
+
+def _bounded(file: FileBytes, total: int, what: str) -> None:
+    """Copies of overlapping parts could be any number of times as big as the file."""
+    if total > len(file):
+        raise file.error(16, f"its {what} have {total:#x} bytes, the file has {len(file):#x}")

@@ -1,0 +1,32 @@
+"""A program file of any kind as an image: its first bytes say which reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from testbed.arch import Arch, FrameRecord
+from testbed.errors import ImageError
+from testbed.image.elf import read_elf
+from testbed.image.macho import MAGICS, read_macho
+from testbed.image.model import Image
+
+
+def read_image(
+    path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None, *, arch: Arch | None = None
+) -> Image:
+    """Read an ELF or Mach-O executable or library; ``arch`` chooses in a file that holds several.
+
+    Raises ImageError (file, offset, what is wrong) for anything else.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise ImageError(path, 0, error.strerror or str(error)) from error
+    if magic in MAGICS:
+        return read_macho(path, frame_records, arch)
+    if magic == b"\x7fELF":
+        return read_elf(path, frame_records)
+    raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
