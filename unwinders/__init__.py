@@ -20,6 +20,7 @@ from unwinders.lr_leaf import LR_LEAF
 from unwinders.orc import ORC
 from unwinders.qi_stack_frame import QI_STACK_FRAME
 from unwinders.sframe import SFRAME
+from unwinders.shadow_call_stack import SHADOW_CALL_STACK
 from unwinders.stack_scan import STACK_SCAN
 from unwinders.stack_scan_breakpad import STACK_SCAN_BREAKPAD
 from unwinders.stack_scan_strict import STACK_SCAN_STRICT
@@ -42,6 +43,7 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             ORC,
             SFRAME,
             COMPACT_UNWIND,
+            SHADOW_CALL_STACK,
             STACK_SCAN,
             STACK_SCAN_STRICT,
             STACK_SCAN_BREAKPAD,

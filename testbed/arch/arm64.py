@@ -44,6 +44,22 @@ __start:
     .subsections_via_symbols
 """
 
+# Clang's -fsanitize=shadow-call-stack: every function that stores its return address pushes it here first. The
+# section's name tells that x18 is that pointer; the word below the first entry is zero.
+_SHADOW = """
+    .section .shadow_call_stack, "aw", %progbits
+    .p2align 4
+shadow_call_stack:
+    .zero 0x800
+    .text
+"""
+
+_POINT_TO_SHADOW = """\
+    adrp x18, shadow_call_stack
+    add x18, x18, :lo12:shadow_call_stack
+    add x18, x18, #8
+"""
+
 ARM64 = Arch(
     name="arm64",
     title="arm64",
@@ -76,6 +92,7 @@ ARM64 = Arch(
             assembler_mode="",
             mapping_symbol="$x",
             start=_START,
+            shadow_start=_SHADOW + _START.replace("    bl main\n", _POINT_TO_SHADOW + "    bl main\n"),
             pc_reads_ahead=0,
         ),
     ),
@@ -100,5 +117,6 @@ ARM64 = Arch(
         platform="aarch64-ios",
         start=_MACH_O_START,
     ),
+    shadow_pointer="x18",
     ra_sign_state=34,
 )

@@ -57,6 +57,7 @@ class Isa:
     assembler_mode: str  # the directive that selects it in a source, "" where there is only one
     mapping_symbol: str  # "$a", "$t", "$x" of the ARM ELF specifications, "" on x86
     start: str
+    shadow_start: str = ""  # the same, and it makes the shadow call stack that `shadow_pointer` points to
     padding: tuple[bytes, ...] = ()  # what clang fills alignment with, longest first; (): as any assembler does
     pc_reads_ahead: int | None = None  # an operand "pc" is this far past the instruction; None: the next one's address
 
@@ -134,6 +135,7 @@ class Arch:
     sframe_abi: int | None = None  # the number of this ABI, little-endian, in an SFrame header; None: it has none
     orc_registers: Mapping[str, int] = field(default_factory=dict)  # ORC's numbers; empty: the kernel has no ORC here
     mach_o: MachO | None = None  # None: no 64-bit Mach-O files of it
+    shadow_pointer: str | None = None  # the register that points past the shadow call stack's last entry
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
 
     def __str__(self) -> str:

@@ -74,7 +74,7 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
         case Tool.CLANG:
             from testbed.build.compile import compile_c
 
-            return compile_c(source, arch, isa, recipe.flags, one_object=recipe.one_object)
+            return compile_c(source, arch, isa, recipe.flags, recipe.start_of(isa), one_object=recipe.one_object)
         case Tool.CLANG_MACH_O:
             from testbed.build.compile import compile_mach_o
 

@@ -41,7 +41,7 @@ def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
         source.header.entry,
         arch.name,
         isa.name,
-        isa.start,
+        recipe.start_of(isa),
         recipe.name,
         recipe.tool.name,
         *recipe.flags,

@@ -37,8 +37,10 @@ def find_zig() -> Path:
     raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
 
 
-def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], *, one_object: bool = False) -> bytes:
-    """A freestanding C program, linked with the ``_start`` of its instruction set: the bytes of an ELF file.
+def compile_c(
+    source: Source, arch: Arch, isa: Isa, flags: Sequence[str], start: str, *, one_object: bool = False
+) -> bytes:
+    """A freestanding C program, linked with an assembly ``_start``: the bytes of an ELF file.
 
     With ``one_object`` the two are assembled as one source. lld puts the ``.sframe`` of several objects one after the
     other, headers and all, and no reader finds the second.
@@ -49,7 +51,7 @@ def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], *, one
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
-        (folder / "start.S").write_text(isa.start, encoding="utf-8")
+        (folder / "start.S").write_text(start, encoding="utf-8")
         headers = zig.parent / "lib" / "include"
         common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *isa.clang)
         # The headers' folder differs between machines; debug information names their files.
@@ -57,7 +59,7 @@ def compile_c(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], *, one
         if one_object:
             _run(zig, folder, source, ("clang", *common, *flags, "-S", source.path.name, "-o", "program.s"))
             compiled = (folder / "program.s").read_text(encoding="utf-8")
-            (folder / "whole.S").write_text(isa.start + compiled, encoding="utf-8")
+            (folder / "whole.S").write_text(start + compiled, encoding="utf-8")
             _run(zig, folder, source, ("clang", "-c", *isa.clang, *flags, "whole.S", "-o", "whole.o"))
             _link(zig, folder, source, arch, ("whole.o",))
             return (folder / "program.elf").read_bytes()

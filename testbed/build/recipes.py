@@ -46,26 +46,35 @@ _TAKES = {
 class Recipe:
     """One way to build: a tool, its flags, and what is true of the result.
 
-    ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``traits``
+    ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``arches`` are
+    those that it builds for (None: all). ``traits``
     are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
     the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
     for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
-    for programs whose header names it under ``recipes``; by name it builds every program that it can.
+    for programs whose header names it under ``recipes``; by name it builds every program that it can. ``shadow``: its
+    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``.
     """
 
     name: str
     summary: str
     tool: Tool
     isa: str | None = None
+    arches: frozenset[str] | None = None
     flags: tuple[str, ...] = ()
     traits: frozenset[Trait] = frozenset()
     frame_records: Mapping[str, str] = field(default_factory=dict)
     one_object: bool = False
     opt_in: bool = False
+    shadow: bool = False
+    start_lines: str = ""
+
+    def start_of(self, isa: Isa) -> str:
+        """The assembly source of the ``_start`` that C programs of this recipe are linked with."""
+        return self.start_lines + (isa.shadow_start if self.shadow else isa.start)
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
-        if self.tool is Tool.CLANG_MACH_O and arch.mach_o is None:
+        if (self.tool is Tool.CLANG_MACH_O and arch.mach_o is None) or (self.arches and arch.name not in self.arches):
             return None
         return arch.isa_named(self.isa) if self.isa else arch.isas[0]
 
@@ -113,6 +122,35 @@ def _with_sframe() -> Iterator[Recipe]:
             traits=traits,
             one_object=True,
         )
+
+
+def _special() -> Iterator[Recipe]:
+    yield Recipe(
+        name="clang-O2-scs",
+        summary="clang 22 -O2, no frame pointers, shadow call stack in x18",
+        tool=Tool.CLANG,
+        isa="arm64",
+        flags=(
+            "-O2",
+            "-fomit-frame-pointer",
+            "-fasynchronous-unwind-tables",
+            "-fsanitize=shadow-call-stack",
+            "-ffixed-x18",
+        ),
+        traits=frozenset({Trait.FP_OMITTED}),
+        shadow=True,
+    )
+    yield Recipe(
+        name="clang-O2-debug_frame",
+        summary="clang 22 -O2, no frame pointers, .debug_frame and no other table",
+        tool=Tool.CLANG,
+        arches=frozenset({"x86_64", "arm64"}),
+        flags=("-O2", "-fomit-frame-pointer", "-fasynchronous-unwind-tables"),
+        traits=frozenset({Trait.FP_OMITTED}),
+        one_object=True,  # so that the directive speaks for the compiled code too; the compiler's own flags for
+        # .debug_frame alone give arm64 code no epilogue rows
+        start_lines=".cfi_sections .debug_frame\n",
+    )
 
 
 def _mach_o() -> Iterator[Recipe]:
@@ -169,7 +207,7 @@ SFRAME_FLAGS = ("-Wa,--allow-experimental-sframe", "-Wa,--gsframe")
 PREBUILT = Recipe(name="prebuilt", summary="a program file from elsewhere, as it is", tool=Tool.NONE)
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {r.name: r for r in (*_assembled(), *_compiled(), *_with_sframe(), *_mach_o())}
+    {r.name: r for r in (*_assembled(), *_compiled(), *_with_sframe(), *_special(), *_mach_o())}
 )
 
 
