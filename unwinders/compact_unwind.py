@@ -58,6 +58,13 @@ LIMITS = (
         "what is already off, or counts from a frame pointer that is the caller's again",
         _CALLS_ONLY,
     ),
+    Limit(
+        Trait.FRAMELESS,
+        frozenset({Outcome.WRONG_REGISTER}),
+        "a frameless function takes its whole frame with the first register that it saves: until it has saved the "
+        "others, SP says that the frame is finished, and the encoding takes those registers from empty places",
+        _CALLS_ONLY,
+    ),
 )
 
 COMPACT_UNWIND = Unwinder(

@@ -1,8 +1,7 @@
 """Mach-O executables and dynamic libraries as images: 64-bit, little-endian.
 
-Layout (Apple, ``mach-o/loader.h`` and ``mach-o/fat.h``; the archived *OS X ABI Mach-O File Format Reference*)::
+Layout (Apple, ``mach-o/loader.h``; the archived *OS X ABI Mach-O File Format Reference*)::
 
-    [universal file: big-endian count and {cpu type, subtype, offset, size, alignment}; each part is a file as below]
     header: magic feedfacf, cpu type, subtype, file type, number and size of load commands, flags, reserved
     load commands: {command, size, ...}
 
@@ -23,10 +22,10 @@ from testbed.errors import ImageError
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
 from testbed.image.macho_symbols import function_starts, read_symbols
+from testbed.image.macho_universal import UNIVERSAL, UNIVERSAL_64, arch_of, slice_for
 from testbed.image.model import Image, Section, Segment
 
 MAGIC_64 = b"\xcf\xfa\xed\xfe"
-UNIVERSAL, UNIVERSAL_64 = b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf"
 _OTHERS = {
     b"\xce\xfa\xed\xfe": "a 32-bit",
     b"\xfe\xed\xfa\xce": "a big-endian 32-bit",
@@ -38,7 +37,6 @@ _HEADER, _SEGMENT, _SECTION = 32, 72, 80  # sizes in bytes
 _FILE_TYPES = {2: "executable", 6: "dynamic library", 7: "dynamic linker", 8: "bundle"}
 _PIE = 0x0020_0000  # header flag: an executable that may be slid
 _EXECUTABLE = 2
-_MOST_SLICES = 64  # a Java class file begins as a universal file does, with a larger number here
 
 _LC_SYMTAB, _LC_UNIXTHREAD, _LC_SEGMENT_64, _LC_FUNCTION_STARTS = 0x02, 0x05, 0x19, 0x26
 _LC_MAIN, _LC_DYLD_INFO, _LC_DYLD_INFO_ONLY, _LC_CHAINED_FIXUPS = 0x8000_0028, 0x22, 0x8000_0022, 0x8000_0034
@@ -104,7 +102,7 @@ def read_macho(
         raise ImageError(path, 0, error.strerror or str(error)) from error
     file = FileBytes(path, content)
     if content[:4] in (UNIVERSAL, UNIVERSAL_64):
-        file = _slice(file, arch)
+        file = slice_for(file, arch)
     if file.data[:4] != MAGIC_64:
         kind = _OTHERS.get(file.data[:4])
         raise file.error(
@@ -113,45 +111,10 @@ def read_macho(
     return _image(file, frame_records or {})
 
 
-def _slice(file: FileBytes, wanted: Arch | None) -> FileBytes:
-    """The part of a universal file for an architecture; without one, for the only one that is known here."""
-    wide = file.data[:4] == UNIVERSAL_64
-
-    def big_endian(offset: int, size: int) -> int:
-        return int.from_bytes(file.take(offset, size, "the universal header"), "big")
-
-    count = big_endian(4, 4)
-    if count > _MOST_SLICES:
-        raise file.error(4, f"a universal file of {count} parts; at most {_MOST_SLICES} are believed")
-    there: dict[Arch, tuple[int, int]] = {}
-    for i in range(count):
-        at = 8 + i * (32 if wide else 20)
-        arch = _arch_of(big_endian(at, 4))
-        if arch is not None:
-            where = (
-                (big_endian(at + 8, 8), big_endian(at + 16, 8))
-                if wide
-                else (big_endian(at + 8, 4), big_endian(at + 12, 4))
-            )
-            there.setdefault(arch, where)
-    known = ", ".join(map(str, there)) or "no architecture that is known here"
-    if wanted is None and len(there) == 1:
-        wanted = next(iter(there))
-    if wanted is None:
-        raise file.error(4, f"a universal file with {known}: say which (--arch)")
-    if wanted not in there:
-        raise file.error(4, f"a universal file with {known}, not {wanted}")
-    return file.part(*there[wanted], f"the part for {wanted}")
-
-
-def _arch_of(cpu: int) -> Arch | None:
-    return next((arch for arch in ARCHES.values() if arch.mach_o and arch.mach_o.cpu == cpu), None)
-
-
 def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
     file.take(0, _HEADER, "the header")
     cpu = file.unsigned(4, 4, "the header")
-    arch = _arch_of(cpu)
+    arch = arch_of(cpu)
     if arch is None or arch.mach_o is None:
         known = ", ".join(a.name for a in ARCHES.values() if a.mach_o)
         raise file.error(4, f"cpu type {cpu:#x} is none of {known}")

@@ -442,6 +442,19 @@ def test_a_compact_encoding_is_exact_outside_the_innermost_prologue_and_epilogue
     assert by_place[True] - {Outcome.EXACT}, "else there would be nothing to declare"
 
 
+def test_registers_that_a_frameless_leaf_saved_are_where_its_code_put_them() -> None:
+    """Where LLVM's libunwind is one word off: the truth of the run decides."""
+    run = run_program(PROGRAMS["busy_leaf"], ARCHES["arm64"], "macho-O2")
+    steps = run.steps_in("busy")
+    at = run[steps[len(steps) // 2]]
+    row = compact_table(run.loaded.image).at(at.pc - run.loaded.bias)
+    assert row is not None
+    assert row.registers == at_cfa(x19=-8, x20=-16, x21=-24, x22=-32)
+    said, true = COMPACT_UNWIND.unwind(at).frames[1].registers, run.truth(at).frames[1].registers
+    for name in row.registers:
+        assert said[name] == true[name] != at.registers[name], name
+
+
 def test_with_rows_for_epilogues_it_defers_to_dwarf_and_is_exact_everywhere() -> None:
     run = run_program(PROGRAMS["struct_return"], ARCHES["arm64"], "macho-O2-dwarf")
     assert {verdict.outcome for verdict in judge_all(run, COMPACT_UNWIND)} == {Outcome.EXACT}

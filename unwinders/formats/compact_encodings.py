@@ -21,6 +21,10 @@ an encoding of 0 says that nothing is known. With W = 8 bytes::
       in all of them the return address is at CFA - W
       registers are numbered rbx 1, r12 2, r13 3, r14 4, r15 5, rbp 6
 
+A frameless arm64 function that saves registers is a leaf with many values (a decoder's inner loop; `busy_leaf` of the
+corpus): ``stp x20, x19, [sp, #32]`` in a frame of 48 bytes puts x19 at CFA - W. LLVM's libunwind 22 reads it one word
+higher, at the CFA, and symbolic 13.9 restores no register there: neither meets one in an exception, a leaf throws none.
+
 A permutation of n of 6 numbers: digit i, of base 6 - i, counts the numbers below the i-th that are still unused.
 """
 
