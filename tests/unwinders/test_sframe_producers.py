@@ -21,7 +21,10 @@ from testbed.matrix import Unit, units
 from testbed.program import Language, Program
 from testbed.rows import AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
+from testbed.unwinder import Frame, FrameKind
 from tests.unwinders import producers
+from tests.unwinders.frames import snapshot
+from unwinders.apply import apply
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.sframe import sframe_table
 from unwinders.sframe import SFRAME
@@ -153,3 +156,35 @@ def test_lld_joins_the_tables_of_two_objects_and_nobody_finds_the_second(tmp_pat
     assert second is not None
     table = sframe_table(image)
     assert (table.at(first.address) is not None, table.at(second.address)) == (True, None)
+
+
+def test_gnu_ld_writes_repeated_blocks_for_its_linkage_table(tmp_path: Path) -> None:
+    """The rows of a lazy ``.plt``: at every instruction the CFA that the expression in `.eh_frame` computes."""
+    arch = ARCHES["x86_64"]
+    body = ".cfi_startproc\ncall g@plt\ncall h@plt\nret\n.cfi_endproc\n"
+    (tmp_path / "f.s").write_text(f".globl f\n.type f, @function\nf:\n{body}.size f, . - f\n", encoding="utf-8")
+    producers.run(producers.gnu(arch, "as"), "--gsframe", "f.s", "-o", "f.o", cwd=tmp_path)
+    options = ("-shared", "-z", "lazy", "--ld-generated-unwind-info")
+    producers.run(producers.gnu(arch, "ld"), *options, "f.o", "-o", "f.so", cwd=tmp_path)
+    image = read_elf(tmp_path / "f.so")
+    plt = image.sections[".plt"]
+    assert len(plt.data) == 48  # the resolver's stub, then g's and h's: jump, push, jump
+    sframe, eh_frame = sframe_table(image), cfi_table(image, ".eh_frame")
+    found = []
+    for stub, offsets in ((0, (0, 6)), (16, (0, 6, 11)), (32, (0, 6, 11))):
+        for pc in (plt.address + stub + offset for offset in offsets):
+            cfas = [cfa_at(table, pc, image) for table in (sframe, eh_frame)]
+            assert cfas[0] == cfas[1], f"{pc:#x}"
+            found.append(cfas[0] - 0x8000)
+    assert found == [16, 24, 8, 8, 16, 8, 8, 16]
+
+
+def cfa_at(table: RowTable, pc: int, image: Image) -> int:
+    """What a table's row makes the CFA, with SP at 0x8000."""
+    row = table.at(pc)
+    assert row is not None
+    registers = {"rip": pc, "rsp": 0x8000, "rbp": 0}
+    at = snapshot(image.arch, registers, [(0x8000, bytes(64))])
+    cfa, _ = apply(row, Frame(FrameKind.INTERRUPTED, pc, registers), at)
+    assert cfa is not None
+    return cfa
