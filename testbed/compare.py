@@ -55,15 +55,18 @@ class Site:
     true_caller: int | None
 
     @property
+    def wrong(self) -> tuple[str, ...]:
+        """The formats that claim something false here. Of the outermost frame's CFA nothing is known."""
+        return tuple(name for name, answer in self.answers.items() if not answer.stopped and self._is_false(answer))
+
+    @property
     def unexplained(self) -> tuple[str, ...]:
-        """The formats that are wrong here without a limit that says why."""
-        return tuple(
-            name
-            for name, answer in self.answers.items()
-            if not answer.stopped
-            and answer.because is None
-            and (answer.cfa not in (None, self.true_cfa) or answer.caller != self.true_caller)
-        )
+        """Those of them without a limit that says why."""
+        return tuple(name for name in self.wrong if self.answers[name].because is None)
+
+    def _is_false(self, answer: Answer) -> bool:
+        other_cfa = None not in (answer.cfa, self.true_cfa) and answer.cfa != self.true_cfa
+        return other_cfa or answer.caller != self.true_caller
 
 
 @dataclass(frozen=True, slots=True)
