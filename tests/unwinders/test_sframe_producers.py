@@ -15,6 +15,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.compile import assemble
+from testbed.build.layout import TEXT_BASE
 from testbed.build.link import assemble_program
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
 from testbed.image import Image, read_elf
@@ -27,7 +28,10 @@ from tests.unwinders import producers
 from tests.unwinders.frames import snapshot
 from unwinders.apply import apply
 from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi_rows import RA_SIGNED
+from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import sframe_table
+from unwinders.formats.sframe_entries import read_functions, read_header
 from unwinders.sframe import SFRAME
 
 WITH_NUMBER = [arch for arch in ARCHES.values() if arch.sframe_abi is not None]
@@ -116,6 +120,40 @@ def test_clangs_assembler_writes_what_we_write(unit: Unit, tmp_path: Path) -> No
     out = left_out(ours)
     said = tuple(row for row in sframe_table(clangs) if not any(start <= row.start < end for start, end in out))
     assert assert_equal_at_every_pc(ours, sframe_table(ours), RowTable(".sframe", said), roots=False) > 10
+
+
+@pytest.mark.parametrize("unit", [unit for unit in WRITTEN if unit.arch == "arm64"], ids=str)
+def test_gnu_as_writes_what_we_write(unit: Unit, tmp_path: Path) -> None:
+    """Version 1 of binutils 2.40 beside our version 2; it has no row for the outermost frame."""
+    arch = ARCHES[unit.arch]
+    source = PROGRAMS[unit.program].source_for(arch.isas[0])
+    assert source is not None
+    ours = build(PROGRAMS[unit.program], arch, RECIPES["keystone"]).image
+    producers.run(producers.gnu(arch, "as"), "--gsframe", source.path, "-o", "gnu.o", cwd=tmp_path)
+    at = f"-Ttext={TEXT_BASE:#x}"
+    producers.run(producers.gnu(arch, "ld"), "-static", at, "-e", "_start", "gnu.o", "-o", "gnu.elf", cwd=tmp_path)
+    gnus = read_elf(tmp_path / "gnu.elf")
+    assert gnus.sections[".text"].data == ours.sections[".text"].data
+    out = left_out(ours)
+    said = tuple(row for row in sframe_table(gnus) if not any(start <= row.start < end for start, end in out))
+    assert assert_equal_at_every_pc(ours, sframe_table(ours), RowTable(".sframe", said), roots=False) > 10
+
+
+@pytest.mark.parametrize(("directive", "key"), [("", "A"), (".cfi_b_key_frame", "B")])
+def test_gnu_as_says_where_a_return_address_is_signed_and_with_which_key(
+    directive: str, key: str, tmp_path: Path
+) -> None:
+    arch = ARCHES["arm64"]
+    lines = [".globl f", ".type f, %function", "f:", ".cfi_startproc", directive]
+    lines += ["nop", ".cfi_negate_ra_state", "nop", ".cfi_negate_ra_state", "ret", ".cfi_endproc", ".size f, . - f"]
+    (tmp_path / "f.s").write_text("\n".join((*lines, "")), encoding="utf-8")
+    image = producers.by_gnu_as(Path("f.s"), arch, tmp_path, entry="f")
+    signed = [RA_SIGNED in row.registers for row in sframe_table(image)]
+    assert signed == [False, True, False]
+    section = image.sections[".sframe"]
+    reader = Reader(".sframe", section.address, section.data)
+    (function,) = read_functions(reader, read_header(reader, arch), arch)
+    assert function.key == key
 
 
 @pytest.mark.parametrize("directive", [".cfi_undefined rip", ".cfi_undefined rbp"])
