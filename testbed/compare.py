@@ -7,6 +7,7 @@ and the truth is put beside them. Code that never ran, or that cannot run here, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -55,15 +56,18 @@ class Site:
     true_caller: int | None
 
     @property
+    def wrong(self) -> tuple[str, ...]:
+        """The formats that claim something false here. Of the outermost frame's CFA nothing is known."""
+        return tuple(name for name, answer in self.answers.items() if not answer.stopped and self._is_false(answer))
+
+    @property
     def unexplained(self) -> tuple[str, ...]:
-        """The formats that are wrong here without a limit that says why."""
-        return tuple(
-            name
-            for name, answer in self.answers.items()
-            if not answer.stopped
-            and answer.because is None
-            and (answer.cfa not in (None, self.true_cfa) or answer.caller != self.true_caller)
-        )
+        """Those of them without a limit that says why."""
+        return tuple(name for name in self.wrong if self.answers[name].because is None)
+
+    def _is_false(self, answer: Answer) -> bool:
+        other_cfa = None not in (answer.cfa, self.true_cfa) and answer.cfa != self.true_cfa
+        return other_cfa or answer.caller != self.true_caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def compare_formats(image: Image, unwinders: Sequence[Unwinder], run: Run | None
     """
     chosen = [unwinder for unwinder in unwinders if unwinder.rows is not None]
     tables = {unwinder.name: unwinder.rows(image) for unwinder in chosen if unwinder.rows is not None}
-    visits = _visits(run) if run is not None else {}
+    visits = _visits(run) if run is not None else []
     spans = (
         _decided(span, chosen, run, visits) if span.agreement is Agreement.UNDECIDED and run is not None else span
         for span in _spans(image, tables)
@@ -172,23 +176,25 @@ def _rules(row: UnwindRow | None) -> tuple[Rule | None, Rule | None] | None:
     return None if row is None else (row.cfa, row.registers.get(row.return_address))
 
 
-def _visits(run: Run) -> dict[int, list[int]]:
-    """The first steps at each link-time pc of the program."""
+def _visits(run: Run) -> list[tuple[int, list[int]]]:
+    """The link-time pcs that the program executed, ascending, each with its first steps."""
     found: dict[int, list[int]] = {}
     bias = run.trace.images[0].bias
     for step, pc in enumerate(run.trace.pc.tolist()):
         steps = found.setdefault(pc - bias, [])
         if len(steps) < MAX_VISITS:
             steps.append(step)
-    return found
+    return sorted(found.items())
 
 
-def _decided(span: Span, unwinders: Sequence[Unwinder], run: Run, visits: Mapping[int, list[int]]) -> Span:
+def _decided(span: Span, unwinders: Sequence[Unwinder], run: Run, visits: list[tuple[int, list[int]]]) -> Span:
     """The span with what its executed instructions say: they differ, or are equal everywhere they ran."""
     asked = [unwinder for unwinder in unwinders if span.rows[unwinder.name] is not None]
     ran = False
-    for pc in range(span.start, span.end):
-        for step in visits.get(pc, ()):
+    # A broken table can claim a span as large as the address space: what ran is always less.
+    first, last = (bisect_left(visits, at, key=lambda visit: visit[0]) for at in (span.start, span.end))
+    for _, steps in visits[first:last]:
+        for step in steps:
             if Trait.TRANSITION in run.traits(step):
                 continue
             site = _site(run, step, asked)

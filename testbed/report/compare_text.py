@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.arch import Arch
-from testbed.compare import Agreement, Answer, Comparison, Site, Span
+from testbed.compare import Agreement, Comparison, Site, Span
 from testbed.report.table_text import LEGEND, rule_text
 from testbed.report.words import count, share
 from testbed.rows import SameValue, UnwindRow
@@ -61,8 +61,7 @@ def _span(span: Span, arch: Arch) -> Iterator[RenderableType]:
     else:
         yield Text(f"{head}{span.agreement.value}", style="bold red" if span.agreement is Agreement.DIFFERENT else "")
     for name, row in span.rows.items():
-        answer = span.site.answers.get(name) if span.site else None
-        yield Text(f"    {name:<14} {_row(row, arch):<22}{_answer(answer, span.site)}")
+        yield Text(f"    {name:<14} {_row(row, arch):<22}{_answer(name, span.site)}")
     if span.site:
         yield Text(f"    {'truth':<14} {'':<22}{_truth(span.site)}   at step {span.site.step}")
 
@@ -74,15 +73,16 @@ def _row(row: UnwindRow | None, arch: Arch) -> str:
     return f"CFA {rule_text(row.cfa)}, ra {rule_text(row.registers.get(row.return_address, default))}"
 
 
-def _answer(answer: Answer | None, site: Site | None) -> str:
-    if answer is None or site is None:
+def _answer(name: str, site: Site | None) -> str:
+    if site is None or name not in site.answers:
         return ""
+    answer = site.answers[name]
     if answer.stopped:
         return f"stops: {answer.stopped}"
     said = _pair(answer.cfa, answer.caller)
-    if answer.cfa in (None, site.true_cfa) and answer.caller == site.true_caller:
+    if name not in site.wrong:
         return f"{said}   true"
-    return f"{said}   false{f', {answer.because.trait.name}' if answer.because else ', UNEXPLAINED'}"
+    return f"{said}   false, {answer.because.trait.name if answer.because else 'UNEXPLAINED'}"
 
 
 def _truth(site: Site) -> str:

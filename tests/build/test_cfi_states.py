@@ -6,7 +6,7 @@ import pytest
 
 from testbed.build import directives as d
 from testbed.build.tables.cfi_states import CfiState, cfi_states
-from testbed.build.tables.escapes import CfaStoredAt, NoRule, StoredAt, decode_escape
+from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
 from testbed.errors import BuildError
 from tests.build.test_cfi_program import ARM64, X86, procedure
 
@@ -81,13 +81,25 @@ def test_the_signature_of_a_return_address_is_toggled() -> None:
 
 
 def test_bytes_that_are_not_understood_make_all_that_follows_opaque() -> None:
-    found = states((0x1004, d.Escape(b"\x16\x06\x01\x30")), (0x1008, d.DefCfa(7, 8)))
+    found = states((0x1004, d.Escape(b"\x3f")), (0x1008, d.DefCfa(7, 8)))
     assert [state.opaque for state in found] == [False, True, True]
 
 
 def test_a_cfa_in_memory_is_one_until_the_next_rule() -> None:
     found = states((0x1004, d.Escape(b"\x0f\x03\x76\x78\x06")), (0x1008, d.DefCfa(7, 8)))
     assert [(state.cfa, state.cfa_stored) for state in found] == [((7, 8), False), ((6, -8), True), ((7, 8), False)]
+
+
+def test_what_is_computed_is_so_until_the_next_rule() -> None:
+    found = states(
+        (0x1004, d.Escape(b"\x0f\x03\x77\x08\x22")),
+        (0x1008, d.Escape(b"\x16\x06\x01\x30")),
+        (0x100C, d.DefCfa(7, 8)),
+        (0x1010, d.RestoreInitial(6)),
+    )
+    assert [state.cfa for state in found] == [(7, 8), None, None, (7, 8), (7, 8)]
+    assert [state.rules.get(6) for state in found] == [None, None, Computed(6), Computed(6), None]
+    assert not any(state.opaque for state in found)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +111,12 @@ def test_a_cfa_in_memory_is_one_until_the_next_rule() -> None:
         ("0f 04 77 80 01 06", CfaStoredAt(7, 128)),
         ("10 06 02 76 00", StoredAt(6, 6, 0)),
         ("10 06 03 7a f8 7e", StoredAt(6, 10, -136)),
-        ("0f 03 77 08 22", None),  # not stored there
-        ("0f 05 77 08 23 04 06", None),
-        ("10 06 03 76 00 06", None),
-        ("16 06 02 76 00", None),
+        ("0f 03 77 08 22", CfaComputed()),  # not stored there
+        ("0f 05 77 08 23 04 06", CfaComputed()),
+        ("0f 01 06", CfaComputed()),
+        ("10 06 03 76 00 06", Computed(6)),
+        ("16 06 02 76 00", Computed(6)),
+        ("16 06 00", Computed(6)),
         ("0f 04 76 78 06", None),  # its length is another
         ("10 06 02 76", None),
         ("2e 80", None),

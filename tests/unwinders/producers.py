@@ -52,10 +52,10 @@ def compiled(source: Path, arch: Arch, folder: Path, *flags: str, intel: bool = 
     return whole
 
 
-def by_gnu_as(source: Path, arch: Arch, folder: Path) -> Image:
+def by_gnu_as(source: Path, arch: Arch, folder: Path, *, entry: str = "_start") -> Image:
     """Assembled with ``--gsframe`` and linked, both by binutils: ld makes one sorted table."""
     run(gnu(arch, "as"), "--gsframe", source, "-o", "gnu.o", cwd=folder)
-    run(gnu(arch, "ld"), "-static", "-e", "_start", "gnu.o", "-o", "gnu.elf", cwd=folder)
+    run(gnu(arch, "ld"), "-static", "-e", entry, "gnu.o", "-o", "gnu.elf", cwd=folder)
     return read_elf(folder / "gnu.elf")
 
 

@@ -17,7 +17,7 @@ from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.image import Image
 from testbed.matrix import Unit, units
 from testbed.program import Language, Program
-from testbed.rows import AtCfa, AtRegister, RegisterPlus, Rule, SameValue
+from testbed.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
 from tests.unwinders import producers
 from tests.unwinders.test_sframe_producers import assert_equal_at_every_pc
@@ -35,14 +35,29 @@ OBJTOOLS = producers.objtools() or [None]
 OPTIONS = ("-O2", "-fno-jump-tables")
 
 
+def sayable(row: UnwindRow) -> bool:
+    """True where ORC has words for a row of `.eh_frame`. Expressions are compared by what they mean, elsewhere."""
+    ra, bp = row.registers.get("rip"), row.registers.get("rbp", SameValue())
+    if isinstance(ra, Undefined):
+        return True
+    by_name = (
+        isinstance(row.cfa, RegisterPlus)
+        and row.cfa.offset < 0x8000
+        and (
+            row.cfa.register in ("rsp", "rbp")
+            or (row.cfa.register in ("r10", "r13", "rdi", "rdx") and not row.cfa.offset)
+        )
+    )
+    return by_name and ra == AtCfa(-8) and isinstance(bp, AtCfa | SameValue)
+
+
 @pytest.mark.parametrize("unit", WRITTEN, ids=str)
 def test_written_entries_are_the_rows_of_eh_frame(unit: Unit) -> None:
     image = build(PROGRAMS[unit.program], X86_64, RECIPES[unit.recipe]).image
-    functions = [f for f in image.symbols if f.is_function and f.size]
-    silent = [f.name for f in functions if orc_table(image).at(f.address) is None]
-    if silent:
-        pytest.skip(f"the format cannot say the rows of {', '.join(silent)}")
-    assert assert_equal_at_every_pc(image, orc_table(image), cfi_table(image, ".eh_frame")) > 20
+    eh_frame, orc = cfi_table(image, ".eh_frame"), orc_table(image)
+    said = tuple(row for row in eh_frame if sayable(row))
+    entries = tuple(row for row in orc if (there := eh_frame.at(row.start)) is not None and sayable(there))
+    assert assert_equal_at_every_pc(image, RowTable(ENTRIES, entries), RowTable(".eh_frame", said)) > 10
 
 
 def made(program: Program, flag: str, folder: Path, chosen: Path | None) -> Image:

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field, replace
 from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure, initial_rules
-from testbed.build.tables.escapes import CfaStoredAt, NoRule, StoredAt, decode_escape
+from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
 
-Said = d.AtCfaOffset | d.IsCfaOffset | d.InRegister | d.MakeUndefined | d.KeepSame | StoredAt
+Said = d.AtCfaOffset | d.IsCfaOffset | d.InRegister | d.MakeUndefined | d.KeepSame | StoredAt | Computed
 
 
 @dataclass(frozen=True, slots=True)
 class CfiState:
     """What holds for ``[start, end)``: the CFA as (DWARF register, offset), and what is said of each register.
 
-    ``cfa_stored``: the CFA is the word there. ``opaque``: bytes of ``.cfi_escape`` that are not understood here have
-    a part in it.
+    ``cfa`` None: it is computed. ``cfa_stored``: it is the word there. ``opaque``: bytes of ``.cfi_escape`` that are
+    not understood here have a part in it.
     """
 
     start: int
@@ -92,7 +92,9 @@ def _after_escape(now: CfiState, content: bytes) -> CfiState:
             return now
         case CfaStoredAt(base, offset):
             return replace(now, cfa=(base, offset), cfa_stored=True)
-        case StoredAt(name) as rule:
+        case CfaComputed():
+            return replace(now, cfa=None, cfa_stored=False)
+        case (StoredAt(name) | Computed(name)) as rule:
             return replace(now, rules=now.rules | {name: rule})
         case None:
             return replace(now, opaque=True)

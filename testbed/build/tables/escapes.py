@@ -4,8 +4,10 @@
     0f length (breg offset) 06   DW_CFA_def_cfa_expression: the CFA is stored at register + offset
     10 register length (breg offset)
                                  DW_CFA_expression: the caller's register is stored at register + offset
+    16 register length ...       DW_CFA_val_expression
 
-GCC writes the last two for a realigned frame. Anything else is for formats that hold the bytes as they are.
+GCC writes the second and the third for a realigned frame. Any other expression makes the CFA, or its one register,
+computed: only formats that hold the bytes as they are can say that.
 """
 
 from __future__ import annotations
@@ -37,7 +39,22 @@ class StoredAt:
     offset: int
 
 
-def decode_escape(content: bytes) -> NoRule | CfaStoredAt | StoredAt | None:
+@dataclass(frozen=True, slots=True)
+class CfaComputed:
+    """The CFA is what some other expression computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The caller's ``register`` is what some other expression computes, or stored there."""
+
+    register: int
+
+
+Meaning = NoRule | CfaStoredAt | StoredAt | CfaComputed | Computed
+
+
+def decode_escape(content: bytes) -> Meaning | None:
     """The meaning of one escape; None where it is none of the above."""
     try:
         return _decoded(list(content))
@@ -45,26 +62,28 @@ def decode_escape(content: bytes) -> NoRule | CfaStoredAt | StoredAt | None:
         return None
 
 
-def _decoded(rest: list[int]) -> NoRule | CfaStoredAt | StoredAt | None:
+def _decoded(rest: list[int]) -> Meaning | None:
     match rest.pop(0):
         case 0x2E:  # DW_CFA_GNU_args_size
             _uleb(rest)
             return None if rest else NoRule()
-        case 0x0F if _uleb(rest) == len(rest) and rest[-1] == _DEREF:  # DW_CFA_def_cfa_expression
-            where = _place(rest[:-1])
-            return where and CfaStoredAt(*where)
-        case 0x10:  # DW_CFA_expression
+        case 0x0F if _uleb(rest) == len(rest):  # DW_CFA_def_cfa_expression
+            where = _place(rest[:-1]) if rest[-1] == _DEREF else None
+            return CfaStoredAt(*where) if where else CfaComputed()
+        case 0x10 | 0x16 as opcode:  # DW_CFA_expression, DW_CFA_val_expression
             register = _uleb(rest)
-            where = _place(rest) if _uleb(rest) == len(rest) else None
-            return where and StoredAt(register, *where)
+            if _uleb(rest) != len(rest):
+                return None
+            where = _place(rest) if opcode == 0x10 else None
+            return StoredAt(register, *where) if where else Computed(register)
     return None
 
 
 def _place(operations: list[int]) -> tuple[int, int] | None:
     """Register and offset of an expression that is one DW_OP_breg."""
-    opcode = operations.pop(0)
-    if not _BREG0 <= opcode <= _BREG31:
+    if not operations or not _BREG0 <= operations[0] <= _BREG31:
         return None
+    opcode = operations.pop(0)
     value, bits = _leb(operations)
     offset = value - (1 << bits) if value >> (bits - 1) else value
     return None if operations else (opcode - _BREG0, offset)
