@@ -142,9 +142,10 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
     arch, pcs = trace.arch, trace.pc
     state = np.zeros(8, np.int64)
     state[native.HEAD] = state[native.LAST_ROW] = state[native.LAST_SITE] = -1
-    asked = np.zeros(1, np.uint64)
+    asked = np.zeros(2, np.uint64)  # the pc whose row is missing; what else the sweep goes on from
     writes = trace.writes
-    journal = (writes.step, writes.address, writes.size, writes.value)
+    # A column of a table would be another type to numba: the kernel would be compiled once more for it.
+    journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
     memory = _memory(trace.initial, int(trace.sp[0]))
     facts = (np.uint64(arch.word_mask), np.uint64(arch.code_mask), np.int64(1 + len(arch.frame_pointers)))
     plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
