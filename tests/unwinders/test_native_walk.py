@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import testbed
 from testbed.arch import ARCHES, Arch
 from testbed.backtraces import Backtraces
 from testbed.errors import NoUnwindInfo
 from testbed.image import LoadedImage
+from testbed.judge_trace import OUTCOMES, Verdicts
+from testbed.outcome import Outcome
 from testbed.rows import (
     AtCfa,
     AtExpression,
@@ -26,13 +30,16 @@ from testbed.rows import (
     Undefined,
     UnwindRow,
 )
+from testbed.run import judge, judge_all
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes
 from testbed.unwinder import Backtrace, Frame, FrameKind
 from tests.unwinders.frames import START, image
 from tests.unwinders.test_native_agrees import said
+from unwinders.eh_frame import EH_FRAME
 from unwinders.formats.cfi_rows import RA_SIGNED
+from unwinders.fp_chain import FP_CHAIN
 from unwinders.trace_walk import walk_trace
-from unwinders.walk import RowFor, walk
+from unwinders.walk import MAX_FRAMES, RowFor, walk
 
 STACK, STACK_SIZE = 0x8004, 0x19C  # neither begins nor ends on a granule
 ABOVE, ABOVE_SIZE = STACK + STACK_SIZE, 0x22  # a second region right behind the first
@@ -193,3 +200,132 @@ def test_on_anything_it_says_what_the_specification_says(arch: Arch) -> None:
     assert shared > steps / 4, "what was said is said again, not found again"
     assert sum(count for length, count in lengths.items() if length > 3) > steps / 10, lengths
     assert {"NoneType", "NoUnwindInfo", "UnknownRegister", "UnreadableMemory", "NoProgress"} <= set(stops), stops
+
+
+# Traps of their own: each of these is a stack that one of the kernel's shortcuts would get wrong.
+
+ARM64 = ARCHES["arm64"]
+P0, P1, P2, P3 = PCS[0], PCS[1] + 1, PCS[2] + 1, PCS[3] + 1  # the interrupted pc, then return addresses
+
+
+def by_pc(rows: dict[int, UnwindRow]) -> RowFor:
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        if frame.lookup_pc not in rows:
+            raise NoUnwindInfo(f"nothing about {frame.lookup_pc:#x}")
+        return rows[frame.lookup_pc]
+
+    return row_for
+
+
+def row(cfa: Rule | None, *, fp: Rule, ra: Rule, **rules: Rule) -> UnwindRow:
+    return UnwindRow(START, START + 1, cfa, {"x29": fp, "x30": ra, **rules}, "x30")
+
+
+def with_memory(trace: Trace, words: dict[int, int]) -> Trace:
+    """The trace with these words in its first region."""
+    data = bytearray(0x200)
+    for address, value in words.items():
+        data[address - 0x8000 : address - 0x8000 + 8] = value.to_bytes(8, "little")
+    return replace(trace, initial=(Region(0x8000, bytes(data)),))
+
+
+def test_a_frame_that_is_its_own_caller_depends_on_its_pc() -> None:
+    """The row, SP and FP are the same at two pcs; at one of them the return address leads back to that very frame."""
+    other = START + 1
+    leaf = row(RegisterPlus("sp", 0), fp=SameValue(), ra=SameValue())
+    registers = [{"pc": pc, "sp": 0x8010, "x29": 0x8020, "x30": P1} for pc in (other, P1, P1, other, P1)]
+    found = compared(trace_of(ARM64, registers, [], 0), by_pc({P1: leaf, other: leaf}))
+    assert [len(backtrace.frames) for backtrace in found] == [2, 1, 1, 2, 1]
+    assert found.by_specification == 0
+
+
+def test_a_caller_that_is_the_interrupted_frame_again_is_found() -> None:
+    """SP grows, is unknown, and is then computed from FP: it may be anything, also what it was at first."""
+    rows = {
+        P0: row(RegisterPlus("sp", 16), fp=AtCfa(-16), ra=AtCfa(-8)),
+        P1 - 1: row(None, fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
+        P2 - 1: row(RegisterPlus("x29", -0x70), fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
+        P0 - 1: row(None, fp=SameValue(), ra=Undefined()),
+    }
+    words = {0x8010: 0x8040, 0x8018: P1, 0x8040: 0x8080, 0x8048: P2, 0x8080: 0x80C0, 0x8088: P0}
+    trace = with_memory(trace_of(ARM64, [{"pc": P0, "sp": 0x8010, "x29": 0x80C0}], [], 0), words)
+    found = compared(trace, by_pc(rows))
+    assert "same stack" in str(found[0].stopped) and len(found[0].frames) == 3
+
+
+def test_a_caller_that_is_another_caller_again_is_found() -> None:
+    """The same among callers, where a register tells the two apart: one is the root, if it may be there at all."""
+    rows = {
+        P0: row(RegisterPlus("sp", 16), fp=AtCfa(-16), ra=AtCfa(-8)),
+        P1 - 1: replace(
+            row(RegisterPlus("sp", 16), fp=AtCfa(-16), ra=AtCfa(-8), x19=Constant(0)), outermost_if_zero="x19"
+        ),
+        P2 - 1: row(None, fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
+        P3 - 1: row(RegisterPlus("x29", -0x60), fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
+    }
+    words = {0x8010: 0x80C0, 0x8018: P1, 0x8020: 0x8040, 0x8028: P2, 0x8040: 0x8080, 0x8048: P3}
+    words |= {0x8080: 0x80C0, 0x8088: P1}
+    trace = with_memory(trace_of(ARM64, [{"pc": P0, "sp": 0x8010, "x29": 0x8030, "x19": 1}], [], 0), words)
+    found = compared(trace, by_pc(rows))
+    assert "same stack" in str(found[0].stopped) and len(found[0].frames) == 4
+
+
+def test_rows_that_depend_on_registers_are_refused() -> None:
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        frame.registers.get("sp")
+        raise AssertionError("not reached")
+
+    trace = trace_of(ARM64, [{"pc": P0, "sp": 0x8010}], [], 0)
+    with pytest.raises(TypeError, match="depends on sp"):
+        walk_trace(trace, row_for, lambda snapshot: walk(snapshot, row_for))
+
+
+RECURSION = """
+.intel_syntax noprefix
+.globl _start
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    mov edi, 0x500
+    call down
+    mov edi, 0
+    mov eax, 0x3c
+    syscall
+    .cfi_endproc
+down:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+    sub edi, 1
+    je done
+    call down
+done:
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+"""
+
+
+def test_a_stack_deeper_than_a_walk_may_be_is_cut_where_the_specification_cuts_it() -> None:
+    run = testbed.run(testbed.assemble("x86_64", RECURSION))
+    deepest = int(np.argmin(run.trace.sp))
+    for unwinder in (EH_FRAME, FP_CHAIN):
+        assert unwinder.unwind_trace
+        found = unwinder.unwind_trace(run.trace)
+        verdicts = judge_all(run, unwinder, natively=True)
+        assert isinstance(verdicts, Verdicts)
+        assert found.by_specification == 0
+        for step in (*range(5), *range(deepest - 2, deepest + 3), len(run) - 5):
+            expected = unwinder.unwind(run[step])
+            assert said(found[step]) == said(expected)
+            assert OUTCOMES[verdicts.outcome[step]] is judge(run, step, expected, unwinder).outcome
+        assert len(found[deepest].frames) == MAX_FRAMES < found.nodes.depth.max()
+        assert OUTCOMES[verdicts.outcome[deepest]] is (
+            Outcome.STOPPED if unwinder is EH_FRAME else Outcome.WRONG_REGISTER
+        )
