@@ -108,7 +108,7 @@ def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
     true_names = {arch.sp, *arch.preserved}
     judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
     assert not names or names[0] == arch.sp
-    columns = truth.columns
+    true = truth.activations
     outcomes = np.empty(len(backtraces), np.uint8)
     native.judge_steps(
         backtraces.site,
@@ -118,7 +118,7 @@ def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
         np.full((len(sites), 2), -1, np.int32),
         np.int64(backtraces.most_frames),
         truth.node,
-        (columns.parent, columns.return_address, columns.cfa, columns.opened),
+        (true.parent, true.return_address, true.cfa, true.opened),
         np.uint64(judged),
         np.array([arch.index[name] for name in names], np.int64),
         trace.registers,

@@ -38,7 +38,7 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path) -> Sites:
     isa = _isa(trace)
     columns = np.array([trace.arch.index[isa.records[0].pointer] for isa in trace.arch.isas])
     steps = np.arange(len(trace))
-    opened = np.array([activation.opened for activation in path.activations], np.int64)[path.node]
+    opened = path.activations.opened[path.node]
     pointer = trace.registers[steps, columns[isa]]
     moved = pointer != trace.registers[opened, columns[isa]]
     lowered = trace.sp != trace.sp[opened]

@@ -32,7 +32,7 @@ def agree(trace: Trace) -> int:
     transfers = find_transfers(trace)
     readable = follow_readably(trace, transfers)
     native = follow_natively(trace, transfers, MAX_ROUNDS)
-    assert native.activations == readable.activations
+    assert tuple(native.activations) == tuple(readable.activations)
     assert native.node.tolist() == readable.node.tolist()
     assert native.jumps == readable.jumps
     assert native.disbelieved == readable.disbelieved
