@@ -121,7 +121,7 @@ def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
         (true.parent, true.return_address, true.cfa, true.opened),
         np.uint64(judged),
         np.array([arch.index[name] for name in names], np.int64),
-        trace.registers,
+        np.asarray(trace.registers),
         outcomes,
     )
     return outcomes

@@ -280,6 +280,22 @@ def test_rows_that_depend_on_registers_are_refused() -> None:
         walk_trace(trace, row_for, lambda snapshot: walk(snapshot, row_for))
 
 
+def test_a_trace_without_a_step_has_no_backtraces() -> None:
+    rows = by_pc({P0: row(None, fp=SameValue(), ra=Undefined())})
+    found = compared(trace_of(ARM64, [], [], 0), rows)
+    assert len(found) == found.by_specification == found.frames == 0
+    with pytest.raises(IndexError):
+        found[0]
+
+
+def test_registers_that_cannot_be_written_are_read_all_the_same() -> None:
+    """As those of a file that is mapped into memory are."""
+    rows = by_pc({P0: row(None, fp=SameValue(), ra=Undefined())})
+    trace = trace_of(ARM64, [{"pc": P0, "sp": 0x8010}] * 3, [], 0)
+    trace.registers.flags.writeable = False
+    assert compared(trace, rows).frames == 3
+
+
 RECURSION = """
 .intel_syntax noprefix
 .globl _start
