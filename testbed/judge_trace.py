@@ -53,7 +53,10 @@ class Verdicts(Sequence[Verdict]):
         return self.at(range(len(self))[step])
 
     def at(self, step: int) -> Verdict:
-        """The verdict on one step, with the words that no column holds."""
+        """The verdict on one step, with the words that no column holds; an exact one needs none."""
+        depth = self.backtraces.depth(step)
+        if depth is not None and self.outcome[step] == OUTCOMES.index(Outcome.EXACT):
+            return Verdict(Outcome.EXACT, depth, transition=bool(self.transition[step]))
         return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
 
     def tally(self) -> Tally:

@@ -41,6 +41,7 @@ def compared(run: Run, unwinder: Unwinder) -> Verdicts:
         limit = found.explained[step]
         assert (found.limits[limit] if limit >= 0 else None) == verdict.explained_by, where
         assert found.transition[step] == verdict.transition, where
+        assert found[step] == verdict, where
     assert found.tally() == tally(expected)
     return found
 
