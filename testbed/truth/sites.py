@@ -39,19 +39,21 @@ class Sites:
 def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> Sites:
     """The facts of every step of a followed trace. ``natively`` None: where the trace is long."""
     isa = _isa(trace)
-    columns = np.array([trace.arch.index[isa.records[0].pointer] for isa in trace.arch.isas])
-    steps = np.arange(len(trace))
-    opened = path.activations.opened[path.node]
-    pointer = trace.registers[steps, columns[isa]]
-    moved = pointer != trace.registers[opened, columns[isa]]
-    lowered = trace.sp != trace.sp[opened]
+    opened = path.activations.opened
+    pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
+    for number, its_isa in enumerate(trace.arch.isas):
+        column, here = trace.column(its_isa.records[0].pointer), isa == number
+        np.copyto(pointer, column, where=here)
+        np.copyto(moved, column != column[opened][path.node], where=here)
+    trace_sp = trace.sp.copy()  # a column of a table is slow to pick from
+    lowered = trace_sp != trace_sp[opened][path.node]
     if natively is None:
         natively = len(trace) >= NATIVE_FROM
     order = _native().steps_by_activation(path.node, len(path.activations)) if natively else _by_activation(path.node)
     segment = _segments(path.node, order, transfers.transfer, moved | lowered)
-    kind = np.where(moved, 2, np.where(lowered, 1, 0))[order]
+    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
-    sp = trace.sp[order]
+    sp = trace_sp[order]
     if natively:
         settled = _native().settled(starts, sp, pointer[order], kind)
     else:
@@ -123,7 +125,7 @@ def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray
 
 
 def _settled(
-    segment: NDArray[np.int64], sp: NDArray[np.uint64], pointer: NDArray[np.uint64], kind: NDArray[np.int64]
+    segment: NDArray[np.int64], sp: NDArray[np.uint64], pointer: NDArray[np.uint64], kind: NDArray[np.int8]
 ) -> Bools:
     """Where (SP, FP) is its segment's settled pair; of equally frequent pairs, the one deepest in the stack."""
     count = len(segment)

@@ -37,7 +37,7 @@ def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None
         segment = np.sort(rng.integers(0, 1 + count // 6, count))
         segment = np.cumsum(np.diff(segment, prepend=segment[0]) != 0)  # numbered without gaps
         sp, pointer = (rng.integers(0, 3, count).astype(np.uint64) for _ in range(2))
-        kind = (pointer != 0) * 2 + ((pointer == 0) & (sp != 0))
+        kind = np.where(pointer != 0, 2, sp != 0).astype(np.int8)
         starts = np.flatnonzero(np.diff(segment, prepend=-1))
         readable = _settled(segment, sp, pointer, kind)
         assert settled(starts, sp, pointer, kind).tolist() == readable.tolist(), count
