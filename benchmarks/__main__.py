@@ -15,12 +15,14 @@ from benchmarks.recorders import memory, recording, scaling
 from benchmarks.report import as_data, as_markdown, write_picture
 from benchmarks.starting import matrices, starting
 from benchmarks.table import Table
+from benchmarks.traces import traces
 from testbed.errors import TestbedError
 
 ROUNDS, QUICK_ROUNDS = 5, 2
 PARTS: dict[str, Callable[[bool, int], Table]] = {
     "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
     "judging": lambda quick, rounds: judging(quick=quick, rounds=rounds),
+    "traces": lambda quick, rounds: traces(quick=quick, rounds=min(rounds, 3)),
     "scaling": lambda quick, rounds: scaling(quick=quick, rounds=rounds),
     "starting": lambda quick, rounds: starting(quick=quick, rounds=rounds),
     "matrices": lambda quick, rounds: matrices(quick=quick, rounds=min(rounds, 3)),

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
+from functools import partial
 
 from benchmarks import libunwind
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
-from benchmarks.workload import FOREVER, TARGETS, Target, workload
+from benchmarks.workload import FOREVER, TARGETS, Target, scale_for, workload
+from testbed.backtraces import Backtraces
+from testbed.build import Built
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.trace import Snapshot
+from testbed.trace import Snapshot, Trace
+from testbed.unwinder import Backtrace
 from tests.unwinders import libdw
 from unwinders.eh_frame import EH_FRAME
+
+KERNEL = "native kernel"
+STEPS = 1_000_000  # of the trace that the snapshots are taken from
 
 Frames = Callable[[Snapshot], tuple[int, ...]]
 
@@ -24,12 +30,13 @@ def judging(*, quick: bool, rounds: int) -> Table:
     notes = [
         "A snapshot's frames are the interrupted one and every caller; all evaluators find the same. The libraries "
         "are called through ctypes and read registers and memory through Python callbacks, whose share was not "
-        "measured apart: this is what asking them costs a program like this one, not how fast they are by themselves."
+        "measured apart: this is what asking them costs a program like this one, not how fast they are by themselves. "
+        "The native kernel walks every step of the trace that the snapshots are from, and every frame of each counts: "
+        "most of them it knows from the step before."
     ]
-    if find_spec("unwinders.trace_walk") is None:
-        notes.append("The native kernel is not part of this version: its rows are left out.")
     for target in TARGETS[:1] if quick else TARGETS:
-        built = workload(target, 1)
+        scale = 1 if quick else scale_for(target, STEPS)
+        built = workload(target, scale)
         if not EH_FRAME.applies_to(built.image):
             continue
         trace = record(LoadedImage(built.image), budget=FOREVER)
@@ -38,19 +45,22 @@ def judging(*, quick: bool, rounds: int) -> Table:
         ways: dict[str, Frames] = {"specification evaluator": _specification}
         close: list[Callable[[], None]] = []
         for name, opened in (("libdw", _libdw), ("libunwind", _libunwind)):
-            found = opened(target)
+            found = opened(target, built)
             if isinstance(found, str):
                 notes.append(found)
             else:
                 ways[f"{name} through ctypes"], closing = found
                 close.append(closing)
-        frames = _agreed(target, snapshots, ways)
+        walked = _walked(trace)
+        frames = _agreed(target, snapshots, {**ways, KERNEL: partial(_looked_up, walked)})
         contenders = {name: Contender(frames, _over(snapshots, way)) for name, way in ways.items()}
+        contenders[KERNEL] = Contender(walked.frames, partial(_again, trace))
         measured = compare(contenders, rounds=rounds)
         for closing in close:
             closing()
         for name, result in measured.items():
-            rows.append((target.name, name, len(snapshots), frames, *spread(result.nanoseconds, result.ratio)))
+            count, of = (len(trace), walked.frames) if name == KERNEL else (len(snapshots), frames)
+            rows.append((target.name, name, count, of, *spread(result.nanoseconds, result.ratio)))
     columns = (
         "target",
         "evaluator",
@@ -65,19 +75,36 @@ def judging(*, quick: bool, rounds: int) -> Table:
 
 
 def _specification(snapshot: Snapshot) -> tuple[int, ...]:
-    return tuple(frame.pc for frame in EH_FRAME.unwind(snapshot).frames)
+    return _pcs(EH_FRAME.unwind(snapshot))
 
 
-def _libdw(target: Target) -> tuple[Frames, Callable[[], None]] | str:
+def _pcs(backtrace: Backtrace) -> tuple[int, ...]:
+    return tuple(frame.pc for frame in backtrace.frames)
+
+
+def _walked(trace: Trace) -> Backtraces:
+    assert EH_FRAME.unwind_trace
+    return EH_FRAME.unwind_trace(trace)
+
+
+def _again(trace: Trace, _: object) -> Backtraces:
+    return _walked(trace)
+
+
+def _looked_up(walked: Backtraces, snapshot: Snapshot) -> tuple[int, ...]:
+    assert snapshot.step is not None
+    return _pcs(walked[snapshot.step])
+
+
+def _libdw(target: Target, built: Built) -> tuple[Frames, Callable[[], None]] | str:
     library = libdw.load()
     if library is None:
         return "libdw is not installed (Debian package libdw1): its rows are left out."
-    session = libdw.LibDw(library, workload(target, 1).path, target.value)
+    session = libdw.LibDw(library, built.path, target.value)
     return session.frames, session.close
 
 
-def _libunwind(target: Target) -> tuple[Frames, Callable[[], None]] | str:
-    built = workload(target, 1)
+def _libunwind(target: Target, built: Built) -> tuple[Frames, Callable[[], None]] | str:
     if target.arch != libunwind.ARCH:
         return "libunwind is asked on x86_64 only: Debian's library of another architecture is for cross builds."
     library = libunwind.load()

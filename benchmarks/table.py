@@ -54,14 +54,16 @@ def spread(*spreads: Spread) -> Iterator[Value]:
 
 
 def text_of(value: Value) -> str:
-    """A number with three significant digits and no exponent; "-" for none."""
+    """A number with three significant digits or five decimals, and no exponent; "-" for none."""
     if value is None:
         return "-"
     if isinstance(value, str | int):
         return f"{value:,}" if isinstance(value, int) else value
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    if abs(value) >= 0.1 or value == 0:
+        return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    return f"{value:.5f}"
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -118,6 +118,13 @@ class Backtraces:
         cfa = int(nodes.cfa[node]) if nodes.cfa_known[node] else None
         return Frame(FrameKind.CALLER, pc, registers, cfa, self.found_by[nodes.found_by[node]])
 
+    def depth(self, step: int) -> int | None:
+        """How many frames a backtrace has, without making it; None where it is left to the specification."""
+        node = int(self.sites.outer[self.site[step]])
+        if self._end(node) == SPECIFICATION:
+            return None
+        return min(1 + int(self.nodes.depth[node]), self.most_frames) if node >= 0 else 1
+
     @property
     def frames(self) -> int:
         """How many frames all backtraces have; of those left to the specification, those that were found natively."""

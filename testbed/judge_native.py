@@ -20,12 +20,18 @@ UNJUDGED = 255
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _lies(node: Any, index: Any, nodes: Any, truth: Any, judged: Any, columns: Any, registers: Any) -> Any:
-    """True where a caller's CFA or a register is not what activation ``index`` comes back to."""
+def _lies(
+    node: Any, index: Any, is_last: Any, nodes: Any, truth: Any, judged: Any, columns: Any, registers: Any
+) -> Any:
+    """True where a caller's CFA or a register is not what activation ``index`` comes back to.
+
+    The last frame that a backtrace may have has no CFA if more were found: nothing was computed from it.
+    """
     known, values = nodes[1][node], nodes[2]
     parents, _, cfas, opened = truth
     parent = parents[index]
-    if nodes[4][node] and parents[parent] >= 0 and nodes[3][node] != cfas[parent]:
+    cut = is_last and nodes[5][node] >= 0
+    if not cut and nodes[4][node] and parents[parent] >= 0 and nodes[3][node] != cfas[parent]:
         return True
     known &= judged
     for i in range(len(columns)):
@@ -93,7 +99,7 @@ def _judge(
             break
         if nodes[0][node] != returns[index]:
             break
-        if not lie and _lies(node, index, nodes, truth, judged, columns, registers):
+        if not lie and _lies(node, index, agreed + 1 >= most, nodes, truth, judged, columns, registers):
             lie = True
         agreed += 1
         node, index = nodes[5][node], parents[index]

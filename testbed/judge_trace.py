@@ -53,7 +53,10 @@ class Verdicts(Sequence[Verdict]):
         return self.at(range(len(self))[step])
 
     def at(self, step: int) -> Verdict:
-        """The verdict on one step, with the words that no column holds."""
+        """The verdict on one step, with the words that no column holds; an exact one needs none."""
+        depth = self.backtraces.depth(step)
+        if depth is not None and self.outcome[step] == OUTCOMES.index(Outcome.EXACT):
+            return Verdict(Outcome.EXACT, depth, transition=bool(self.transition[step]))
         return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
 
     def tally(self) -> Tally:
@@ -108,7 +111,7 @@ def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
     true_names = {arch.sp, *arch.preserved}
     judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
     assert not names or names[0] == arch.sp
-    columns = truth.columns
+    true = truth.activations
     outcomes = np.empty(len(backtraces), np.uint8)
     native.judge_steps(
         backtraces.site,
@@ -118,10 +121,10 @@ def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
         np.full((len(sites), 2), -1, np.int32),
         np.int64(backtraces.most_frames),
         truth.node,
-        (columns.parent, columns.return_address, columns.cfa, columns.opened),
+        (true.parent, true.return_address, true.cfa, true.opened),
         np.uint64(judged),
         np.array([arch.index[name] for name in names], np.int64),
-        trace.registers,
+        np.asarray(trace.registers),
         outcomes,
     )
     return outcomes

@@ -28,7 +28,7 @@ from testbed.unwinder import Unwinder
 
 Job = TypeVar("Job")
 SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
-NATIVE_UNITS = 16  # for each process: judging fewer takes less time than loading the native walk
+NATIVE_UNITS = 32  # for each process: judging fewer takes less time than loading the native walk
 BUDGET = 1_000_000  # steps after which a unit is given up
 
 

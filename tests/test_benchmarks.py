@@ -35,14 +35,17 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     data = json.loads(files["json"].read_text(encoding="utf-8"))
     tables = data["tables"]
-    assert set(tables) == {"recording", "judging", "scaling", "starting", "matrices", "memory"}
+    assert set(tables) == {"recording", "judging", "traces", "scaling", "starting", "matrices", "memory"}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
     assert {"unhooked", "naive Python hooks", *recorders()} == set(ways)
     assert ways["unhooked"]["× unhooked"] == 1
     for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
         assert row["ns per step"] > 0 and row["steps"] > 0
-    assert len({row["frames"] for row in tables["judging"]["rows"] if row["snapshots"]}) == 1
+    frames = {row["evaluator"]: row["frames"] for row in tables["judging"]["rows"]}
+    assert frames.pop("native kernel") > max(frames.values()), "it walks every step"
+    assert len(set(frames.values())) == 1
+    assert {"truth", "walk eh_frame", "judge fp_chain"} < {row["part"] for row in tables["traces"]["rows"]}
     assert {row["part"] for row in tables["scaling"]["rows"]} == {*recorders(), "truth"}
     assert all(row["trace (bytes per step)"] > 0 for row in tables["memory"]["rows"])
     page = files["md"].read_text(encoding="utf-8")

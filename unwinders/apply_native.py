@@ -65,7 +65,7 @@ STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE, FRESH = range(8)
 
 FOUND = 0  # `_evaluate` found a caller; otherwise it returns ROOT, STOPPED or SPECIFICATION
 NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-MOST_NEW = 1 << 16  # frames that one step may add; further ones are left to the specification
+MOST_NEW = 1 << 14  # frames that one step may add; one that would add more is left to the specification
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -204,35 +204,36 @@ def _evaluate(
     """Apply a row to a frame; ``out`` gets the caller's registers.
 
     Returns (FOUND or why there is no caller, caller's pc, its known registers, this frame's CFA, whether that is
-    known, the lowest address read, the register that the guards compared or -1).
+    known, the lowest address read, the register that the guards compared or -1, the pc that would make this frame and
+    its caller the same or 0).
     """
     cfa_rules, cfa_offsets, ra_rules, ra_offsets, rules, offsets, same, _, special = rows
     word_mask, code_mask, pointers = facts
     low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
     zero, flags = special[row, ZERO], special[row, SPECIAL]
     if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
-        return ROOT, none, none, cfa, False, low, -1
+        return ROOT, none, none, cfa, False, low, -1, none
     if flags & SLOW:
-        return SPECIFICATION, none, none, cfa, False, low, -1
+        return SPECIFICATION, none, none, cfa, False, low, -1, none
     ra_kind = ra_rules[row, 0]
     if ra_kind == NONE:
-        return STOPPED, none, none, cfa, False, low, -1
+        return STOPPED, none, none, cfa, False, low, -1, none
     if cfa_rules[row, 0] != NONE:
         cfa, cfa_known, read = _value(cfa_rules, cfa_offsets, row, values, known, cfa, False, word_mask, memory)
         low = min(low, read)
         if not cfa_known and ra_kind != UNDEFINED:
-            return STOPPED, none, none, none, False, low, -1
+            return STOPPED, none, none, none, False, low, -1, none
     if ra_kind == UNDEFINED:
-        return ROOT, none, none, cfa, cfa_known, low, -1
+        return ROOT, none, none, cfa, cfa_known, low, -1, none
     target, got, read = _value(ra_rules, ra_offsets, row, values, known, cfa, cfa_known, word_mask, memory)
     low = min(low, read)
     if not got:
-        return STOPPED, none, none, none, False, low, -1
+        return STOPPED, none, none, none, False, low, -1, none
     target &= code_mask
     if flags & SIGNED and not _covered(target, lookup):
-        return SPECIFICATION, none, none, none, False, low, -1
+        return SPECIFICATION, none, none, none, False, low, -1, none
     if target == none:
-        return ROOT, none, none, cfa, cfa_known, low, -1
+        return ROOT, none, none, cfa, cfa_known, low, -1, none
     recovered = known & same[row]
     for i in range(len(values)):
         out[i] = values[i] if (recovered >> u64(i)) & u64(1) else none
@@ -244,41 +245,41 @@ def _evaluate(
             own = rules[r, 3]
             out[own] = value
             recovered |= u64(1) << u64(own)
-    pointer, repeats = -1, target == pc
+    pointer, stays = -1, True
     both = known & recovered
     for j in range(pointers):
         if not (both >> u64(j)) & u64(1):
-            repeats = False
+            stays = False
             continue
         here, there = values[j], out[j]
-        repeats = repeats and here == there
+        stays = stays and here == there
         if pointer >= 0:
             continue
         pointer = j
         if j > 0 and there == none:
             if not interrupted and here == none:
-                return SPECIFICATION, none, none, none, False, low, -1
+                return SPECIFICATION, none, none, none, False, low, -1, none
         elif there < here or (there == here and not interrupted and not flags & STAYS):
-            return STOPPED, none, none, none, False, low, -1
+            return STOPPED, none, none, none, False, low, -1, none
         elif not interrupted and (there == here or (j > 0 and here == none)):
-            return SPECIFICATION, none, none, none, False, low, -1
-    if interrupted and repeats:
-        return STOPPED, none, none, none, False, low, -1
+            return SPECIFICATION, none, none, none, False, low, -1, none
+    if interrupted and stays and target == pc:
+        return STOPPED, none, none, none, False, low, -1, target
     if not interrupted and pointer < 0:
-        return SPECIFICATION, none, none, none, False, low, -1
-    return FOUND, target, recovered, cfa, cfa_known, low, pointer
+        return SPECIFICATION, none, none, none, False, low, -1, none
+    return FOUND, target, recovered, cfa, cfa_known, low, pointer, target if stays else none
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _known_already(head: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
-    """The node of the last step's chain that is this frame, or -1."""
+def _known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
+    """The node of the last step's chain that is this frame, or -1; and where to look for the next one further out."""
     pc, known, values, outer, origin = nodes[0], nodes[1], nodes[2], nodes[5], nodes[8]
     order = -1
     for j in range(pointers):
         if (recovered >> u64(j)) & u64(1):
             order = j
             break
-    node = head
+    node = cursor
     while node >= 0:
         if pc[node] == target and known[node] == recovered and origin[node] == found_by:
             equal = True
@@ -287,11 +288,14 @@ def _known_already(head: Any, target: Any, recovered: Any, found_by: Any, out: A
                     equal = False
                     break
             if equal:
-                return node
-        if order >= 0 and (known[node] >> u64(order)) & u64(1) and values[node, order] > out[order]:
-            return np.int64(-1)  # further out, all are above it
+                return node, node
+        if order >= 0 and (known[node] >> u64(order)) & u64(1):
+            if values[node, order] > out[order]:
+                return np.int64(-1), cursor  # further out, all are above it
+            if values[node, order] < out[order]:
+                cursor = np.int64(outer[node])  # all that follow are above this one
         node = np.int64(outer[node])
-    return np.int64(-1)
+    return np.int64(-1), cursor
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -378,6 +382,7 @@ def sweep(
     values, out = scratch
     all_known = NOWHERE if width >= 64 else (u64(1) << u64(width)) - u64(1)
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
+    last_turn = asked[1]
     last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], state[FRESH] != 0
     why = DONE
     row_bytes = u64(registers.shape[1] * 8)
@@ -396,7 +401,7 @@ def sweep(
             write += 1
         pc = registers[step, pc_column]
         entry = _row_at(pc, INTERRUPTED, lookup)
-        if entry == last_row and fresh and _unchanged(step, registers, entry - ROWS, rows):
+        if entry == last_row and fresh and pc != last_turn and _unchanged(step, registers, entry - ROWS, rows):
             site[step] = last_site
             step += 1
             continue
@@ -407,20 +412,21 @@ def sweep(
             why = FULL
             break
         code, target, recovered, cfa, cfa_known = STOPPED, u64(0), u64(0), u64(0), False
-        low, pointer, first_pointer = NOWHERE, -1, -1
+        low, pointer, first_pointer, turn = NOWHERE, -1, -1, u64(0)
         row = entry - ROWS
         if row >= 0:
             for i in range(width):
                 values[i] = registers[step, columns[i]]
-            code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
+            code, target, recovered, cfa, cfa_known, low, pointer, turn = _evaluate(
                 row, True, pc, values, all_known, rows, lookup, facts, memory, out
             )
             first_pointer = pointer
-        outer_cfa, outer_cfa_known = cfa, cfa_known
+        outcome, outer_cfa, outer_cfa_known = code, cfa, cfa_known
+        cursor = head
         first_new, previous, result = used, np.int64(-1), np.int64(code)
         while code == FOUND:
             origin = special[row, FOUND_BY]
-            found = _known_already(head, target, recovered, origin, out, pointers, nodes)
+            found, cursor = _known_already(cursor, target, recovered, origin, out, pointers, nodes)
             node = found if found >= 0 else used
             if previous >= 0:
                 node_outer[previous] = node
@@ -429,11 +435,7 @@ def sweep(
             if found >= 0:
                 break
             if used - first_new >= MOST_NEW - 1:
-                code = SPECIFICATION
-                if previous >= 0:
-                    node_outer[previous] = SPECIFICATION
-                else:
-                    result = np.int64(SPECIFICATION)
+                used, result = first_new, np.int64(SPECIFICATION)
                 break
             used += 1
             node_pc[node], node_known[node], node_origin[node], node_site[node] = target, recovered, origin, -1
@@ -448,7 +450,7 @@ def sweep(
             row = entry_here - ROWS
             code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
             if row >= 0:
-                code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
+                code, target, recovered, cfa, cfa_known, low, pointer, _ = _evaluate(
                     row, False, here, values, recovered, rows, lookup, facts, memory, out
                 )
             node_cfa[node], node_cfa_known[node], node_outer[node] = cfa, cfa_known, code
@@ -477,8 +479,10 @@ def sweep(
                 node_site[result] = here_site
         site[step] = here_site
         last_row, last_site = entry, here_site
-        fresh = entry >= ROWS
+        # Where the caller would be this very frame, the answer depends on the pc too.
+        fresh, last_turn = entry >= ROWS and not (outcome == STOPPED and turn == pc and turn != u64(0)), turn
         step += 1
     state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES] = step, write, head, used, sites_used
+    asked[1] = last_turn
     state[LAST_ROW], state[LAST_SITE], state[FRESH] = last_row, last_site, fresh
     return why

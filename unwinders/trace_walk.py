@@ -140,12 +140,14 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
     from unwinders.prefetch import lines
 
     arch, pcs = trace.arch, trace.pc
+    registers = np.asarray(trace.registers)  # of a file, too: an array like any other
     state = np.zeros(8, np.int64)
     state[native.HEAD] = state[native.LAST_ROW] = state[native.LAST_SITE] = -1
-    asked = np.zeros(1, np.uint64)
+    asked = np.zeros(2, np.uint64)  # the pc whose row is missing; what else the sweep goes on from
     writes = trace.writes
-    journal = (writes.step, writes.address, writes.size, writes.value)
-    memory = _memory(trace.initial, int(trace.sp[0]))
+    # A column of a table would be another type to numba: the kernel would be compiled once more for it.
+    journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
+    memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
     facts = (np.uint64(arch.word_mask), np.uint64(arch.code_mask), np.int64(1 + len(arch.frame_pointers)))
     plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
@@ -158,9 +160,9 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
             state,
             asked,
             np.int64(len(trace)),
-            trace.registers,
-            np.uint64(trace.registers.ctypes.data),
-            lines(np.append(index, arch.index[arch.pc]), trace.registers.itemsize),
+            registers,
+            np.uint64(registers.ctypes.data),
+            lines(np.append(index, arch.index[arch.pc]), registers.itemsize),
             np.int64(arch.index[arch.pc]),
             index,
             journal,

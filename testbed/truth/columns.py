@@ -1,11 +1,10 @@
-"""The truth as columns: activations, and traits of many steps at once.
+"""The truth as columns: traits of many steps at once.
 
 The same facts as `Truth.stack` and `Truth.traits` give, for whole traces; a test holds them to those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,37 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.traits import Trait
-from testbed.truth.model import Activation
 from testbed.truth.transfers import Bools
 
 if TYPE_CHECKING:
     from testbed.truth.observe import Truth
-
-
-@dataclass(frozen=True, eq=False)
-class Activations:
-    """One row per activation. A parent of -1: the bottom of a stack, which has no return address and no CFA (0)."""
-
-    parent: NDArray[np.int32]
-    return_address: NDArray[np.uint64]
-    cfa: NDArray[np.uint64]
-    entry_sp: NDArray[np.uint64]
-    opened: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.parent)
-
-
-def activation_columns(activations: Sequence[Activation]) -> Activations:
-    """The columns of a sequence of activations."""
-    count = len(activations)
-    return Activations(
-        np.fromiter((-1 if a.parent is None else a.parent for a in activations), np.int32, count),
-        np.fromiter((a.return_address or 0 for a in activations), np.uint64, count),
-        np.fromiter((a.cfa or 0 for a in activations), np.uint64, count),
-        np.fromiter((a.entry_sp for a in activations), np.uint64, count),
-        np.fromiter((a.opened for a in activations), np.int64, count),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +30,15 @@ class OuterTraits:
 
 def outer_traits(truth: Truth) -> OuterTraits:
     """For every activation; a parent always comes before its children."""
-    columns, sites = truth.columns, truth.sites
-    inner = np.flatnonzero(columns.parent >= 0)
-    parent, call = columns.parent[inner], columns.opened[inner] - 1
-    added = np.zeros(len(columns), np.int64)
-    frameless = (columns.parent[parent] >= 0) & ~sites.moved[call]
+    activations, sites = truth.activations, truth.sites
+    inner = np.flatnonzero(activations.parent >= 0)
+    parent, call = activations.parent[inner], activations.opened[inner] - 1
+    added = np.zeros(len(activations), np.int64)
+    frameless = (activations.parent[parent] >= 0) & ~sites.moved[call]
     reused = _reuses_pointer(truth, parent, call).astype(np.int64)
     tail_called = _tail_called(truth, parent, call).astype(np.int64)
     added[inner] = frameless | reused << 1 | tail_called << 2 | np.int64(8) << sites.isa[call].astype(np.int64)
-    bits, parents = added.tolist(), columns.parent.tolist()
+    bits, parents = added.tolist(), activations.parent.tolist()
     for index, outer in enumerate(parents):
         if outer >= 0:
             bits[index] |= bits[outer]
@@ -96,9 +68,9 @@ def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
         case Trait.TRANSITION:
             return sites.transition[steps]
         case Trait.ROOT:
-            return truth.columns.parent[node] < 0
+            return truth.activations.parent[node] < 0
         case Trait.CALLED:
-            return truth.columns.parent[node] >= 0
+            return truth.activations.parent[node] >= 0
         case Trait.LINK_LIVE:
             return _link(truth, steps)[0]
         case Trait.LINK_STALE:
@@ -117,15 +89,15 @@ def _link(truth: Truth, steps: NDArray[np.int64]) -> tuple[Bools, Bools]:
     if arch.link is None:
         return np.zeros(len(steps), np.bool_), np.zeros(len(steps), np.bool_)
     value = truth.trace.column(arch.link)[steps]
-    called = truth.columns.parent[node] >= 0
-    live: Bools = called & ((value & np.uint64(arch.code_mask)) == truth.columns.return_address[node])
+    called = truth.activations.parent[node] >= 0
+    live: Bools = called & ((value & np.uint64(arch.code_mask)) == truth.activations.return_address[node])
     return live, (value != 0) & ~live
 
 
 def _tail_called(truth: Truth, index: NDArray[np.int32], step: NDArray[np.int64]) -> Bools:
     """As `Truth` has it: the function at the step is not the one at the activation's first step."""
     pcs = truth.trace.pc
-    different: Bools = _functions(truth, pcs[truth.columns.opened[index]]) != _functions(truth, pcs[step])
+    different: Bools = _functions(truth, pcs[truth.activations.opened[index]]) != _functions(truth, pcs[step])
     return different
 
 
@@ -136,9 +108,9 @@ def _functions(truth: Truth, pcs: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _reuses_pointer(truth: Truth, index: NDArray[np.int32], step: NDArray[np.int64]) -> Bools:
     """As `Truth` has it: FP is neither its entry value nor an address in the activation's own frame."""
-    columns, sites = truth.columns, truth.sites
+    activations, sites = truth.activations, truth.sites
     word = np.uint64(truth.trace.arch.word)
-    end = np.where(columns.parent[index] >= 0, columns.cfa[index], columns.entry_sp[index] + word)
+    end = np.where(activations.parent[index] >= 0, activations.cfa[index], activations.entry_sp[index] + word)
     pointer = sites.frame_pointer[step]
     inside = (truth.trace.sp[step] <= pointer) & (pointer < end)
     found: Bools = sites.moved[step] & ~inside

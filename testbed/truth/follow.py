@@ -26,7 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from testbed.trace import Trace
-from testbed.truth.model import Activation, Path
+from testbed.truth.model import Activation, Activations, Path
 from testbed.truth.transfers import Event, Transfers
 
 MAX_ROUNDS = 32
@@ -121,7 +121,7 @@ class _Walk:
         steps = np.array([step for step, _ in self._changes] + [len(self._trace)], np.int64)
         nodes = np.array([index for _, index in self._changes], np.int32)
         node = np.repeat(nodes, np.diff(steps))
-        return Path(tuple(self._activations), node, tuple(self._jumps), self._disbelieved)
+        return Path(Activations.of(self._activations), node, tuple(self._jumps), self._disbelieved)
 
     def _now(self, step: int, index: int) -> None:
         self._top = index

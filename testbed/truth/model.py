@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,56 @@ class Activation:
     entry_sp: int
     cfa: int | None
     opened: int
+
+
+@dataclass(frozen=True, eq=False)
+class Activations(Sequence[Activation]):
+    """All activations of a trace, in columns; an `Activation` is made when it is looked at.
+
+    A parent of -1: the bottom of a stack, whose return address and CFA are 0 here.
+    """
+
+    parent: NDArray[np.int32]
+    return_address: NDArray[np.uint64]
+    cfa: NDArray[np.uint64]
+    entry_sp: NDArray[np.uint64]
+    opened: NDArray[np.int64]
+    _made: dict[int, Activation] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, activations: Sequence[Activation]) -> Activations:
+        """The columns of activations that exist already."""
+        count = len(activations)
+        return cls(
+            np.fromiter((-1 if a.parent is None else a.parent for a in activations), np.int32, count),
+            np.fromiter((a.return_address or 0 for a in activations), np.uint64, count),
+            np.fromiter((a.cfa or 0 for a in activations), np.uint64, count),
+            np.fromiter((a.entry_sp for a in activations), np.uint64, count),
+            np.fromiter((a.opened for a in activations), np.int64, count),
+            dict(enumerate(activations)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @overload
+    def __getitem__(self, index: int) -> Activation: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Activation]: ...
+    def __getitem__(self, index: int | slice) -> Activation | Sequence[Activation]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        made = self._made.get(index)
+        if made is None:
+            place = range(len(self))[index]
+            made = self._made[index] = self._make(place)
+        return made
+
+    def _make(self, index: int) -> Activation:
+        parent, entry_sp, opened = int(self.parent[index]), int(self.entry_sp[index]), int(self.opened[index])
+        if parent < 0:
+            return Activation(index, None, None, entry_sp, None, opened)
+        return Activation(index, parent, int(self.return_address[index]), entry_sp, int(self.cfa[index]), opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +113,7 @@ class CallStack:
 class Path:
     """What a pass over the trace found. ``jumps`` are the non-local transfers: (step, activation left)."""
 
-    activations: tuple[Activation, ...]
+    activations: Activations
     node: NDArray[np.int32]
     jumps: tuple[tuple[int, int], ...]
     disbelieved: frozenset[int]

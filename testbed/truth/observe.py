@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.traits import Trait
-from testbed.truth.columns import Activations, OuterTraits, activation_columns, outer_traits
+from testbed.truth.columns import OuterTraits, outer_traits
 from testbed.truth.follow import follow
 from testbed.truth.leftovers import find_code_pointers, find_leftovers
-from testbed.truth.model import Activation, CallStack, TrueFrame
+from testbed.truth.model import Activations, CallStack, TrueFrame
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
 
@@ -38,7 +38,7 @@ class Truth:
     """
 
     trace: Trace
-    activations: tuple[Activation, ...] = field(repr=False)
+    activations: Activations = field(repr=False)
     node: NDArray[np.int32] = field(repr=False)
     sites: Sites = field(repr=False)
 
@@ -109,11 +109,6 @@ class Truth:
     @cached_property
     def _functions(self) -> dict[int, int]:
         return {}
-
-    @cached_property
-    def columns(self) -> Activations:
-        """The activations, in columns."""
-        return activation_columns(self.activations)
 
     @cached_property
     def outer(self) -> OuterTraits:

@@ -11,6 +11,7 @@ set in force chains its frames with.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from testbed.trace import Trace
 from testbed.truth.model import Path
 from testbed.truth.transfers import Bools, Transfers
+
+NATIVE_FROM = 100_000  # steps, as in `testbed.truth.follow`
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +36,28 @@ class Sites:
     isa: NDArray[np.int8]
 
 
-def describe_sites(trace: Trace, transfers: Transfers, path: Path) -> Sites:
-    """The facts of every step of a followed trace."""
+def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> Sites:
+    """The facts of every step of a followed trace. ``natively`` None: where the trace is long."""
     isa = _isa(trace)
-    columns = np.array([trace.arch.index[isa.records[0].pointer] for isa in trace.arch.isas])
-    steps = np.arange(len(trace))
-    opened = np.array([activation.opened for activation in path.activations], np.int64)[path.node]
-    pointer = trace.registers[steps, columns[isa]]
-    moved = pointer != trace.registers[opened, columns[isa]]
-    lowered = trace.sp != trace.sp[opened]
-    order, segment = _segments(path.node, transfers.transfer, moved | lowered)
-    kind = np.where(moved, 2, np.where(lowered, 1, 0))[order]
-    settled = _settled(segment, trace.sp[order], pointer[order], kind)
+    opened = path.activations.opened
+    pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
+    for number, its_isa in enumerate(trace.arch.isas):
+        column, here = trace.column(its_isa.records[0].pointer), isa == number
+        np.copyto(pointer, column, where=here)
+        np.copyto(moved, column != column[opened][path.node], where=here)
+    trace_sp = trace.sp.copy()  # a column of a table is slow to pick from
+    lowered = trace_sp != trace_sp[opened][path.node]
+    if natively is None:
+        natively = len(trace) >= NATIVE_FROM
+    order = _native().steps_by_activation(path.node, len(path.activations)) if natively else _by_activation(path.node)
+    segment = _segments(path.node, order, transfers.transfer, moved | lowered)
+    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
+    sp = trace_sp[order]
+    if natively:
+        settled = _native().settled(starts, sp, pointer[order], kind)
+    else:
+        settled = _settled(segment, sp, pointer[order], kind)
     first, last = _extent(settled, segment, starts)
     place = np.arange(len(order))
 
@@ -73,14 +85,24 @@ def _isa(trace: Trace) -> NDArray[np.int8]:
     return ((trace.column(arch.flags) >> np.uint64(arch.isa_flag)) & np.uint64(1)).astype(np.int8)
 
 
-def _segments(node: NDArray[np.int32], transfer: Bools, away: Bools) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Steps ordered by activation, then time; and the segment's number of each, counted from 0."""
-    order = np.argsort(node, kind="stable")
+def _native() -> ModuleType:
+    from testbed.truth import sites_native  # numba: worth loading for a long trace only
+
+    return sites_native
+
+
+def _by_activation(node: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The steps ordered by activation, then time."""
+    return np.argsort(node, kind="stable")
+
+
+def _segments(node: NDArray[np.int32], order: NDArray[np.int64], transfer: Bools, away: Bools) -> NDArray[np.int64]:
+    """The segment's number of each step in the order by activation, counted from 0."""
     cut = np.ones(len(order), np.bool_)
     before, now = order[:-1], order[1:]
     cut[1:] = (node[before] != node[now]) | ((now == before + 1) & transfer[now] & ~away[now])
     cut[_between_frames(node[order], ~away[order], cut)] = True
-    return order, np.cumsum(cut) - 1
+    return np.cumsum(cut) - 1
 
 
 def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray[np.int64]:
@@ -103,7 +125,7 @@ def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray
 
 
 def _settled(
-    segment: NDArray[np.int64], sp: NDArray[np.uint64], pointer: NDArray[np.uint64], kind: NDArray[np.int64]
+    segment: NDArray[np.int64], sp: NDArray[np.uint64], pointer: NDArray[np.uint64], kind: NDArray[np.int8]
 ) -> Bools:
     """Where (SP, FP) is its segment's settled pair; of equally frequent pairs, the one deepest in the stack."""
     count = len(segment)

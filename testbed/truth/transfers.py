@@ -106,9 +106,14 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
     rose[1:] = ~transfer[1:] & (sp[1:] == sp[:-1] + np.uint64(word))
     near = np.flatnonzero(rose)
     moving = (trace.arch.pc, trace.arch.sp, trace.arch.flags)
-    others = [trace.arch.index[r.name] for r in trace.arch.registers if r.name not in moving]
-    same = (trace.registers[near][:, others] == trace.registers[near - 1][:, others]).all(axis=1)
-    rose[near[~(same & _may_hold(trace, sp[near - 1], trace.pc[near]))]] = False
+    # What a `pop` loads, a callee-saved register nearly always, comes first: few steps are left after these.
+    for name in dict.fromkeys((*trace.arch.preserved, *(register.name for register in trace.arch.registers))):
+        if name not in moving:
+            column = trace.column(name)
+            near = near[column[near] == column[near - 1]]
+    near = near[_may_hold(trace, sp[near - 1], trace.pc[near])]
+    rose[:] = False
+    rose[near] = True
     for step in np.flatnonzero(rose).tolist():
         try:
             popped = trace.memory(step).unsigned(int(sp[step - 1]), word)
@@ -131,6 +136,8 @@ def _takes_its_address_off(sp: NDArray[np.uint64], word: int, next_call: Bools) 
     That is how position-independent code of 32-bit days asks for its own pc; nothing was called.
     """
     undone = np.zeros(len(sp), np.bool_)
+    if not next_call.any():
+        return undone
     for distance in (1, 2):
         if len(sp) > distance:
             undone[:-distance] |= sp[distance:] == sp[:-distance] + np.uint64(word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from programs import PROGRAMS
@@ -11,6 +12,8 @@ from testbed.build.recipes import RECIPES
 from testbed.machine import record
 from testbed.matrix import Unit, units
 from testbed.trace import Trace
+from testbed.truth.sites import _settled
+from testbed.truth.sites_native import settled
 from tests.truth.watched import agree
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -26,3 +29,15 @@ def test_on_every_program(arch: str) -> None:
 
 def _trace(unit: Unit) -> Trace:
     return record(build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image)
+
+
+def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None:
+    rng = np.random.default_rng(1)
+    for count in range(1, 60):
+        segment = np.sort(rng.integers(0, 1 + count // 6, count))
+        segment = np.cumsum(np.diff(segment, prepend=segment[0]) != 0)  # numbered without gaps
+        sp, pointer = (rng.integers(0, 3, count).astype(np.uint64) for _ in range(2))
+        kind = np.where(pointer != 0, 2, sp != 0).astype(np.int8)
+        starts = np.flatnonzero(np.diff(segment, prepend=-1))
+        readable = _settled(segment, sp, pointer, kind)
+        assert settled(starts, sp, pointer, kind).tolist() == readable.tolist(), count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,7 @@ from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
 from testbed.truth.follow import MAX_ROUNDS, follow_readably
 from testbed.truth.follow_native import follow_natively
+from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of
 
@@ -32,10 +35,13 @@ def agree(trace: Trace) -> int:
     transfers = find_transfers(trace)
     readable = follow_readably(trace, transfers)
     native = follow_natively(trace, transfers, MAX_ROUNDS)
-    assert native.activations == readable.activations
+    assert tuple(native.activations) == tuple(readable.activations)
     assert native.node.tolist() == readable.node.tolist()
     assert native.jumps == readable.jumps
     assert native.disbelieved == readable.disbelieved
+    sites = [describe_sites(trace, transfers, readable, natively=natively) for natively in (False, True)]
+    for field in fields(Sites):
+        assert np.array_equal(*(getattr(facts, field.name) for facts in sites)), field.name
     return len(readable.activations)
 
 

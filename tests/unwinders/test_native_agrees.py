@@ -23,7 +23,7 @@ from testbed.unwinder import Backtrace, Unwinder
 from unwinders import UNWINDERS
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-PART = 7  # of this many units, one is compared unless all are asked for
+PART = 11  # of this many units, one is compared unless all are asked for
 NATIVE = [unwinder for unwinder in UNWINDERS.values() if unwinder.unwind_trace]
 
 

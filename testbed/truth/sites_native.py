@@ -1,0 +1,88 @@
+"""Two passes of `testbed.truth.sites`, natively, for long traces; tests hold them to the readable ones.
+
+Sorting is what costs there: by activation, although the activations are numbered, and by (SP, FP) pairs, although a
+segment has few of them. Here the first is a counting sort and the second a table of pairs per segment.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba import uint64 as u64
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def steps_by_activation(node: Any, count: Any) -> Any:
+    """The steps ordered by activation, then time; ``count`` activations there are."""
+    place = np.zeros(count + 1, np.int64)
+    for step in range(len(node)):
+        place[node[step] + 1] += 1
+    for index in range(count):
+        place[index + 1] += place[index]
+    order = np.empty(len(node), np.int64)
+    for step in range(len(node)):
+        index = node[step]
+        order[place[index]] = step
+        place[index] += 1
+    return order
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
+    """Where (SP, FP) is its segment's settled pair: of the highest kind, then the most frequent, then the deepest.
+
+    ``starts`` is where segments begin. A pair's kind is that of its first step.
+    """
+    count = len(sp)
+    size = 1
+    longest = 0
+    for s in range(len(starts)):
+        end = starts[s + 1] if s + 1 < len(starts) else count
+        longest = max(longest, end - starts[s])
+    while size < 2 * longest:
+        size *= 2
+    head = np.empty(size, np.int64)  # the pair's first step, where its owner is the segment at hand
+    frequency = np.empty(size, np.int64)
+    owner = np.full(size, -1, np.int64)
+    out = np.zeros(count, np.bool_)
+    slot = np.empty(longest, np.int64)
+    for s in range(len(starts)):
+        first = starts[s]
+        end = starts[s + 1] if s + 1 < len(starts) else count
+        width = 1
+        while width < 2 * (end - first):
+            width *= 2
+        mask = u64(width - 1)
+        best = np.int64(-1)
+        for i in range(first, end):
+            mixed = (sp[i] ^ (pointer[i] << u64(1))) * u64(0x9E37_79B9_7F4A_7C15)
+            at = np.int64((mixed ^ (mixed >> u64(32))) & mask)
+            while owner[at] == s and (sp[head[at]] != sp[i] or pointer[head[at]] != pointer[i]):
+                at = np.int64((u64(at) + u64(1)) & mask)
+            if owner[at] != s:
+                owner[at], head[at], frequency[at] = s, i, 0
+            frequency[at] += 1
+            slot[i - first] = at
+        for i in range(first, end):
+            at = slot[i - first]
+            if head[at] != i:
+                continue
+            if best < 0:
+                best = at
+                continue
+            j = head[best]
+            if kind[i] != kind[j]:
+                better = kind[i] > kind[j]
+            elif frequency[at] != frequency[best]:
+                better = frequency[at] > frequency[best]
+            elif sp[i] != sp[j]:
+                better = sp[i] < sp[j]
+            else:
+                better = pointer[i] > pointer[j]
+            if better:
+                best = at
+        for i in range(first, end):
+            out[i] = slot[i - first] == best
+    return out
