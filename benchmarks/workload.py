@@ -37,7 +37,10 @@ TARGETS = tuple(
     for arch in ARCHES.values()
     for isa in arch.isas
     for recipe in RECIPES.values()
-    if recipe.name.endswith("-O2") and recipe.isa_on(arch) is isa and (isa is arch.isas[0]) == (recipe.isa is None)
+    if recipe.name.endswith("-O2")
+    and not recipe.opt_in
+    and recipe.isa_on(arch) is isa
+    and (isa is arch.isas[0]) == (recipe.isa is None)
 )
 
 
