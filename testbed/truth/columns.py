@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Activations:
-    """One row per activation. A parent of -1: the bottom of a stack, which has no return address and no CFA (0)."""
+class Activations(Sequence[Activation]):
+    """One row per activation. A parent of -1: the bottom of a stack, which has no return address and no CFA (0).
+
+    As a sequence it makes each activation when it is asked for.
+    """
 
     parent: NDArray[np.int32]
     return_address: NDArray[np.uint64]
@@ -33,9 +36,24 @@ class Activations:
     def __len__(self) -> int:
         return len(self.parent)
 
+    @overload
+    def __getitem__(self, index: int) -> Activation: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Activation, ...]: ...
+    def __getitem__(self, index: int | slice) -> Activation | tuple[Activation, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        index = range(len(self))[index]
+        parent, entry_sp, opened = int(self.parent[index]), int(self.entry_sp[index]), int(self.opened[index])
+        if parent < 0:
+            return Activation(index, None, None, entry_sp, None, opened)
+        return Activation(index, parent, int(self.return_address[index]), entry_sp, int(self.cfa[index]), opened)
+
 
 def activation_columns(activations: Sequence[Activation]) -> Activations:
     """The columns of a sequence of activations."""
+    if isinstance(activations, Activations):
+        return activations
     count = len(activations)
     return Activations(
         np.fromiter((-1 if a.parent is None else a.parent for a in activations), np.int32, count),

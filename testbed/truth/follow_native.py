@@ -16,7 +16,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.model import Activation, Path
+from testbed.truth.columns import Activations
+from testbed.truth.model import Path
 from testbed.truth.transfers import Transfers
 
 # Columns of `links`: activation -> parent, opening event, bottom of its stack, region of its stack.
@@ -258,12 +259,8 @@ def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
             break
         disbelieved |= refuted
     links, addresses, opened, change_steps, change_nodes, jump_steps, jump_nodes, _, _ = found
-    columns = zip(links[:, PARENT].tolist(), addresses.tolist(), opened.tolist(), strict=True)
-    activations = tuple(
-        Activation(i, None, None, entry, None, step)
-        if parent < 0
-        else Activation(i, parent, return_address, entry, cfa, step)
-        for i, (parent, (return_address, entry, cfa), step) in enumerate(columns)
+    activations = Activations(
+        links[:, PARENT].astype(np.int32), addresses[:, 0], addresses[:, 2], addresses[:, 1], opened
     )
     node = np.repeat(change_nodes, np.diff(np.append(change_steps, len(trace))))
     jumps = tuple(zip(jump_steps.tolist(), jump_nodes.tolist(), strict=True))

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.model import Activation
+from testbed.truth.columns import Activations
 from testbed.truth.transfers import Bools
 
 Ints = NDArray[np.int64]
 
 
-def find_leftovers(trace: Trace, activations: tuple[Activation, ...], node: NDArray[np.int32]) -> Bools:
+def find_leftovers(trace: Trace, activations: Activations, node: NDArray[np.int32]) -> Bools:
     """For each step: does a leftover lie at or above SP?"""
     slots = _slots(trace, activations)
     if len(slots) == 0 or len(node) == 0:
@@ -34,7 +34,7 @@ def find_leftovers(trace: Trace, activations: tuple[Activation, ...], node: NDAr
     return outermost >= trace.sp.astype(np.int64)
 
 
-def find_code_pointers(trace: Trace, activations: tuple[Activation, ...]) -> Bools:
+def find_code_pointers(trace: Trace, activations: Activations) -> Bools:
     """For each step: does a stored code address that is no return address lie at or above SP?"""
     value = trace.writes.value & np.uint64(trace.arch.code_mask)
     in_code = np.zeros(len(value), np.bool_)
@@ -54,36 +54,36 @@ def find_code_pointers(trace: Trace, activations: tuple[Activation, ...]) -> Boo
     return outermost >= trace.sp.astype(np.int64)
 
 
-def _return_addresses(activations: tuple[Activation, ...]) -> NDArray[np.uint64]:
-    found = {a.return_address for a in activations if a.return_address is not None}
-    return np.array(sorted(found), np.uint64)
+def _return_addresses(activations: Activations) -> NDArray[np.uint64]:
+    return np.unique(activations.return_address[activations.parent >= 0])
 
 
-def _slots(trace: Trace, activations: tuple[Activation, ...]) -> Ints:
+def _slots(trace: Trace, activations: Activations) -> Ints:
     """The writes of a whole word that store some activation's return address."""
     stored = trace.writes.value & np.uint64(trace.arch.code_mask)
     is_one = np.isin(stored, _return_addresses(activations))
     return np.flatnonzero(is_one & (trace.writes.size == trace.arch.word))
 
 
-def _owners(trace: Trace, activations: tuple[Activation, ...], node: NDArray[np.int32], slots: Ints) -> Ints:
+def _owners(trace: Trace, activations: Activations, node: NDArray[np.int32], slots: Ints) -> Ints:
     """The activation that a slot belongs to: the one that the storing call opened, else the one that stores."""
     step = trace.writes.step[slots].astype(np.int64)
     after = node[np.minimum(step + 1, len(node) - 1)]
-    opened = np.array([a.opened for a in activations], np.int64)
-    returns = np.array([a.return_address or 0 for a in activations], np.uint64)
-    by_call = (opened[after] == step + 1) & (returns[after] == trace.writes.value[slots])
+    returns = activations.return_address
+    by_call = (activations.opened[after] == step + 1) & (returns[after] == trace.writes.value[slots])
     return np.where(by_call, after, node[step]).astype(np.int64)
 
 
-def _last_steps(activations: tuple[Activation, ...], node: NDArray[np.int32]) -> Ints:
+def _last_steps(activations: Activations, node: NDArray[np.int32]) -> Ints:
     """The last step of each activation or of one that it called."""
     last = np.full(len(activations), -1, np.int64)
     np.maximum.at(last, node, np.arange(len(node)))
     out: list[int] = last.tolist()
-    for activation in reversed(activations):  # a parent comes before its children
-        if activation.parent is not None:
-            out[activation.parent] = max(out[activation.parent], out[activation.index])
+    parents = activations.parent.tolist()
+    for index in range(len(parents) - 1, -1, -1):  # a parent comes before its children
+        parent = parents[index]
+        if parent >= 0 and out[parent] < out[index]:
+            out[parent] = out[index]
     return np.array(out, np.int64)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,7 +62,7 @@ class CallStack:
 class Path:
     """What a pass over the trace found. ``jumps`` are the non-local transfers: (step, activation left)."""
 
-    activations: tuple[Activation, ...]
+    activations: Sequence[Activation]
     node: NDArray[np.int32]
     jumps: tuple[tuple[int, int], ...]
     disbelieved: frozenset[int]

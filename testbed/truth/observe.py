@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -38,7 +39,7 @@ class Truth:
     """
 
     trace: Trace
-    activations: tuple[Activation, ...] = field(repr=False)
+    activations: Sequence[Activation] = field(repr=False)
     node: NDArray[np.int32] = field(repr=False)
     sites: Sites = field(repr=False)
 
@@ -86,12 +87,12 @@ class Truth:
     @cached_property
     def leftovers(self) -> NDArray[np.bool_]:
         """Steps with the return address of a call that is over at or above SP."""
-        return find_leftovers(self.trace, self.activations, self.node)
+        return find_leftovers(self.trace, self.columns, self.node)
 
     @cached_property
     def code_pointers(self) -> NDArray[np.bool_]:
         """Steps with a code address that is no return address at or above SP."""
-        return find_code_pointers(self.trace, self.activations)
+        return find_code_pointers(self.trace, self.columns)
 
     def _tail_called(self, index: int, step: int) -> bool:
         """By the names of the functions at the activation's first step and at this one."""

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
+from testbed.truth.columns import activation_columns
+from testbed.truth.follow import NATIVE_FROM
 from testbed.truth.model import Path
 from testbed.truth.transfers import Bools, Transfers
 
@@ -33,16 +35,34 @@ class Sites:
     isa: NDArray[np.int8]
 
 
-def describe_sites(trace: Trace, transfers: Transfers, path: Path) -> Sites:
-    """The facts of every step of a followed trace."""
+def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> Sites:
+    """The facts of every step of a followed trace; ``natively`` (None: for a long one) changes only how fast."""
     isa = _isa(trace)
-    columns = np.array([trace.arch.index[isa.records[0].pointer] for isa in trace.arch.isas])
-    steps = np.arange(len(trace))
-    opened = np.array([activation.opened for activation in path.activations], np.int64)[path.node]
-    pointer = trace.registers[steps, columns[isa]]
-    moved = pointer != trace.registers[opened, columns[isa]]
-    lowered = trace.sp != trace.sp[opened]
-    order, segment = _segments(path.node, transfers.transfer, moved | lowered)
+    columns = [trace.arch.index[isa.records[0].pointer] for isa in trace.arch.isas]
+    opened = activation_columns(path.activations).opened
+    pointer = _by_isa(trace.registers[:, columns], isa)
+    # By activation first: its rows lie far apart, and each has many steps.
+    moved = pointer != _by_isa(trace.registers[opened][:, columns][path.node], isa)
+    lowered = trace.sp != trace.sp[opened][path.node]
+    away = moved | lowered
+    if len(trace) >= NATIVE_FROM if natively is None else natively:
+        from testbed.truth.sites_native import segment_facts, steps_by_activation  # numba: for a long trace only
+
+        order = steps_by_activation(path.node, len(path.activations))
+        starts = np.flatnonzero(_cuts(order, path.node, transfers.transfer, away))
+        facts = segment_facts(order, starts, trace.sp, pointer, moved, lowered)
+    else:
+        facts = _facts(trace, path.node, transfers.transfer, pointer, moved, lowered)
+    prologue, epilogue, frameless = facts
+    return Sites(prologue, epilogue, frameless, moved, _transitions(trace, path), pointer, isa)
+
+
+def _facts(
+    trace: Trace, node: NDArray[np.int32], transfer: Bools, pointer: NDArray[np.uint64], moved: Bools, lowered: Bools
+) -> tuple[Bools, Bools, Bools]:
+    """Prologue, epilogue and frameless of every step; `sites_native` has to find the same."""
+    order = np.argsort(node, kind="stable")
+    segment = np.cumsum(_cuts(order, node, transfer, moved | lowered)) - 1
     kind = np.where(moved, 2, np.where(lowered, 1, 0))[order]
     settled = _settled(segment, trace.sp[order], pointer[order], kind)
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
@@ -55,15 +75,12 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path) -> Sites:
         return out
 
     still = np.logical_and.reduceat(~moved[order], starts)[segment] if len(order) else moved
-    return Sites(
-        prologue=by_step(place < first[segment]),
-        epilogue=by_step(place > last[segment]),
-        frameless=by_step(still),
-        moved=moved,
-        transition=_transitions(trace, path),
-        frame_pointer=pointer,
-        isa=isa,
-    )
+    return by_step(place < first[segment]), by_step(place > last[segment]), by_step(still)
+
+
+def _by_isa(values: NDArray[np.uint64], isa: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Of columns by instruction set, the one that is in force at each row."""
+    return values[:, 0].copy() if values.shape[1] == 1 else values[np.arange(len(values)), isa]
 
 
 def _isa(trace: Trace) -> NDArray[np.int8]:
@@ -73,14 +90,13 @@ def _isa(trace: Trace) -> NDArray[np.int8]:
     return ((trace.column(arch.flags) >> np.uint64(arch.isa_flag)) & np.uint64(1)).astype(np.int8)
 
 
-def _segments(node: NDArray[np.int32], transfer: Bools, away: Bools) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Steps ordered by activation, then time; and the segment's number of each, counted from 0."""
-    order = np.argsort(node, kind="stable")
+def _cuts(order: NDArray[np.int64], node: NDArray[np.int32], transfer: Bools, away: Bools) -> Bools:
+    """Of the steps in their order by activation, then time: which of them start a segment."""
     cut = np.ones(len(order), np.bool_)
     before, now = order[:-1], order[1:]
     cut[1:] = (node[before] != node[now]) | ((now == before + 1) & transfer[now] & ~away[now])
     cut[_between_frames(node[order], ~away[order], cut)] = True
-    return order, np.cumsum(cut) - 1
+    return cut
 
 
 def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray[np.int64]:

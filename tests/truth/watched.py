@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,7 @@ from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
 from testbed.truth.follow import MAX_ROUNDS, follow_readably
 from testbed.truth.follow_native import follow_natively
+from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of
 
@@ -32,10 +35,14 @@ def agree(trace: Trace) -> int:
     transfers = find_transfers(trace)
     readable = follow_readably(trace, transfers)
     native = follow_natively(trace, transfers, MAX_ROUNDS)
-    assert native.activations == readable.activations
+    assert tuple(native.activations) == readable.activations
     assert native.node.tolist() == readable.node.tolist()
     assert native.jumps == readable.jumps
     assert native.disbelieved == readable.disbelieved
+    sites = [describe_sites(trace, transfers, path, natively=path is native) for path in (readable, native)]
+    for fact in fields(Sites):
+        left, right = (getattr(one, fact.name) for one in sites)
+        assert left.dtype == right.dtype and np.array_equal(left, right), fact.name
     return len(readable.activations)
 
 
