@@ -43,28 +43,34 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
     pointer = _by_isa(trace.registers[:, columns], isa)
     # By activation first: its rows lie far apart, and each has many steps.
     moved = pointer != _by_isa(trace.registers[opened][:, columns][path.node], isa)
-    lowered = trace.sp != trace.sp[opened][path.node]
+    sp = np.ascontiguousarray(trace.sp)
+    lowered = sp != sp[opened][path.node]
     away = moved | lowered
     if len(trace) >= NATIVE_FROM if natively is None else natively:
         from testbed.truth.sites_native import segment_facts, steps_by_activation  # numba: for a long trace only
 
         order = steps_by_activation(path.node, len(path.activations))
         starts = np.flatnonzero(_cuts(order, path.node, transfers.transfer, away))
-        facts = segment_facts(order, starts, trace.sp, pointer, moved, lowered)
+        facts = segment_facts(order, starts, sp, pointer, moved, lowered)
     else:
-        facts = _facts(trace, path.node, transfers.transfer, pointer, moved, lowered)
+        facts = _facts(sp, path.node, transfers.transfer, pointer, moved, lowered)
     prologue, epilogue, frameless = facts
     return Sites(prologue, epilogue, frameless, moved, _transitions(trace, path), pointer, isa)
 
 
 def _facts(
-    trace: Trace, node: NDArray[np.int32], transfer: Bools, pointer: NDArray[np.uint64], moved: Bools, lowered: Bools
+    sp: NDArray[np.uint64],
+    node: NDArray[np.int32],
+    transfer: Bools,
+    pointer: NDArray[np.uint64],
+    moved: Bools,
+    lowered: Bools,
 ) -> tuple[Bools, Bools, Bools]:
     """Prologue, epilogue and frameless of every step; `sites_native` has to find the same."""
     order = np.argsort(node, kind="stable")
     segment = np.cumsum(_cuts(order, node, transfer, moved | lowered)) - 1
     kind = np.where(moved, 2, np.where(lowered, 1, 0))[order]
-    settled = _settled(segment, trace.sp[order], pointer[order], kind)
+    settled = _settled(segment, sp[order], pointer[order], kind)
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
     first, last = _extent(settled, segment, starts)
     place = np.arange(len(order))

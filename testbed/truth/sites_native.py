@@ -116,5 +116,5 @@ def segment_facts(
     lowered: Bools,
 ) -> tuple[Bools, Bools, Bools]:
     """Prologue, epilogue and frameless of every step; ``starts`` are places in ``order``."""
-    found: tuple[Bools, Bools, Bools] = _facts(order, starts, np.ascontiguousarray(sp), pointer, moved, lowered)
+    found: tuple[Bools, Bools, Bools] = _facts(order, starts, sp, pointer, moved, lowered)
     return found
