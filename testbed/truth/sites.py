@@ -43,17 +43,16 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
     pointer = _by_isa(trace.registers[:, columns], isa)
     # By activation first: its rows lie far apart, and each has many steps.
     moved = pointer != _by_isa(trace.registers[opened][:, columns][path.node], isa)
-    sp = np.ascontiguousarray(trace.sp)
-    lowered = sp != sp[opened][path.node]
+    lowered = trace.sp != trace.sp[opened][path.node]
     away = moved | lowered
     if len(trace) >= NATIVE_FROM if natively is None else natively:
         from testbed.truth.sites_native import segment_facts, steps_by_activation  # numba: for a long trace only
 
         order = steps_by_activation(path.node, len(path.activations))
         starts = np.flatnonzero(_cuts(order, path.node, transfers.transfer, away))
-        facts = segment_facts(order, starts, sp, pointer, moved, lowered)
+        facts = segment_facts(order, starts, trace.sp, pointer, moved, lowered)
     else:
-        facts = _facts(sp, path.node, transfers.transfer, pointer, moved, lowered)
+        facts = _facts(trace.sp, path.node, transfers.transfer, pointer, moved, lowered)
     prologue, epilogue, frameless = facts
     return Sites(prologue, epilogue, frameless, moved, _transitions(trace, path), pointer, isa)
 

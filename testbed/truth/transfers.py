@@ -56,7 +56,7 @@ class Transfers:
 
 def find_transfers(trace: Trace) -> Transfers:
     """Every transfer and every call effect of a trace. Step 0 is neither."""
-    pc = np.ascontiguousarray(trace.pc)  # a register lies in every row of a trace, so a column is slow to read again
+    pc = trace.pc
     fall = pc.copy()
     fall[1:] = pc[:-1] + trace.sizes[:-1]
     transfer = pc != fall
@@ -82,7 +82,7 @@ def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
 def _pushed(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
     """This step lowered SP by one word and stored the fall-through address there."""
     word = trace.arch.word
-    writes, sp = trace.writes, np.ascontiguousarray(trace.sp)
+    writes, sp = trace.writes, trace.sp
     whole = (writes.size == word) & (writes.step.astype(np.int64) + 1 < len(trace))
     after = writes.step[whole].astype(np.int64) + 1
     pushed = (
@@ -101,7 +101,7 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
     SP rose by one word, and the word that it passed is where control is now. No other register has changed: that
     is asked first, since memory is slower to look at and every ``pop`` raises SP.
     """
-    sp, word = np.ascontiguousarray(trace.sp), trace.arch.word
+    sp, word = trace.sp, trace.arch.word
     rose = np.zeros(len(trace), np.bool_)
     rose[1:] = ~transfer[1:] & (sp[1:] == sp[:-1] + np.uint64(word))
     near = np.flatnonzero(rose)
