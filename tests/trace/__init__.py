@@ -1,5 +1,1 @@
-"""Tests of testbed/truth."""
-
-import pytest
-
-pytest.register_assert_rewrite("tests.truth.watched")
+"""Tests of recorded traces and of their files."""
