@@ -13,6 +13,7 @@ from pathlib import Path
 from unicorn import Uc
 from unicorn import unicorn_const as const
 
+from benchmarks.floor import fill_rows, run_empty_hooks
 from benchmarks.rounds import Contender, Measured, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, steps, workload
@@ -25,6 +26,7 @@ from testbed.machine.tape import Recorder
 from testbed.trace import Exited, Trace
 from testbed.truth import observe
 
+EMPTY, ROWS = "empty native hooks", "memory of the rows"
 NO_NATIVE = "The native recorder is not part of this version: its rows are left out."
 NO_FILES = "Traces are not saved to files in this version: no memory on disk."
 
@@ -84,16 +86,19 @@ def run_recorder(recorder: Recorder) -> Callable[[object], None]:
 def recording(*, quick: bool, rounds: int) -> Table:
     """Nanoseconds per step of each way to record, and how many times slower than the emulator alone."""
     wanted = {"unhooked": 10**7, "naive Python hooks": 20_000, "light recorder": 200_000, "native recorder": 10**7}
+    wanted |= {EMPTY: 10**7, ROWS: 10**7}
     ways: dict[str, Callable[[object], None]] = {"unhooked": run_unhooked, "naive Python hooks": run_naive}
     ways |= {name: run_recorder(recorder) for name, recorder in recorders().items()}
+    ways[EMPTY] = run_empty_hooks
     rows: list[tuple[Value, ...]] = []
     for target in TARGETS[:1] if quick else TARGETS:
-        scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in ways}
+        scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in (*ways, ROWS)}
         measured = compare(
             {
                 name: Contender(steps(target, scales[name]), run, _prepared(target, scales[name]))
                 for name, run in ways.items()
-            },
+            }
+            | {ROWS: Contender(steps(target, scales[ROWS]), _filling(target, scales[ROWS]))},
             rounds=rounds,
         )
         for name, result in measured.items():
@@ -101,10 +106,18 @@ def recording(*, quick: bool, rounds: int) -> Table:
     notes = [
         "Every way keeps all general registers before each instruction and every memory write, but the unhooked one: "
         "that is the emulator alone. The runs differ in length because their speeds differ by thousands; all are the "
-        "same loop."
+        "same loop.",
+        f"Two rows are bounds, not recorders. *{EMPTY.capitalize()}*: an instruction and a write hook that return at "
+        f"once. *{ROWS.capitalize()}*: as much new memory as the registers of all steps take, written to once without "
+        "an emulator; it depends on whether the system still has the pages at hand (in a virtual machine: on its host) "
+        "and is where the wide ranges of the native recorder come from.",
     ]
     columns = ("target", "way", "steps", "ns per step", "range (ns)", "× unhooked", "range (×)")
     return Table("recording", "Recording", columns, tuple(rows), tuple(notes + _missing()))
+
+
+def _filling(target: Target, scale: int) -> Callable[[object], None]:
+    return lambda _: fill_rows(target, scale)
 
 
 def _prepared(target: Target, scale: int) -> Callable[[], Machine]:

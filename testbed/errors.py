@@ -61,6 +61,14 @@ class ImageError(TestbedError):
         self.path, self.offset, self.detail = path, offset, detail
 
 
+class TraceFileError(TestbedError):
+    """A trace file cannot be read or written: ``path: at offset: detail``."""
+
+    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
+        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
+        self.path, self.offset, self.detail = path, offset, detail
+
+
 class EmulationError(TestbedError):
     """The program did not run to its exit: where (``pc``), why, and the last steps before it.
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from benchmarks import libunwind
 from benchmarks.__main__ import command
-from benchmarks.recorders import recorders, run_naive, run_recorder, run_unhooked
+from benchmarks.recorders import EMPTY, ROWS, recorders, run_naive, run_recorder, run_unhooked
 from benchmarks.report import write_picture
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table
@@ -38,7 +38,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert set(tables) == {"recording", "judging", "traces", "scaling", "starting", "matrices", "memory"}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
-    assert {"unhooked", "naive Python hooks", *recorders()} == set(ways)
+    assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS} == set(ways)
     assert ways["unhooked"]["× unhooked"] == 1
     for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
         assert row["ns per step"] > 0 and row["steps"] > 0

@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "truth",
         "judge judge_native judge_trace",
         "run",
-        "compare matrix named",
+        "compare matrix named saved",
         "results",
         "report",
         "cli",

@@ -44,6 +44,12 @@ _start:
     .size _start, . - _start
 """
 
+# No base register after a list (`stmdb r0!` in Thumb, `vpush`), no list after a base register (`vldmia r0!`), ...
+_DISTRUSTED = """
+stm vldm vstm vpush vpop fldm fstm ldrex ldaex ldrt ldrbt ldrht ldrsbt ldrsht strt strbt strht swp msr mrc
+mrrc vmrs vmsr cps setend rfe srs svc
+"""
+
 ARM32 = Arch(
     name="arm32",
     title="arm32 (A32, Thumb)",
@@ -105,6 +111,14 @@ ARM32 = Arch(
     exit_call=ExitCall("r7", "r0", frozenset({1, 248}), interrupt=2),
     stack_top=0xBEFF_0000,
     spellings={"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"},
+    parts={
+        **{f"s{i}": (f"d{i // 2}",) if i >= 16 else () for i in range(32)},
+        **{f"q{i}": (f"d{2 * i}", f"d{2 * i + 1}") if 4 <= i < 8 else () for i in range(16)},
+        **{f"d{i}": () for i in (*range(8), *range(16, 32))},
+        **{name: ("cpsr",) for name in ("apsr", "apsr_nzcv", "itstate")},
+        **{name: () for name in ("fpscr", "fpscr_nzcv", "fpexc", "fpsid", "fpinst", "fpinst2", "spsr")},
+    },
+    distrusted=tuple(_DISTRUSTED.split()),
     elf_flags=0x0500_0200,  # EABI version 5, as lld writes it for code without a floating-point interface
     exceptions={1: "undefined instruction", 3: "prefetch abort", 4: "data abort", 7: "breakpoint"},
 )

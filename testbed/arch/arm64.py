@@ -60,6 +60,11 @@ _POINT_TO_SHADOW = """\
     add x18, x18, #8
 """
 
+# Atomic instructions, system registers, and what pointer authentication does to the link register.
+_DISTRUSTED = """
+cas swp ldadd ldclr ldeor ldset ldsmax ldsmin ldumax ldumin msr sys pac aut xpac blra bra reta svc
+"""
+
 ARM64 = Arch(
     name="arm64",
     title="arm64",
@@ -99,6 +104,15 @@ ARM64 = Arch(
     isa_flag=None,
     unicorn=(uc.UC_ARCH_ARM64, uc.UC_MODE_ARM),
     cpu_setup=((a64.UC_ARM64_REG_CPACR_EL1, ~0, 3 << 20),),  # FPEN: floating point without a trap
+    parts={
+        **{f"w{i}": (f"x{i}",) for i in range(31)},
+        **{f"{kind}{i}": (f"d{i}",) if 8 <= i < 16 else () for kind in "bhsdqvz" for i in range(32)},
+        **{name: () for name in ("wzr", "xzr", "ffr")},
+        "wsp": ("sp",),
+        "fp": ("x29",),
+        "lr": ("x30",),
+    },
+    distrusted=tuple(_DISTRUSTED.split()),
     elf_machine="EM_AARCH64",
     elf_machine_number=183,
     linker="aarch64linux",

@@ -130,6 +130,8 @@ class Arch:
     block_state: int = 0  # bits of `flags` with the state of a Thumb IT block: stale after a hooked store
     exceptions: Mapping[int, str] = field(default_factory=dict)  # what the emulator's exception numbers mean
     spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other registers: the recorded ones they share
+    distrusted: tuple[str, ...] = ()  # how mnemonics begin whose written registers capstone does not tell
     elf_flags: int = 0  # e_flags of an executable
     cfi_unit: int = 0  # bytes that CFI tables count CFA offsets in, as LLVM writes them; 0: a word
     sframe_abi: int | None = None  # the number of this ABI, little-endian, in an SFrame header; None: it has none

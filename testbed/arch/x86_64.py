@@ -65,6 +65,11 @@ _NOPS = tuple(
     )
 )
 
+# Implicit registers, and what one instruction does many times.
+_DISTRUSTED = """
+rep loop enter xlat xadd cmpxchg cpuid xgetbv rd wr sys int iret cli sti ver lar lsl
+"""
+
 X86_64 = Arch(
     name="x86_64",
     title="x86_64",
@@ -106,6 +111,20 @@ X86_64 = Arch(
         (x86.UC_X86_REG_MXCSR, 0, 0x1F80),
         (x86.UC_X86_REG_CR4, ~0, 0x600),
     ),
+    parts={
+        **{
+            part: (f"r{letter}x",)
+            for letter in "abcd"
+            for part in (f"e{letter}x", f"{letter}x", f"{letter}h", f"{letter}l")
+        },
+        **{part: (f"r{name}",) for name in ("si", "di", "bp", "sp") for part in (f"e{name}", name, f"{name}l")},
+        **{f"r{i}{part}": (f"r{i}",) for i in range(8, 16) for part in "dwb"},
+        **{f"{kind}mm{i}": () for kind in "xyz" for i in range(32)},
+        **{f"{kind}{i}": () for kind in ("mm", "fp", "k") for i in range(8)},
+        **{f"st({i})": () for i in range(8)},
+        **{name: () for name in ("fpsw", "eip", "ip")},
+    },
+    distrusted=tuple(_DISTRUSTED.split()),
     elf_machine="EM_X86_64",
     elf_machine_number=62,
     linker="elf_x86_64",

@@ -16,12 +16,13 @@ from testbed.errors import TestbedError
 from testbed.matrix import cell_of
 from testbed.named import named_run
 from testbed.run import Run, judge_all
+from testbed.saved import load_run
 from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
 
 
 @click.command("run")
-@click.argument("program")
+@click.argument("program", required=False)
 @click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
@@ -30,11 +31,12 @@ from unwinders import UNWINDERS
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
+@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write the page to this file.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
 def command(
-    program: str,
+    program: str | None,
     arch: str | None,
     recipe: str | None,
     names: tuple[str, ...],
@@ -43,6 +45,7 @@ def command(
     seed: int,
     budget: int,
     fresh: bool,
+    trace: Path | None,
     as_json: bool,
     html: Path | None,
     svg: Path | None,
@@ -50,11 +53,20 @@ def command(
     """Run PROGRAM and judge every strategy at every instruction.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF or
-    Mach-O file; of a universal file --arch chooses the part.
+    Mach-O file; of a universal file --arch chooses the part. With --trace, a run that `testbed record` wrote is judged
+    in its place.
     """
     chosen = matching(UNWINDERS, names, "strategy")
-    with Console(stderr=True).status(f"building and running {program}"):
-        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
+    if trace is not None:
+        if program is not None or arch or recipe or fresh:
+            raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")
+        with Console(stderr=True).status(f"reading {trace}"):
+            run = load_run(trace)
+    elif program is None:
+        raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
+    else:
+        with Console(stderr=True).status(f"building and running {program}"):
+            run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
     failure = run.failure
     if failure and location is None:
         raise TestbedError(
@@ -83,7 +95,7 @@ def command(
 
         console = console_for_reports(record=bool(html or svg))
         console.print(run_page(run, judged, only_differences=differences))
-        save(console, f"testbed run {program}", html, svg)
+        save(console, f"testbed run {program or run.program.name}", html, svg)
     if any(cell.unexplained for cell, _ in judged) or not judged:
         sys.exit(1)
 

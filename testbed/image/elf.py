@@ -17,26 +17,26 @@ from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import ARCHES, Arch, FrameRecord, Isa
 from testbed.errors import ImageError
+from testbed.image.file_bytes import file_content
 from testbed.image.model import Image, Section, Segment, Symbol
 
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
 
 
-def read_elf(path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None) -> Image:
-    """Read an ELF executable or shared object.
+def read_elf(
+    path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None, *, content: bytes | None = None
+) -> Image:
+    """Read an ELF executable or shared object; with ``content``, these bytes as the file ``path``.
 
     Raises ImageError (file, offset, what is wrong) for anything that is not a readable ELF file of one of the
     catalogue's architectures.
     """
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ImageError(path, 0, error.strerror or str(error)) from error
+    content = file_content(path) if content is None else content
     if content[:4] != b"\x7fELF":
         raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46)")
     try:
-        return _image(path, ELFFile(io.BytesIO(content)), len(content), frame_records or {})
+        return _image(path, ELFFile(io.BytesIO(content)), content, frame_records or {})
     except ImageError:
         raise
     except (
@@ -56,7 +56,7 @@ def read_elf(path: Path | str, frame_records: Mapping[str, FrameRecord] | None =
         raise ImageError(path, 0, f"corrupt ELF structure: {error or type(error).__name__}") from error
 
 
-def _image(path: Path, elf: Any, size: int, frame_records: Mapping[str, FrameRecord]) -> Image:
+def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, FrameRecord]) -> Image:
     machine = elf["e_machine"]
     arch = next((a for a in ARCHES.values() if a.elf_machine == machine), None)
     if arch is None or not elf.little_endian:
@@ -65,7 +65,7 @@ def _image(path: Path, elf: Any, size: int, frame_records: Mapping[str, FrameRec
     segments = []
     for number, segment in enumerate(elf.iter_segments("PT_LOAD")):
         header = segment.header
-        if header.p_offset + header.p_filesz > size:
+        if header.p_offset + header.p_filesz > len(content):
             raise ImageError(path, header.p_offset, f"segment {number} reaches past the end of the file")
         if header.p_memsz > 1 << 32:
             raise ImageError(path, header.p_offset, f"segment {number} claims {header.p_memsz:#x} bytes")
@@ -85,7 +85,7 @@ def _image(path: Path, elf: Any, size: int, frame_records: Mapping[str, FrameRec
         header = section.header
         if not section.name or header.sh_type in ("SHT_NOBITS", "SHT_NULL"):
             continue
-        if header.sh_offset + header.sh_size > size:
+        if header.sh_offset + header.sh_size > len(content):
             raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
         sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, section.data())
     symbols, marks = _symbols(elf, arch)
@@ -98,6 +98,7 @@ def _image(path: Path, elf: Any, size: int, frame_records: Mapping[str, FrameRec
         symbols,
         marks,
         frame_records,
+        content=content,
     )
 
 

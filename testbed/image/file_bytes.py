@@ -10,6 +10,14 @@ from testbed.errors import ImageError
 _LEB_BYTES = 10  # a 64-bit value has no more
 
 
+def file_content(path: Path) -> bytes:
+    """All bytes of a file. Raises ImageError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ImageError(path, 0, error.strerror or str(error)) from error
+
+
 @dataclass(frozen=True, slots=True)
 class FileBytes:
     """``data`` is the part of ``path`` that starts at file offset ``start``; offsets below count within that part."""

@@ -14,12 +14,11 @@ reservation of addresses, so it is not mapped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, FrameRecord, MachO
-from testbed.errors import ImageError
-from testbed.image.file_bytes import FileBytes
+from testbed.image.file_bytes import FileBytes, file_content
 from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
 from testbed.image.macho_symbols import function_starts, read_symbols
 from testbed.image.macho_universal import UNIVERSAL, UNIVERSAL_64, arch_of, slice_for
@@ -88,18 +87,21 @@ class _Commands:
 
 
 def read_macho(
-    path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None, arch: Arch | None = None
+    path: Path | str,
+    frame_records: Mapping[str, FrameRecord] | None = None,
+    arch: Arch | None = None,
+    *,
+    content: bytes | None = None,
 ) -> Image:
     """Read a Mach-O executable or dynamic library; of a universal file the part for ``arch``.
+
+    With ``content``, read these bytes as the file ``path``.
 
     Raises ImageError (file, offset, what is wrong) for anything else, for a universal file of several known
     architectures where ``arch`` does not choose, and for pointer fixups of a kind that is not implemented.
     """
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ImageError(path, 0, error.strerror or str(error)) from error
+    content = file_content(path) if content is None else content
     file = FileBytes(path, content)
     if content[:4] in (UNIVERSAL, UNIVERSAL_64):
         file = slice_for(file, arch)
@@ -108,7 +110,7 @@ def read_macho(
         raise file.error(
             0, f"{kind} Mach-O file; only 64-bit little-endian ones are read" if kind else "no Mach-O file"
         )
-    return _image(file, frame_records or {})
+    return replace(_image(file, frame_records or {}), content=content)
 
 
 def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:

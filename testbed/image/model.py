@@ -48,7 +48,8 @@ class Image:
     """A program file, read: everything in link-time addresses. Equal only to itself, so it can key caches.
 
     ``frame_records`` is what the builder says of its code: the frame-record layout by instruction set's name.
-    It is a convention that no file states, and every frame-pointer walker must be told.
+    It is a convention that no file states, and every frame-pointer walker must be told. ``content`` is the whole file,
+    so that a trace can carry it; empty for an image that did not come from one.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class Image:
     position_independent: bool = False  # may be loaded with any bias
     rebases: tuple[int, ...] = ()  # words that hold a link-time address: a loader adds the bias to them
     imports: tuple[str, ...] = ()  # names that other files must define before it can run
+    content: bytes = field(default=b"", repr=False)
 
     def __str__(self) -> str:
         return self.path.name

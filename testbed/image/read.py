@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,20 +14,25 @@ from testbed.image.model import Image
 
 
 def read_image(
-    path: Path | str, frame_records: Mapping[str, FrameRecord] | None = None, *, arch: Arch | None = None
+    path: Path | str,
+    frame_records: Mapping[str, FrameRecord] | None = None,
+    *,
+    arch: Arch | None = None,
+    content: bytes | None = None,
 ) -> Image:
     """Read an ELF or Mach-O executable or library; ``arch`` chooses in a file that holds several.
 
-    Raises ImageError (file, offset, what is wrong) for anything else.
+    With ``content``, read these bytes as the file ``path``. Raises ImageError (file, offset, what is wrong) for
+    anything else.
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with path.open("rb") if content is None else io.BytesIO(content) as file:
             magic = file.read(4)
     except OSError as error:
         raise ImageError(path, 0, error.strerror or str(error)) from error
     if magic in MAGICS:
-        return read_macho(path, frame_records, arch)
+        return read_macho(path, frame_records, arch, content=content)
     if magic == b"\x7fELF":
-        return read_elf(path, frame_records)
+        return read_elf(path, frame_records, content=content)
     raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")

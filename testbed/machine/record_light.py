@@ -13,7 +13,7 @@ from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.machine.start import Machine
-from testbed.machine.stops import Fault, Stops
+from testbed.machine.stops import Fault, Stops, out_of_budget
 from testbed.machine.tape import Tape
 from testbed.trace import Writes
 
@@ -53,9 +53,7 @@ def record_light(machine: Machine, budget: int) -> Tape:
                 rows.extend(cells)
                 sizes.append(size if size <= _LONGEST else 1)
                 return
-            stops.end(
-                Fault(f"did not exit within {budget} steps: raise the budget, or the program never ends", address)
-            )
+            stops.end(out_of_budget(budget, address))
         except BaseException as error:  # Ctrl-C arrives here; ctypes would print it and go on
             stops.end(Fault("interrupted"))
             interrupted.append(error)

@@ -14,6 +14,8 @@ from testbed.machine.tape import Recorder
 from testbed.trace import Exited, Trace
 
 LAST_STEPS = 8
+# Loading the native recorder takes as long as recording this many steps with the light one.
+NATIVE_FROM = 250_000
 
 
 def record(
@@ -21,16 +23,24 @@ def record(
     *,
     seed: int = 1,
     budget: int = 1_000_000,
-    recorder: Recorder = record_light,
+    recorder: Recorder | None = None,
 ) -> Trace:
     """Run a program from its entry to its exit, with registers planted from ``seed``.
+
+    Without a ``recorder`` the light one begins. A run that is not over after `NATIVE_FROM` steps starts once more with
+    the native one, which writes down the same: doing those steps again takes it less time than loading did.
 
     A program that does not exit is no exception here: its trace ends with the EmulationError, and the steps
     until then are valid. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
     machine = start_machine(loaded, seed=seed)
-    tape = recorder(machine, budget)
+    tape = (recorder or record_light)(machine, budget if recorder else min(budget, NATIVE_FROM))
+    if recorder is None and budget > NATIVE_FROM and len(tape.sizes) == NATIVE_FROM and isinstance(tape.ending, Fault):
+        from testbed.machine.record_native import record_native  # numba: only for a run that is long
+
+        machine = start_machine(loaded, seed=seed)
+        tape = record_native(machine, budget)
     trace = Trace(
         arch=machine.arch,
         images=(loaded,),

@@ -33,6 +33,11 @@ _ACCESS = {
 _FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
 
 
+def out_of_budget(budget: int, pc: int) -> Fault:
+    """The run used up its steps before the instruction at ``pc``."""
+    return Fault(f"did not exit within {budget} steps: raise the budget, or the program never ends", pc)
+
+
 class Stops:
     """Watches a machine for the event that ends its run; the first one counts."""
 

@@ -51,13 +51,15 @@ class Trace:
         """One register's value at every step."""
         return self.registers[:, self.arch.index[register]]
 
-    @property
-    def pc(self) -> NDArray[np.uint64]:
-        return self.column(self.arch.pc)
+    # These two are read many times, and in the rows they lie far apart: kept in one piece.
 
-    @property
+    @cached_property
+    def pc(self) -> NDArray[np.uint64]:
+        return np.ascontiguousarray(self.column(self.arch.pc))
+
+    @cached_property
     def sp(self) -> NDArray[np.uint64]:
-        return self.column(self.arch.sp)
+        return np.ascontiguousarray(self.column(self.arch.sp))
 
     @cached_property
     def history(self) -> History:

@@ -1,0 +1,195 @@
+"""The hooks of the native recorder: compiled functions that the emulator calls for every instruction and write.
+
+They keep a row of registers per step by copying the row before and reading again only what the instruction before may
+have written. For each pc a table holds that write set, in bits::
+
+    0-58   the registers, by column
+    59-60  how often it was checked: the first times all registers are read, and what changed is added to the set
+    61     not known: all registers are read every time
+    63     settled: only these are read
+
+0 is an instruction that was not seen yet; ``LEARN``, a Python function, fills it in. ``GROW``, another one, makes room
+in the columns. All that the hooks work on is reached through one array of words, ``state``, whose places are below,
+so that compiled code holds no address and stays in numba's cache on disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import cfunc, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# fmt: off
+(STEPS, CAPACITY, BUDGET, ENDED, OVER, OVER_PC, ROWS, SIZES,
+ WRITES, WRITE_CAPACITY, WRITE_STEPS, WRITE_ADDRESSES, WRITE_SIZES, WRITE_VALUES,
+ COUNT, IDS, POINTERS, PC, FLAGS, ISA_FLAG, HAS_ISAS, BLOCK_STATE, WORD,
+ READ, READ_BATCH, WRITE_REGISTER, STOP, GROW, LEARN,
+ TABLE, CODE, CODE_SIZE, SET, ENTRY, PLACES) = range(35)
+# fmt: on
+
+LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the size of one it cannot decode
+REGISTERS = 0x07FF_FFFF_FFFF_FFFF
+ONCE, CHECKS = 1 << 59, 3
+UNKNOWN, SETTLED = 1 << 61, 1 << 63
+
+_U = types.uint64
+CODE_HOOK = types.void(_U, _U, types.uint32, _U)  # engine, address, size, state
+WRITE_HOOK = types.void(_U, types.int32, _U, types.int32, types.uint64, _U)  # engine, type, address, size, value, state
+
+
+def _loader(bits: int, kind: Any) -> Any:
+    def load(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+
+        return kind(_U), generate
+
+    return intrinsic(load)
+
+
+def _storer(bits: int, kind: Any) -> Any:
+    def store(typing_context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(_U, kind), generate
+
+    return intrinsic(store)
+
+
+_load, _load_id = _loader(64, _U), _loader(32, types.int32)
+_store, _store_step, _store_byte = _storer(64, _U), _storer(32, types.uint32), _storer(8, types.uint8)
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def _call(typing_context: Any, function: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """Call a C function of up to four word arguments; what it does not take, it does not look at."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        kind = ir.FunctionType(ir.IntType(32), [word] * 4)
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    return types.void(_U, _U, _U, _U, _U), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+def _lowest(typing_context: Any, word: Any) -> Any:
+    """The number of the lowest set bit; ``word`` is not 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return _U(_U), generate
+
+
+@cfunc(CODE_HOOK, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
+    zero, eight = _U(0), _U(8)
+    if _load(state + _U(8 * ENDED)) != zero:
+        _call(_load(state + _U(8 * STOP)), engine, zero, zero, zero)
+        return
+    step = _load(state + _U(8 * STEPS))
+    if step >= _load(state + _U(8 * BUDGET)):
+        _store(state + _U(8 * ENDED), _U(1))
+        _store(state + _U(8 * OVER), _U(1))
+        _store(state + _U(8 * OVER_PC), address)
+        _call(_load(state + _U(8 * STOP)), engine, zero, zero, zero)
+        return
+    if step >= _load(state + _U(8 * CAPACITY)):
+        _call(_load(state + _U(8 * GROW)), zero, zero, zero, zero)
+        # An exception may have kept it from making room.
+        if _load(state + _U(8 * ENDED)) != zero or step >= _load(state + _U(8 * CAPACITY)):
+            _store(state + _U(8 * ENDED), _U(1))
+            _call(_load(state + _U(8 * STOP)), engine, zero, zero, zero)
+            return
+    count, ids = _load(state + _U(8 * COUNT)), _load(state + _U(8 * IDS))
+    row = _load(state + _U(8 * ROWS)) + step * count * eight
+    before = row - count * eight
+    written = _load(state + _U(8 * SET))
+    if written >= _U(SETTLED):
+        for k in range(count):
+            _store(row + _U(k) * eight, _load(before + _U(k) * eight))
+        read = _load(state + _U(8 * READ))
+        written &= _U(REGISTERS)
+        while written != zero:
+            k = _lowest(written)
+            written &= written - _U(1)
+            _call(read, engine, _U(_load_id(ids + k * _U(4))), row + k * eight, zero)
+        _store(row + _load(state + _U(8 * PC)) * eight, address)
+    else:
+        pointers = _load(state + _U(8 * POINTERS))
+        for k in range(count):
+            _store(pointers + _U(k) * eight, row + _U(k) * eight)
+        _call(_load(state + _U(8 * READ_BATCH)), engine, ids, pointers, count)
+        entry = _load(state + _U(8 * ENTRY))
+        if entry != zero:
+            known = _load(entry)
+            if known != zero and known & _U(UNKNOWN) == zero:
+                known += _U(ONCE)
+                for k in range(count):
+                    if _load(row + _U(k) * eight) != _load(before + _U(k) * eight):
+                        known |= _U(1) << _U(k)
+                if (known >> _U(59)) & _U(3) == _U(CHECKS):
+                    known |= _U(SETTLED)
+                _store(entry, known)
+    _store_byte(_load(state + _U(8 * SIZES)) + step, types.uint8(size if size <= types.uint32(LONGEST) else 1))
+    _store(state + _U(8 * STEPS), step + _U(1))
+    offset = address - _load(state + _U(8 * CODE))
+    if offset >= _load(state + _U(8 * CODE_SIZE)):
+        _store(state + _U(8 * SET), zero)
+        _store(state + _U(8 * ENTRY), zero)
+        return
+    isa = zero
+    if _load(state + _U(8 * HAS_ISAS)) != zero:
+        flags = _load(row + _load(state + _U(8 * FLAGS)) * eight)
+        isa = (flags >> _load(state + _U(8 * ISA_FLAG))) & _U(1)
+    entry = _load(state + _U(8 * TABLE)) + (offset * _U(2) + isa) * eight
+    if _load(entry) == zero:
+        _call(_load(state + _U(8 * LEARN)), address, _U(size), isa, zero)
+    _store(state + _U(8 * SET), _load(entry))
+    _store(state + _U(8 * ENTRY), entry)
+
+
+@cfunc(WRITE_HOOK, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state: Any) -> None:
+    zero, eight = _U(0), _U(8)
+    length = _U(size)
+    if _load(state + _U(8 * ENDED)) == zero:
+        number = _load(state + _U(8 * WRITES))
+        if number >= _load(state + _U(8 * WRITE_CAPACITY)):
+            _call(_load(state + _U(8 * GROW)), zero, zero, zero, zero)
+            if _load(state + _U(8 * ENDED)) != zero or number >= _load(state + _U(8 * WRITE_CAPACITY)):
+                _store(state + _U(8 * ENDED), _U(1))
+                return
+        step = _load(state + _U(8 * STEPS)) - _U(1)
+        _store_step(_load(state + _U(8 * WRITE_STEPS)) + number * _U(4), types.uint32(step))
+        _store(_load(state + _U(8 * WRITE_ADDRESSES)) + number * eight, address)
+        _store_byte(_load(state + _U(8 * WRITE_SIZES)) + number, types.uint8(length))
+        mask = ~zero >> (_U(64) - eight * length)
+        _store(_load(state + _U(8 * WRITE_VALUES)) + number * eight, value & mask)
+        _store(state + _U(8 * WRITES), number + _U(1))
+        # Code that is written over: every instruction that the bytes may belong to is new.
+        low, span = _load(state + _U(8 * CODE)), _load(state + _U(8 * CODE_SIZE))
+        first = address - _U(LONGEST - 1)
+        if address + length - low < span + _U(LONGEST):
+            for k in range(_U(LONGEST - 1) + length):
+                offset = first + _U(k) - low
+                if offset < span:
+                    entry = _load(state + _U(8 * TABLE)) + offset * _U(16)
+                    _store(entry, zero)
+                    _store(entry + eight, zero)
+    stale = _load(state + _U(8 * BLOCK_STATE))
+    if stale != zero:
+        # A hooked store in a Thumb IT block leaves the block's state behind: see `testbed.machine.record_light`.
+        word, flags = _load(state + _U(8 * WORD)), _load(state + _U(8 * FLAGS))
+        number = _U(_load_id(_load(state + _U(8 * IDS)) + flags * _U(4)))
+        _call(_load(state + _U(8 * READ)), engine, number, word, zero)
+        if _load(word) & stale != zero:
+            _store(word, _load(word) & ~stale)
+            _call(_load(state + _U(8 * WRITE_REGISTER)), engine, number, word, zero)

@@ -1,0 +1,1 @@
+"""Tests of recorded traces and of their files."""

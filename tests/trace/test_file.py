@@ -1,0 +1,341 @@
+"""Trace files: everything comes back, and a file that is not whole is told so, wherever it was hurt."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import tracemalloc
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import recipes_for
+from testbed.errors import EmulationError, TraceFileError
+from testbed.image import LoadedImage
+from testbed.machine import record
+from testbed.run import Run, judge_all, run_program
+from testbed.saved import load_run, save_run
+from testbed.trace import Exited, Trace, Writes
+from testbed.trace import columns as trace_columns
+from testbed.trace.blocks import MAGIC, VERSION, Blocks, write_blocks
+from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
+from tests.machine.snippets import image_of
+from unwinders import UNWINDERS
+
+NAMES = ("leaf_call", "tail_call", "recursion", "big_frame", "struct_return", "interworking")
+CELLS = [
+    pytest.param(name, arch.name, recipe.name, id=f"{name}-{arch}-{recipe.name}")
+    for name in NAMES
+    for arch in PROGRAMS[name].arches()
+    for recipe in {recipe.isa_on(arch): recipe for recipe in recipes_for(PROGRAMS[name], arch)}.values()
+]
+
+
+@cache
+def ran(name: str, arch: str, recipe: str) -> Run:
+    return run_program(PROGRAMS[name], ARCHES[arch], recipe)
+
+
+def same_trace(one: Trace, other: Trace) -> None:
+    assert one.arch is other.arch and one.seed == other.seed and one.initial == other.initial
+    assert type(one.end) is type(other.end) and str(one.end) == str(other.end)
+    assert one.registers.dtype == other.registers.dtype and one.sizes.dtype == other.sizes.dtype
+    assert np.array_equal(one.registers, other.registers) and np.array_equal(one.sizes, other.sizes)
+    for column in ("step", "address", "size", "value"):
+        left, right = getattr(one.writes, column), getattr(other.writes, column)
+        assert left.dtype == right.dtype and np.array_equal(left, right), column
+    for left, right in zip(one.images, other.images, strict=True):
+        assert left.bias == right.bias
+        for part in ("arch", "entry", "segments", "sections", "symbols", "isa_marks", "frame_records", "content"):
+            assert getattr(left.image, part) == getattr(right.image, part), part
+
+
+@pytest.mark.parametrize(("name", "arch", "recipe"), CELLS)
+def test_a_run_comes_back_with_its_truth_and_its_verdicts(name: str, arch: str, recipe: str, tmp_path: Path) -> None:
+    run, path = ran(name, arch, recipe), tmp_path / "run.trace"
+    save_run(run, path)
+    back = load_run(path)
+    same_trace(back.trace, run.trace)
+    assert (str(back), back.built.traits, back.failure) == (str(run), run.built.traits, run.failure)
+    assert back.built.source.header == run.built.source.header
+    for step in range(len(run)):
+        assert back.truth(step) == run.truth(step) and back.traits(step) == run.traits(step)
+        assert back.instruction(step) == run.instruction(step)
+    for unwinder in UNWINDERS.values():
+        assert unwinder.applies_to(back.built.image) == unwinder.applies_to(run.built.image)
+        if unwinder.applies_to(run.built.image):
+            assert list(judge_all(back, unwinder)) == list(judge_all(run, unwinder)), unwinder.name
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_the_length_of_chunks_changes_nothing(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import testbed.trace.file as file
+
+    monkeypatch.setattr(file, "CHUNK", rows)
+    run = ran("leaf_call", "arm64", "clang-asm")
+    file.save_trace(run.trace, tmp_path / "small")
+    same_trace(file.load_trace(tmp_path / "small"), run.trace)
+
+
+def test_any_values_come_back() -> None:
+    """Registers that jump across their whole width, and addresses in any order."""
+    source = np.random.default_rng(1)
+    for arch in ARCHES.values():
+        masks = np.array([(1 << register.bits) - 1 for register in arch.registers], np.uint64)
+        rows = source.integers(0, 1 << 64, (300, len(arch.registers)), np.uint64, endpoint=False) & masks
+        rows[100:200] = rows[100]
+        sizes = source.integers(1, 17, 300, np.uint8)
+        into, lengths = np.empty_like(rows), np.empty_like(sizes)
+        trace_columns.decode_steps(arch, trace_columns.encode_steps(arch, rows, sizes), into, lengths)
+        assert np.array_equal(into, rows) and np.array_equal(lengths, sizes)
+    writes = Writes(
+        np.sort(source.integers(0, 300, 50).astype(np.uint32)),
+        source.integers(0, 1 << 64, 50, np.uint64),
+        source.integers(1, 9, 50, np.uint8),
+        source.integers(0, 1 << 64, 50, np.uint64),
+    )
+    back = Writes(np.empty_like(writes.step), *(np.empty_like(c) for c in (writes.address, writes.size, writes.value)))
+    for first, end in ((0, 20), (20, 50)):
+        trace_columns.decode_writes(trace_columns.encode_writes(writes, first, end), 300, back, first, end)
+    for column in ("step", "address", "size", "value"):
+        assert np.array_equal(getattr(back, column), getattr(writes, column))
+
+
+def test_a_run_that_ended_with_an_error_comes_back(tmp_path: Path) -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["arm32"], budget=9)
+    assert isinstance(run.trace.end, EmulationError) and run.trace.end.last_steps
+    save_run(run, tmp_path / "cut")
+    back = load_run(tmp_path / "cut")
+    same_trace(back.trace, run.trace)
+    assert isinstance(back.trace.end, EmulationError) and back.trace.end.last_steps == run.trace.end.last_steps
+    assert (back.trace.end.pc, back.trace.end.detail) == (run.trace.end.pc, run.trace.end.detail)
+
+
+def test_notes_come_back_and_a_bare_trace_is_no_run(tmp_path: Path) -> None:
+    run = ran("leaf_call", "x86_64", "clang-asm")
+    save_trace(run.trace, tmp_path / "bare", notes={"why": "ünïcode\n"})
+    assert load_trace_and_notes(tmp_path / "bare")[1] == {"why": "ünïcode\n"}
+    with pytest.raises(TraceFileError, match="which program ran"):
+        load_run(tmp_path / "bare")
+
+
+MIXING = """
+fn main
+    mov ecx, 2000
+    mov eax, 1
+again:
+    imul eax, eax, 1103515245
+    add eax, 12345
+    push rax
+    call stir
+    pop rdx
+    dec ecx
+    jnz again
+    mov eax, 7
+    ret
+fn stir
+    xor [rsp + 8], ecx
+    ret
+"""
+
+
+def test_a_step_costs_few_bytes(tmp_path: Path) -> None:
+    """Numbers that no compressor foresees, stores and calls; program and memory are in the file once and left out."""
+    trace = record(image_of("x86_64", MIXING))
+    save_trace(trace, tmp_path / "file")
+    same_trace(load_trace(tmp_path / "file"), trace)
+    blocks = Blocks(tmp_path / "file")
+    stored = sum(block.stored for block in blocks._blocks if block.kind in (b"step", b"wrts"))
+    assert len(trace) > 18_000 and stored <= 3 * len(trace), (stored, len(trace))
+
+
+# Files that are not whole
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("trace") / "whole"
+    save_run(ran("leaf_call", "x86_64", "clang-asm"), path)
+    load_run(path)
+    return path
+
+
+def test_a_file_cut_anywhere_is_an_error_with_its_place(whole: Path, tmp_path: Path) -> None:
+    content, path = whole.read_bytes(), tmp_path / "cut"
+    cuts = {*range(64), *range(len(content) - 64, len(content)), *range(64, len(content), 97)}
+    for cut in sorted(cuts):
+        path.write_bytes(content[:cut])
+        with pytest.raises(TraceFileError) as caught:
+            load_run(path)
+        assert caught.value.path == path and caught.value.offset <= cut, cut
+        assert str(caught.value).startswith(f"{path}: at offset {caught.value.offset:#x}: ")
+
+
+def test_a_changed_byte_anywhere_is_an_error(whole: Path, tmp_path: Path) -> None:
+    content, path, source = whole.read_bytes(), tmp_path / "changed", random.Random(2)
+    for at in sorted({*range(24), *range(len(content) - 40, len(content)), *range(24, len(content), 61)}):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << source.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(TraceFileError):
+            load_run(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "no trace file"),
+        (b"\x7fELF" + bytes(100), "no trace file"),
+        (MAGIC.replace(b"\r\n", b"\n") + bytes(100), "no trace file"),
+        (struct.pack("<8sIII", MAGIC, VERSION + 1, 2, zlib.crc32(b"{}")) + b"{}", f"version {VERSION + 1}"),
+        (struct.pack("<8sIII", MAGIC, VERSION, 1 << 31, 0), "the header claims"),
+        (struct.pack("<8sIII", MAGIC, VERSION, 2, zlib.crc32(b"[]")) + b"[]", "ends before its last block"),
+    ],
+)
+def test_a_foreign_or_newer_file_says_what_it_is(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(TraceFileError, match=said):
+        load_trace(path)
+
+
+def test_a_file_that_is_not_there_or_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TraceFileError, match="No such file"):
+        load_trace(tmp_path / "nowhere")
+    with pytest.raises(TraceFileError, match="cannot be written"):
+        save_trace(ran("leaf_call", "x86_64", "clang-asm").trace, tmp_path / "no" / "folder")
+
+
+def test_what_is_saved_replaces_a_file_at_once_and_leaves_nothing_else(tmp_path: Path) -> None:
+    trace = ran("leaf_call", "x86_64", "clang-asm").trace
+    path = tmp_path / "file"
+    path.write_text("old")
+    foreign = replace(trace.images[0].image, content=b"")
+    with pytest.raises(TraceFileError, match="did not come from a file"):
+        save_trace(replace(trace, images=(LoadedImage(foreign),)), path)
+    assert path.read_text() == "old"
+    save_trace(trace, path)
+    assert [found.name for found in tmp_path.iterdir()] == ["file"]
+
+
+def written(
+    path: Path, whole: Path, change: Mapping[str, Any], blocks: list[tuple[bytes, bytes]] | None = None
+) -> Path:
+    """The whole file with other claims in its header, checksums right; with ``blocks``, these in place of its own."""
+    found = Blocks(whole)
+    own = [(block.kind, found.take(block.kind, "")[0]) for block in list(found._blocks)]
+    with path.open("wb") as file:
+        write_blocks(file, {**found.header, **change}, own if blocks is None else blocks)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": 1 << 60},
+        {"steps": (1 << 32) - 1},
+        {"steps": 1},
+        {"steps": -1},
+        {"steps": "many"},
+        {"writes": 1 << 39},
+        {"writes": 0},
+        {"arch": "pdp11"},
+        {"arch": None},
+        {"registers": []},
+        {"regions": [{"address": 0, "bytes": 1 << 39}]},
+        {"regions": []},
+        {"regions": 5},
+        {"images": []},
+        {"images": [{}]},
+        {"end": {}},
+        {"end": {"exit": 1 << 70}},
+        {"seed": None},
+        {"notes": {"program": 5}},
+        {"notes": {}},
+        {"format": "something else"},
+    ],
+    ids=str,
+)
+def test_false_claims_in_a_header_are_errors_and_allocate_nothing(
+    change: Mapping[str, Any], whole: Path, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "false", whole, change)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceFileError):
+            load_run(path)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_frame_that_claims_more_than_its_block_is_not_decompressed(whole: Path, tmp_path: Path) -> None:
+    content, path = whole.read_bytes(), tmp_path / "bomb"
+    frame = zstandard.ZstdCompressor().compress(bytes(1 << 28))
+    first = Blocks(whole)._blocks[0]
+    head = struct.pack("<4sIII", first.kind, len(frame), first.size, 0)
+    checked = head[:12] + struct.pack("<I", zlib.crc32(frame, zlib.crc32(head)))
+    path.write_bytes(content[: first.offset] + checked + frame + content[first.offset + 16 + first.stored :])
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceFileError, match="another size"):
+            load_trace(path)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_blocks_whose_content_is_wrong_are_errors(whole: Path, tmp_path: Path) -> None:
+    """Right checksums around wrong content: what a faulty writer would make."""
+    found = Blocks(whole)
+    own = [(block.kind, found.take(block.kind, "")[0]) for block in list(found._blocks)]
+    source, tried = random.Random(3), 0
+    for i, (kind, content) in enumerate(own):
+        if kind == b"mem.":
+            continue  # any bytes are memory
+        for made in (b"", content[:-1], content + b"\0", bytes(len(content)), b"\xff" * len(content)):
+            if made == content:
+                continue
+            tried += 1
+            path = written(tmp_path / "wrong", whole, {}, [*own[:i], (kind, made), *own[i + 1 :]])
+            if kind == b"step" and made == bytes(len(content)):
+                continue
+            with pytest.raises(TraceFileError):
+                load_trace(path)
+        for _ in range(50):
+            hurt = bytearray(content)
+            hurt[source.randrange(len(hurt))] = source.randrange(256)
+            path = written(tmp_path / "wrong", whole, {}, [*own[:i], (kind, bytes(hurt)), *own[i + 1 :]])
+            try:
+                load_trace(path)  # other values of registers are as good as the right ones
+            except TraceFileError:
+                tried += 1
+    assert tried > 10
+    for left_out in range(len(own)):
+        path = written(tmp_path / "wrong", whole, {}, own[:left_out] + own[left_out + 1 :])
+        with pytest.raises(TraceFileError):
+            load_trace(path)
+    with pytest.raises(TraceFileError, match="does not tell of"):
+        load_trace(written(tmp_path / "wrong", whole, {}, [*own, (b"more", b"x")]))
+
+
+def test_the_header_says_in_plain_text_what_the_file_is(whole: Path) -> None:
+    content = whole.read_bytes()
+    (size,) = struct.unpack_from("<I", content, 12)
+    header = json.loads(content[20 : 20 + size])
+    run = ran("leaf_call", "x86_64", "clang-asm")
+    assert isinstance(run.trace.end, Exited)
+    assert (
+        header["arch"] == "x86_64" and header["steps"] == len(run) and header["end"] == {"exit": run.trace.end.status}
+    )
+    assert not any("/" in image["path"] for image in header["images"])
