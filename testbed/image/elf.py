@@ -124,6 +124,7 @@ def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int,
             local = entry["st_info"]["bind"] == "STB_LOCAL"
             # The last of several symbols at one address is the one a lookup meets first.
             order = (address, int(is_function), int(not local), entry.name)
-            found.append((order, Symbol(entry.name, address, entry["st_size"], is_function)))
+            weak, is_data = entry["st_info"]["bind"] == "STB_WEAK", kind in ("STT_OBJECT", "STT_COMMON")
+            found.append((order, Symbol(entry.name, address, entry["st_size"], is_function, local, weak, is_data)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
     return tuple(unique.values()), tuple(sorted(marks.items(), key=lambda pair: pair[0]))

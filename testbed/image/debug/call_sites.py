@@ -29,7 +29,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call. ``target`` None: through a pointer. ``tail``: it jumps, and the callee returns for the caller."""
+    """One call. ``target`` None: through a pointer. ``tail``: it jumps, and the callee returns for the caller.
+
+    ``return_pc`` is the address after the instruction, of a tail call too where the producer says it.
+    """
 
     return_pc: int | None
     pc: int | None
@@ -46,7 +49,7 @@ def call_site(entry: Entry, target: Callable[[int], Target | None]) -> CallSite:
     after = entry.address(At.LOW_PC if gnu else At.CALL_RETURN_PC)
     at = None if gnu else entry.address(At.CALL_PC)
     return CallSite(
-        return_pc=None if after is None or tail else code(after),
+        return_pc=None if after is None else code(after),
         pc=None if at is None else code(at),
         target=None if origin is None else target(origin),
         tail=tail,

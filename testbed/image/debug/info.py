@@ -76,7 +76,8 @@ class DebugInfo:
 
     @cached_property
     def _returns(self) -> Mapping[int, CallSite]:
-        return {s.return_pc: s for f in self.functions for s in f.call_sites if s.return_pc is not None}
+        sites = (site for function in self.functions for site in function.call_sites if not site.tail)
+        return {site.return_pc: site for site in sites if site.return_pc is not None}
 
 
 _KEPT: WeakKeyDictionary[Image, DebugInfo] = WeakKeyDictionary()
