@@ -76,6 +76,7 @@ ARM64 = Arch(
             assembler_mode="",
             mapping_symbol="$x",
             start=_START,
+            call_size=4,
             pc_reads_ahead=0,
         ),
     ),
