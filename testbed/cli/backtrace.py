@@ -46,5 +46,5 @@ def command(
     step = run.step_at(location)
     snapshot = run[step]
     said = Backtrace(true_frames(run, step), None) if name is None else UNWINDERS[name].unwind(snapshot)
-    for line in STYLES[style](shown(snapshot, said, symbolize(snapshot.images, said))):
+    for line in STYLES[style](shown(snapshot, said, symbolize(snapshot.images, said), run.program.name)):
         click.echo(line)

@@ -21,7 +21,7 @@ def glibc(one: Shown) -> Iterator[str]:
             yield f"[{frame.pc:#x}]"
             continue
         inside = f"{frame.symbol}+{frame.offset:#x}" if frame.symbol else f"+{frame.module_offset:#x}"
-        yield f"./{frame.module.image.path.name}({inside}) [{frame.pc:#x}]"
+        yield f"./{one.file(frame, '')}({inside}) [{frame.pc:#x}]"
 
 
 def libunwind(one: Shown) -> Iterator[str]:
@@ -50,7 +50,7 @@ def android(one: Shown) -> Iterator[str]:
         pc = frame.pc or 0
         back = 0 if not frame.caller else _back_to_call(frame.module, pc)
         relative = (pc if frame.module is None else pc - frame.module.bias) - back
-        file = frame.module.image.path.name if frame.module else "<unknown>"
+        file = one.file(frame, "<unknown>")
         name = (
             f" ({frame.function}+{(frame.offset or 0) - back})" if frame.function and frame.offset is not None else ""
         )
@@ -78,7 +78,7 @@ def ios(one: Shown) -> Iterator[str]:
     for frame in one.names.frames:
         if frame.pc is None or frame.origin is Origin.TAIL_CALL:
             continue  # a crash report reconstructs none
-        file = frame.module.image.path.name if frame.module else "???"
+        file = one.file(frame, "???")
         yield f"{number:<4}{file:<30}\t{frame.pc:#018x} {_ios_name(one, frame)}"
         number += 1
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from testbed.image.debug import debug_info
 from testbed.symbolize import NamedBacktrace, NamedFrame, Origin
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace
@@ -16,38 +17,47 @@ from testbed.unwinder import Backtrace
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a style prints: the named frames, the snapshot they belong to, and why the walk stopped ("": the root)."""
+    """What a style prints: the named frames, the snapshot they belong to, and why the walk stopped ("": the root).
+
+    ``program`` is what the snapshot's first image is called, where its file's name in a cache is not what people know.
+    """
 
     names: NamedBacktrace
     snapshot: Snapshot
     stopped: str = ""
+    program: str = ""
 
     @property
     def digits(self) -> int:
         """Hexadecimal digits of an address."""
         return 2 * self.snapshot.arch.word
 
+    def file(self, frame: NamedFrame, unknown: str) -> str:
+        """The name of the file that a frame's code is in."""
+        if frame.module is None:
+            return unknown
+        own = self.program and frame.module is self.snapshot.images[0]
+        return self.program if own else frame.module.image.path.name
+
     @property
     def physical(self) -> list[NamedFrame]:
         return [frame for frame in self.names.frames if frame.origin is Origin.PHYSICAL]
 
 
-def shown(snapshot: Snapshot, said: Backtrace, names: NamedBacktrace) -> Shown:
+def shown(snapshot: Snapshot, said: Backtrace, names: NamedBacktrace, program: str = "") -> Shown:
     """A backtrace with its names, ready for a style."""
-    return Shown(names, snapshot, "" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}")
+    stopped = "" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
+    return Shown(names, snapshot, stopped, program)
 
 
 def gdb(one: Shown) -> Iterator[str]:
     """``bt`` of gdb. A frame's address stands where execution is not at the start of a line."""
     for number, frame in enumerate(one.names.frames):
-        before = one.names.frames[number - 1] if number else None
-        # A call that holds an inlined one has that one's address; gdb gives it once.
-        same = before is not None and before.origin is Origin.INLINED and before.pc == frame.pc
-        address = f"{frame.pc:#0{one.digits + 2}x} in " if frame.pc is not None and number and not same else ""
+        address = f"{frame.pc:#0{one.digits + 2}x} in " if _shows_address(one, number) else ""
         name = frame.function or "??"
         if "(" not in name:
             name += " ()"
-        place = f" at {frame.line}" if frame.line is not None and frame.line.file else _from(frame)
+        place = f" at {frame.line}" if frame.line is not None and frame.line.file else ""
         yield f"#{number:<3}{address}{name}{place}"
     if one.stopped:
         yield f"Backtrace stopped: {one.stopped}"
@@ -56,8 +66,16 @@ def gdb(one: Shown) -> Iterator[str]:
             yield f"({unsure} above {_physical_name(one, unsure.physical)})"
 
 
-def _from(frame: NamedFrame) -> str:
-    return f" from {frame.module}" if not frame.function and frame.module is not None else ""
+def _shows_address(one: Shown, number: int) -> bool:
+    """Not for a call that holds an inlined one, which has the same; not where execution is at the start of a line."""
+    frame = one.names.frames[number]
+    if frame.pc is None:
+        return False
+    if number and (before := one.names.frames[number - 1]).origin is Origin.INLINED and before.pc == frame.pc:
+        return False
+    if frame.caller or frame.module is None or frame.line is None:
+        return True
+    return not debug_info(frame.module.image).begins_line(frame.pc - frame.module.bias)
 
 
 def _physical_name(one: Shown, physical: int) -> str:
@@ -82,7 +100,7 @@ def lldb(one: Shown) -> Iterator[str]:
             place = f" + {frame.offset}"
         artificial = " [artificial]" if frame.origin is Origin.TAIL_CALL else ""
         address = "" if frame.pc is None else f"{frame.pc:#0{one.digits + 2}x} "
-        yield f"  {star} frame #{number}: {address}{frame.module or '???'}`{name}{place}{artificial}"
+        yield f"  {star} frame #{number}: {address}{one.file(frame, '???')}`{name}{place}{artificial}"
 
 
 def perf(one: Shown) -> Iterator[str]:
@@ -96,14 +114,14 @@ def perf(one: Shown) -> Iterator[str]:
         if frame.origin is Origin.TAIL_CALL:
             continue  # perf reconstructs none
         name = f"{frame.function}+{frame.offset or 0:#x}" if frame.function else "[unknown]"
-        yield f"\t{frame.pc:>16x} {name} ({frame.module.image.path.name if frame.module else '[unknown]'})"
+        yield f"\t{frame.pc:>16x} {name} ({one.file(frame, '[unknown]')})"
 
 
 def frames_data(one: Shown) -> dict[str, Any]:
     """The named frames as JSON: one object per call, and what is unsure."""
     return {
         "schema": 1,
-        "frames": [_frame_data(frame) for frame in one.names.frames],
+        "frames": [_frame_data(one, frame) for frame in one.names.frames],
         "unsure": [
             {"frame": u.physical, "certainty": u.certainty.name, "because": u.because, "candidates": u.candidates}
             for u in one.names.unsure
@@ -113,14 +131,14 @@ def frames_data(one: Shown) -> dict[str, Any]:
     }
 
 
-def _frame_data(frame: NamedFrame) -> dict[str, Any]:
+def _frame_data(one: Shown, frame: NamedFrame) -> dict[str, Any]:
     line = frame.line
     return {
         "origin": frame.origin.name,
         "frame": frame.physical,
         "pc": frame.pc,
         "is_return_address": frame.caller,
-        "module": frame.module.image.path.name if frame.module else None,
+        "module": one.file(frame, "") or None,
         "module_offset": frame.module_offset,
         "function": frame.function or None,
         "symbol": frame.symbol or None,

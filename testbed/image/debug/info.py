@@ -39,6 +39,10 @@ class DebugInfo:
         """The line that an address was made from; None where no table covers it."""
         return next((line for table in self.tables if (line := table.at(address)) is not None), None)
 
+    def begins_line(self, address: int) -> bool:
+        """True where an address is the first one that was made from its line."""
+        return any(table.begins(address) for table in self.tables)
+
     def inlined_at(self, address: int) -> tuple[Inlined, ...]:
         """The inlined calls that an address lies in, innermost first."""
         function = self.function_at(address)

@@ -60,6 +60,13 @@ class LineTable:
         i = bisect_right(self._starts, address) - 1
         return self.rows[i].line if i >= 0 and address < self.rows[i].end else None
 
+    def begins(self, address: int) -> bool:
+        i = bisect_right(self._starts, address) - 1
+        if i < 0 or self.rows[i].start != address:
+            return False
+        before, here = self.rows[i - 1] if i else None, self.rows[i].line
+        return before is None or before.end != address or (before.line.file, before.line.line) != (here.file, here.line)
+
 
 @dataclass(slots=True)
 class _Header:
