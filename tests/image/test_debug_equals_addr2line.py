@@ -1,0 +1,96 @@
+"""Function, file, line and inlined calls at every address of every compiled file: what addr2line says.
+
+binutils 2.40 loses inlined calls whose addresses are a DWARF 5 range list that is named by index (DW_FORM_rnglistx): it
+then gives the inner line to the outer function. There LLVM's reader decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from testbed.arch import ARCHES
+from testbed.image import Image, LoadedImage
+from testbed.image.debug import debug_info
+from testbed.symbolize import Origin, symbolize
+from testbed.unwinder import Frame, FrameKind
+from tests.image.debugged import CELLS, DWARF_4, Place, addr2line, built, code_of, llvm_symbolizer
+
+# Why an address may differ, and how it is known to be such a case.
+EXPLAINED = {
+    "no debug information": "assembly: addr2line gives the symbol, and takes the file from an STT_FILE symbol",
+    "indexed range list": "addr2line loses an inlined call that has one; llvm-symbolizer does not",
+}
+
+
+INLINES = ("inline_chain", "inlined_call", "cxx_names")
+
+
+def ours(image: Image, pc: int) -> list[Place]:
+    named = symbolize((LoadedImage(image),), [Frame(FrameKind.INTERRUPTED, pc, {})])
+    assert named.problems == ()
+    assert all(frame.origin is not Origin.TAIL_CALL for frame in named.frames)
+    return [(f.function, f.line.file, f.line.line) if f.line else (f.function, "", 0) for f in named.frames]
+
+
+def compared(image: Image) -> tuple[Counter[str], list[str]]:
+    """How many addresses are the same or differ for a known reason, and the others in words."""
+    pcs = code_of(image, image.arch)
+    counts: Counter[str] = Counter()
+    differing = []
+    for pc, theirs in zip(pcs, addr2line(image, pcs), strict=True):
+        here = ours(image, pc)
+        if here == theirs:
+            counts["the same"] += 1
+            counts["inlined"] += len(here) > 1
+        elif debug_info(image).function_at(pc) is None and [p[0] for p in here] == [p[0] for p in theirs]:
+            counts["no debug information"] += 1
+            assert theirs[0][2] == 0
+        else:
+            differing.append((pc, here, theirs))
+    judged = llvm_symbolizer(image, [pc for pc, _, _ in differing]) if differing else []
+    wrong = []
+    for (pc, here, theirs), other in zip(differing, judged, strict=True):
+        # LLVM names the outermost function by its nearest label; for that name addr2line is asked.
+        same = here[:-1] == other[:-1] and here[-1] == (theirs[-1][0], *other[-1][1:])
+        indexed = same and len(theirs) < len(here)
+        counts["indexed range list"] += indexed
+        if not indexed or ".debug_rnglists" not in image.sections:
+            wrong.append(f"{pc:#x}: {here}, addr2line: {theirs}, llvm-symbolizer: {other}")
+    return counts, wrong
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_every_address_of_a_dwarf_5_file(program: str, arch: str, recipe: str) -> None:
+    counts, wrong = compared(built(program, arch, recipe))
+    assert wrong == []
+    assert counts["the same"] > 20
+    assert counts.keys() - {"the same", "inlined"} <= EXPLAINED.keys()
+    assert counts["indexed range list"] == 0 or program in INLINES
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), [cell for cell in CELLS if cell[2] != "clang-O0"])
+def test_every_address_of_a_dwarf_4_file(program: str, arch: str, recipe: str) -> None:
+    image = built(program, arch, recipe, DWARF_4)
+    counts, wrong = compared(image)
+    assert wrong == []
+    assert counts["the same"] > 20
+    sections = image.sections
+    assert ".debug_str_offsets" not in sections and ".debug_rnglists" not in sections, "this must be DWARF 4"
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_inlined_calls_are_among_what_is_compared(arch: str) -> None:
+    for extra in ((), DWARF_4):
+        counts, _ = compared(built("inline_chain", arch, "clang-O2", extra))
+        assert counts["inlined"] > 8
+
+
+def test_more_than_ninety_of_a_hundred_addresses_are_the_same_and_not_only_excused() -> None:
+    counts: Counter[str] = Counter()
+    for cell in CELLS:
+        if cell[1] == "arm64":
+            counts += compared(built(*cell))[0]
+    excused = sum(counts[reason] for reason in EXPLAINED)
+    assert counts["the same"] > 9 * excused, counts
