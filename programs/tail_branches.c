@@ -9,7 +9,11 @@
 // logical: done = done, <ping>, <pong>, <ping>, <pong>, <ping>, main, _start
 // recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2
 
+#ifdef __clang__
 #define TAIL __attribute__((musttail)) return
+#else
+#define TAIL return // gcc before 15 has no such attribute, and makes the tail calls at -O2
+#endif
 #define FUNCTION __attribute__((noinline)) unsigned
 
 volatile unsigned seed = 1;

@@ -8,7 +8,11 @@
 // logical: leaf = leaf, last, <second>, <first>, main, _start
 // recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2
 
+#ifdef __clang__
 #define TAIL __attribute__((musttail)) return
+#else
+#define TAIL return // gcc before 15 has no such attribute, and makes the tail calls at -O2
+#endif
 #define FUNCTION __attribute__((noinline)) unsigned
 
 volatile unsigned seed = 6;

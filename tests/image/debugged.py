@@ -98,3 +98,31 @@ def _chains(command: list[str], pcs: list[int]) -> list[list[Place]]:
         chains[-1].append((line, file, int(number) if number.isdecimal() else 0))
     assert len(chains) == len(pcs)
     return chains
+
+
+GCC = {
+    "x86_64": ("gcc", "gcc"),
+    "arm64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    "arm32": ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
+}
+
+
+@cache
+def built_by_gcc(program: str, arch: str, version: int = 5, extra: tuple[str, ...] = ()) -> Image:
+    """A C program by the other compiler: other forms of range lists and call sites, and ``.cold`` pieces."""
+    source = PROGRAMS[program].sources["c"]
+    folder = Path(tempfile.mkdtemp(prefix="testbed-test-"))
+    (folder / "program.c").write_text(source.text, encoding="utf-8")
+    return compile_by_gcc(folder, arch, f"-gdwarf-{version}", *extra)
+
+
+def compile_by_gcc(folder: Path, arch: str, *flags: str) -> Image:
+    """``program.c`` of a folder, with the ``_start`` of the first instruction set, as an image."""
+    (folder / "start.S").write_text(ARCHES[arch].isas[0].start, encoding="utf-8")
+    command = [tool(*GCC[arch]), "-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-pie"]
+    command += ["-no-pie", "-fcf-protection=none"] if arch == "x86_64" else []
+    command += ["-marm"] if arch == "arm32" else []
+    command += [*flags, "-Wno-attributes", "start.S", "program.c", "-o", "program.elf"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return read_elf(folder / "program.elf")
