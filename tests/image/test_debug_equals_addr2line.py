@@ -15,7 +15,7 @@ from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.symbolize import Origin, symbolize
 from testbed.unwinder import Frame, FrameKind
-from tests.image.debugged import CELLS, DWARF_4, Place, addr2line, built, code_of, llvm_symbolizer
+from tests.image.debugged import CELLS, DWARF_4, Place, addr2line, built, built_by_gcc, code_of, llvm_symbolizer
 
 # Why an address may differ, and how it is known to be such a case.
 EXPLAINED = {
@@ -94,3 +94,14 @@ def test_more_than_ninety_of_a_hundred_addresses_are_the_same_and_not_only_excus
             counts += compared(built(*cell))[0]
     excused = sum(counts[reason] for reason in EXPLAINED)
     assert counts["the same"] > 9 * excused, counts
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("program", ["inline_chain", "inlined_call", "tail_branches", "function_pointers"])
+def test_every_address_of_what_gcc_made(program: str, arch: str, version: int) -> None:
+    """Another producer: other forms, other range lists. Nothing is excused."""
+    counts, wrong = compared(built_by_gcc(program, arch, version))
+    assert wrong == []
+    assert counts["the same"] > 30
+    assert counts.keys() <= {"the same", "inlined"}
