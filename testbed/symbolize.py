@@ -137,7 +137,9 @@ def _named(
         yield NamedFrame(origin, index, pc, caller, "", None)
         return
     info, link = debug_info(module.image), lookup - module.bias
-    place = info.line_at(link)
+    # A line without its function may be that of a call inlined there: beside the symbol it would be a lie.
+    damaged = info.problems and info.function_at(link) is None
+    place = None if damaged else info.line_at(link)
     for call in info.inlined_at(link):
         name = demangled(call.linkage_name) if call.linkage_name else call.name
         yield NamedFrame(Origin.INLINED, index, pc, caller, name, module, place)

@@ -19,12 +19,14 @@ from testbed.image.debug.words import At, Tag
 class Target:
     """The callee that a call site names: by its code's address where the entry has one, else by name.
 
-    ``origins`` are the offsets of the entry and of what it is an instance of.
+    ``origins`` are the offsets of the entry and of what it is an instance of. ``declared``: the entry is a declaration
+    only, and the function itself is in another unit, found by name.
     """
 
     name: str
     address: int | None
     origins: tuple[int, ...] = ()
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from testbed.errors import DebugInfoError
 from testbed.image.debug.cursor import Cursor, cursor
 from testbed.image.debug.words import Form
 from testbed.image.model import Image
@@ -105,11 +104,3 @@ def offset_text(image: Image, value: Value) -> str | None:
         case Form.LINE_STRP:
             return cursor(image, ".debug_line_str", value.raw).string()
     return None
-
-
-def optional_text(image: Image, value: Value) -> str:
-    """The string, or "" where the bytes are damaged: a missing name, never a wrong one."""
-    try:
-        return offset_text(image, value) or ""
-    except DebugInfoError:
-        return ""

@@ -149,7 +149,9 @@ def _target(offset: int, entries: dict[int, Entry]) -> Target | None:
     name, linkage = names_of(entry, entries)
     low = next((address for e in chain if (address := e.address(At.LOW_PC)) is not None), None)
     code = entry.unit.image.arch.code_address
-    return Target(linkage or name, None if low is None else code(low), tuple(e.offset for e in chain))
+    return Target(
+        linkage or name, None if low is None else code(low), tuple(e.offset for e in chain), entry.flag(At.DECLARATION)
+    )
 
 
 def _damage(entry: Entry, detail: str) -> DebugInfoError:

@@ -58,7 +58,8 @@ class DebugInfo:
             found = [f for f in self.functions if f.entry == target.address]
         else:
             found = [f for f in self.functions if set(f.origins) & set(target.origins)]
-            found = found or [f for f in self.functions if target.name in (f.linkage_name or f.name,)]
+            if not found and target.declared:
+                found = [f for f in self.functions if target.name == (f.linkage_name or f.name)]
         return found[0] if len(found) == 1 else None
 
     @cached_property

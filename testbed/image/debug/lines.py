@@ -16,8 +16,8 @@ from functools import cached_property
 
 from testbed.image.debug.cursor import Cursor, cursor
 from testbed.image.debug.entries import Unit
-from testbed.image.debug.forms import Value, optional_text, read_form
-from testbed.image.debug.words import At, Form
+from testbed.image.debug.forms import Value, read_form
+from testbed.image.debug.words import At
 
 MAX_FILES = 1 << 16
 MAX_ROWS = 1 << 22
@@ -160,8 +160,6 @@ def _names(unit: Unit, at: Cursor, header: _Header) -> list[tuple[str, int]]:
 def _text(unit: Unit, value: Value) -> str:
     if isinstance(value.raw, bytes):
         return value.raw.decode("utf-8", "replace")
-    if value.form in (Form.STRP, Form.LINE_STRP):
-        return optional_text(unit.image, value)
     return unit.text(value) or ""
 
 

@@ -26,6 +26,7 @@ class At(IntEnum):
     HIGH_PC = 0x12
     COMP_DIR = 0x1B
     ABSTRACT_ORIGIN = 0x31
+    DECLARATION = 0x3C
     SPECIFICATION = 0x47
     ENTRY_PC = 0x52
     RANGES = 0x55
