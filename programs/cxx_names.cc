@@ -1,6 +1,9 @@
 // summary: C++: namespaces, a template, overloads and members, one of them inlined, one left by a tail call
 // exit: 55
 // frames: _ZN5shape4areaEi = _ZN5shape4areaEi, _ZN5shape3Box6volumeEi, main, _start
+// logical: _ZN5shape5twiceIiEET_S1_ = _ZN5shape5twiceIiEET_S1_, [_ZNK5shape3Box6offsetEv], _ZN5shape3Box6volumeEi,
+//   main, _start
+// logical: _ZN5shape4areaEii = _ZN5shape4areaEii, <_ZN5shape3Box4wideEii>, main, _start
 // recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O2
 
 volatile int seed = 3;
