@@ -382,3 +382,29 @@ def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: 
     assert re.search(
         r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
     )
+
+
+def test_backtrace_prints_the_calls_of_the_source(testbed: Testbed) -> None:
+    said = testbed("backtrace", "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
+    assert said.status == 0, said.err
+    names = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) \(\)", said.out, re.M)
+    assert names == ["leaf", "last", "second", "first", "main", "_start"]
+    by_strategy = testbed(
+        *("backtrace", "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "leaf", "-u", "eh_frame", "-s", "json")
+    )
+    assert [frame["function"] for frame in json.loads(by_strategy.out)["frames"]] == names
+
+
+def test_backtrace_names_what_it_does_not_know(testbed: Testbed) -> None:
+    said = testbed("backtrace", "leaf_call", "--at", "leaf", "-u", "eh_fram")
+    assert said.status == 2
+    assert "no strategy 'eh_fram'" in said.err and "eh_frame" in said.err
+    assert testbed("backtrace", "leaf_call", "--at", "leav").status == 2
+    assert testbed("backtrace", "leaf_call", "--at", "leaf", "-s", "none").status == 2
+
+
+def test_names_counts_the_outcomes(testbed: Testbed) -> None:
+    said = testbed("names", "tail_branches", "-a", "x86_64", "-r", "clang-O2")
+    assert said.status == 0, said.err
+    assert re.search(r"78 sites: exact 34, ambiguous 44, missing 0, invented 0; 9 tail calls were watched", said.out)
+    assert "declared at meet" in said.out
