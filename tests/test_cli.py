@@ -408,3 +408,12 @@ def test_names_counts_the_outcomes(testbed: Testbed) -> None:
     assert said.status == 0, said.err
     assert re.search(r"78 sites: exact 34, ambiguous 44, missing 0, invented 0; 9 tail calls were watched", said.out)
     assert "declared at meet" in said.out
+
+
+def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed: Testbed) -> None:
+    said = testbed("run", "tail_branches", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
+    assert said.status == 0, said.err
+    calls = said.out.partition("in the source:")[2]
+    assert re.findall(r"^  (\w+)   tail_branches\.c:\d+$", calls, re.M) == ["leaf", "meet", "main"]
+    assert "above frame 1: ambiguous tail calls" in calls
+    assert "in the source" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out

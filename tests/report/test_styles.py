@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -104,8 +105,6 @@ def test_android_finds_a_call_of_two_bytes_too() -> None:
     image = image_of(symbols=(Symbol("f", BASE, 0x10, True),), arch="arm32")
     thumb = ARCHES["arm32"].isa_named("thumb")
     assert thumb is not None
-    from dataclasses import replace
-
     code = bytes.fromhex("00bf 00bf 9847 00bf".replace(" ", ""))
     segment = replace(image.segments[0], data=code + image.segments[0].data[len(code) :])
     image = replace(image, segments=(segment,), isa_marks=((BASE, thumb),))
