@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
 from testbed.image import Image, LoadedImage, Symbol, read_elf
 from testbed.image.debug import DebugInfo, Function, Target
 from testbed.image.debug.call_sites import CallSite
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
+from testbed.judge_names import true_frames
+from testbed.run import run_program
 from testbed.symbolize import Origin, name_of, symbolize
 from testbed.unwinder import Frame, FrameKind
 from tests.image.debugged import built, tool
@@ -181,3 +187,25 @@ def test_a_caller_in_another_image_is_not_asked() -> None:
     assert [f.function for f in said.frames] == ["f", "g"]
     assert all(f.origin is Origin.PHYSICAL for f in said.frames)
     assert said.unsure == ()
+
+
+@pytest.mark.parametrize("arch", ["arm64", "x86_64"])
+def test_a_slid_mach_o_file_names_every_executed_address_by_its_nearest_symbol(arch: str) -> None:
+    """Beside llvm-nm: the symbol at or below, in link-time addresses; the names lose one underscore."""
+    found = next(name for name in RECIPES if name.startswith("macho-") and "O2" in name)
+    run = run_program(PROGRAMS["function_pointers"], ARCHES[arch], found)
+    [loaded] = run.trace.images
+    assert loaded.bias, "this run has no slide"
+    listed = subprocess.run(
+        [tool("llvm-nm", "llvm"), run.built.path], capture_output=True, text=True, check=True
+    ).stdout
+    code = sorted((int(at, 16), name) for at, kind, name in re.findall(r"^(\w{16}) ([tT]) (.*)$", listed, re.M))
+    pcs = sorted(set(run.trace.pc.tolist()))
+    assert len(pcs) > 50
+    for pc in pcs:
+        named = name_of(run.trace.images, pc)
+        start, name = [one for one in code if one[0] <= pc - loaded.bias][-1]
+        assert named.symbol in {n.removeprefix("_") for at, n in code if at == start}, f"{pc:#x}: {name}"
+        assert (named.offset, named.entry) == (pc - loaded.bias - start, start + loaded.bias)
+    names_there = [str(f) for f in symbolize(run.trace.images, true_frames(run, run.steps_in("square")[0])).frames]
+    assert names_there[0] == "square" and names_there[-1] == "_start"
