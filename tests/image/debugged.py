@@ -69,10 +69,10 @@ def code_of(image: Image, arch: Arch) -> list[int]:
 Place = tuple[str, str, int]  # function, file, line
 
 
-def addr2line(image: Image, pcs: list[int]) -> list[list[Place]]:
+def addr2line(image: Image, pcs: list[int], *, readable: bool = True) -> list[list[Place]]:
     """For each address, ``addr2line -if``'s chain of (function, file, line), innermost first; line 0: none."""
     name, package = ADDR2LINE[image.arch.name]
-    command = [tool(name, package), "-aifC", "-e", str(image.path)]
+    command = [tool(name, package), "-aifC" if readable else "-aif", "-e", str(image.path)]
     return _chains(command, pcs)
 
 

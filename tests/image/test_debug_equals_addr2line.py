@@ -6,16 +6,30 @@ then gives the inner line to the outer function. There LLVM's reader decides.
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.image import Image, LoadedImage
+from testbed.image import Image, LoadedImage, read_elf
 from testbed.image.debug import debug_info
+from testbed.image.symbols import demangled
 from testbed.symbolize import Origin, symbolize
 from testbed.unwinder import Frame, FrameKind
-from tests.image.debugged import CELLS, DWARF_4, Place, addr2line, built, built_by_gcc, code_of, llvm_symbolizer
+from tests.image.debugged import (
+    ADDR2LINE,
+    CELLS,
+    DWARF_4,
+    Place,
+    addr2line,
+    built,
+    built_by_gcc,
+    code_of,
+    llvm_symbolizer,
+    tool,
+)
 
 # Why an address may differ, and how it is known to be such a case.
 EXPLAINED = {
@@ -105,3 +119,54 @@ def test_every_address_of_what_gcc_made(program: str, arch: str, version: int) -
     assert wrong == []
     assert counts["the same"] > 30
     assert counts.keys() <= {"the same", "inlined"}
+
+
+_DEEP = """
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+int main(int count, char **words) {
+    std::map<std::string, std::vector<int>> found;
+    for (int i = 0; i < count; i++) found[words[i]].push_back(i);
+    std::vector<std::string> keys;
+    for (auto &pair : found) keys.push_back(pair.first);
+    std::sort(keys.begin(), keys.end());
+    return (int)keys.size();
+}
+"""
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_a_cxx_program_of_real_size_with_deep_inlining(version: int, tmp_path: Path) -> None:
+    """From the library's templates: hundreds of inlined calls, ``.cold`` pieces, C++ names.
+
+    Linkers' names are compared: LLVM's demangler, which we use, leaves some that only gcc writes as they are
+    (``XsrSt...``), and it spells ``> >`` as ``>>``. binutils 2.40 gives a few lines of DWARF 5 a wrong file
+    (line 217 of a file that has 12); LLVM's reader decides.
+    """
+    compiler = tool("g++", "g++")
+    (tmp_path / "deep.cc").write_text(_DEEP)
+    subprocess.run([compiler, "-O2", "-g", f"-gdwarf-{version}", "deep.cc", "-o", "deep"], cwd=tmp_path, check=True)
+    image = read_elf(tmp_path / "deep")
+    if image.arch.name not in ADDR2LINE:
+        pytest.skip("g++ makes files for another machine")
+    pcs = [pc for f in debug_info(image).functions for start, end in f.ranges for pc in range(start, end)][::3]
+
+    def spelled(chain: list[Place]) -> list[Place]:
+        return [(demangled(name), file.rpartition("/")[2], line) for name, file, line in chain]
+
+    depths, differing = Counter[int](), 0
+    for pc, theirs in zip(pcs, addr2line(image, pcs, readable=False), strict=True):
+        here = ours(image, pc)
+        if spelled(here) != spelled(theirs):
+            [other] = llvm_symbolizer(image, [pc])
+            assert [(file, line) for _, file, line in here] == [(file, line) for _, file, line in other], hex(pc)
+            assert [name for name, _, _ in spelled(here)] == [name for name, _, _ in spelled(theirs)]
+            differing += 1
+        depths[len(here)] += 1
+    assert differing < len(pcs) // 100
+    assert version == 5 or not differing
+    assert max(depths) > 8
+    assert sum(count for depth, count in depths.items() if depth > 3) > 300
+    assert any(".cold" in symbol.name for symbol in image.symbols)

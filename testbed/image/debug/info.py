@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from testbed.errors import DebugInfoError
@@ -14,6 +15,8 @@ from testbed.image.debug.entries import read_units
 from testbed.image.debug.functions import Function, Inlined, functions_of
 from testbed.image.debug.lines import Line, LineTable, read_lines
 from testbed.image.model import Image
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,24 @@ class DebugInfo:
     def function_of(self, target: Target) -> Function | None:
         """The function with code that a call site names; None where no or more than one fits."""
         if target.address is not None:
-            found = [f for f in self.functions if f.entry == target.address]
+            found = self._by_entry.get(target.address, [])
         else:
-            found = [f for f in self.functions if set(f.origins) & set(target.origins)]
+            found = list(dict.fromkeys(f for offset in target.origins for f in self._by_origin.get(offset, ())))
             if not found and target.declared:
-                found = [f for f in self.functions if target.name == (f.linkage_name or f.name)]
+                found = self._by_name.get(target.name, [])
         return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _by_entry(self) -> Mapping[int, list[Function]]:
+        return _grouped((function.entry, function) for function in self.functions)
+
+    @cached_property
+    def _by_origin(self) -> Mapping[int, list[Function]]:
+        return _grouped((offset, function) for function in self.functions for offset in function.origins)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Function]]:
+        return _grouped((function.linkage_name or function.name, function) for function in self.functions)
 
     @cached_property
     def _ranges(self) -> list[tuple[int, int, Function]]:
@@ -83,6 +98,13 @@ class DebugInfo:
     def _returns(self) -> Mapping[int, CallSite]:
         sites = (site for function in self.functions for site in function.call_sites if not site.tail)
         return {site.return_pc: site for site in sites if site.return_pc is not None}
+
+
+def _grouped(pairs: Iterable[tuple[Key, Function]]) -> dict[Key, list[Function]]:
+    out: dict[Key, list[Function]] = {}
+    for key, function in pairs:
+        out.setdefault(key, []).append(function)
+    return out
 
 
 _KEPT: WeakKeyDictionary[Image, DebugInfo] = WeakKeyDictionary()

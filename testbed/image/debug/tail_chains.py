@@ -67,7 +67,7 @@ def tail_chain(info: DebugInfo, return_pc: int, executing: Function) -> Chain:
 
 def chain_between(info: DebugInfo, target: Function, executing: Function) -> Chain:
     edges, unclear = _reach(info, target)
-    into = {f: {g for g in edges if f in edges[g]} for f in edges}
+    into = _reversed(edges)
     on_the_way = _closure(executing, into) if executing in edges else set()
     if target in on_the_way and _has_cycle({f: edges[f] & on_the_way for f in on_the_way}):
         return _ambiguous(edges, target, executing, "a cycle of tail calls leaves no trace of its laps")
@@ -122,6 +122,14 @@ def _closure(start: Function, edges: Edges) -> set[Function]:
     return seen
 
 
+def _reversed(edges: Edges) -> Edges:
+    into: Edges = {function: set() for function in edges}
+    for function, callees in edges.items():
+        for callee in callees:
+            into[callee].add(function)
+    return into
+
+
 def _has_cycle(edges: Edges) -> bool:
     """Functions without edges are taken away until none is left, or none can be: then there is a cycle."""
     left = {function: set(callees) for function, callees in edges.items()}
@@ -139,11 +147,10 @@ def _walks(edges: Edges, target: Function, executing: Function) -> list[list[Fun
 
     From each function only those are entered that lead there, so every branch ends in a path.
     """
-    into = {f: {g for g in edges if f in edges[g]} for f in edges}
     found: list[list[Function]] = []
     pending = [[target]]
     budget = len(edges) * CANDIDATES * CANDIDATES
-    leads = _closure(executing, into)
+    leads = _closure(executing, _reversed(edges))
     while pending and len(found) < CANDIDATES and budget:
         budget -= 1
         path = pending.pop()
