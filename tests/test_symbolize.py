@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.errors import UsageError
 from testbed.image import Image, LoadedImage, Symbol, read_elf
 from testbed.image.debug import DebugInfo, Function, Target
 from testbed.image.debug.call_sites import CallSite
@@ -21,6 +24,7 @@ from testbed.symbolize import Origin, name_of, symbolize
 from testbed.unwinder import Frame, FrameKind
 from tests.image.debugged import built, tool
 from tests.image.hand_made import BASE, image_of
+from unwinders import UNWINDERS
 
 F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)
 
@@ -209,3 +213,14 @@ def test_a_slid_mach_o_file_names_every_executed_address_by_its_nearest_symbol(a
         assert (named.offset, named.entry) == (pc - loaded.bias - start, start + loaded.bias)
     names_there = [str(f) for f in symbolize(run.trace.images, true_frames(run, run.steps_in("square")[0])).frames]
     assert names_there[0] == "square" and names_there[-1] == "_start"
+
+
+def test_notebooks_ask_for_the_names_of_a_strategys_frames_or_of_the_true_ones() -> None:
+    run = testbed.run("tail_chain", arch="arm64", recipe="clang-O2")
+    at = run.at("last")
+    true = testbed.names(run, at)
+    assert str(true) == "last < second [tail call] < first [tail call] < main < _start"
+    assert testbed.names(run, at, UNWINDERS["eh_frame"].unwind(at)).frames == true.frames
+    foreign = replace(at, step=None)
+    with pytest.raises(UsageError, match="no true frames"):
+        testbed.names(run, foreign)

@@ -6,6 +6,7 @@ Source: System V ABI, chapters 4 and 5; ELF for the Arm Architecture, section 5.
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ def read_elf(path: Path | str, frame_records: Mapping[str, FrameRecord] | None =
         AttributeError,
         MemoryError,
         UnicodeDecodeError,
+        zlib.error,
     ) as error:
         # pyelftools meets corrupt headers with whatever its parsing stumbles over.
         raise ImageError(path, 0, f"corrupt ELF structure: {error or type(error).__name__}") from error

@@ -11,8 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES
+from testbed.errors import ImageError
 from testbed.image import Image, LoadedImage, read_elf
 from testbed.image.debug import debug_info
 from testbed.image.symbols import demangled
@@ -170,3 +172,30 @@ def test_a_cxx_program_of_real_size_with_deep_inlining(version: int, tmp_path: P
     assert max(depths) > 8
     assert sum(count for depth, count in depths.items() if depth > 3) > 300
     assert any(".cold" in symbol.name for symbol in image.symbols)
+
+
+def compressed(image: Image, folder: Path) -> Path:
+    out = folder / "squeezed"
+    command = [tool("objcopy", "binutils"), "--compress-debug-sections=zlib-gabi", image.path, out]
+    subprocess.run(command, check=True)
+    return out
+
+
+def test_compressed_sections_say_the_same(tmp_path: Path) -> None:
+    image = built("inline_chain", "x86_64", "clang-O2", DWARF_4)
+    path = compressed(image, tmp_path)
+    assert path.stat().st_size < image.path.stat().st_size
+    small = read_elf(path)
+    pcs = code_of(image, image.arch)
+    assert [ours(small, pc) for pc in pcs] == [ours(image, pc) for pc in pcs]
+
+
+def test_a_damaged_compressed_section_is_one_typed_error(tmp_path: Path) -> None:
+    path = compressed(built("inline_chain", "x86_64", "clang-O2", DWARF_4), tmp_path)
+    with path.open("rb") as stream:
+        where = ELFFile(stream).get_section_by_name(".debug_info")["sh_offset"]
+    content = bytearray(path.read_bytes())
+    content[where + 24 : where + 40] = b"\xff" * 16  # behind the header of 24 bytes
+    path.write_bytes(content)
+    with pytest.raises(ImageError, match="squeezed: at offset"):
+        read_elf(path)
