@@ -8,6 +8,7 @@ at = run.at("leaf+0x4")                            # a Snapshot; also run[17]
 run.truth(at)                                      # the true CallStack
 said = UNWINDERS["fp_chain"].unwind(at)            # a Backtrace
 testbed.judge(run, at, said)                       # a Verdict
+testbed.names(run, at, said)                       # a NamedBacktrace: lines, inlined and tail-called functions
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from __future__ import annotations
 from testbed.arch import ARCHES, arch_named
 from testbed.catalogue import nearest
 from testbed.errors import TestbedError, UnwindError, UsageError
+from testbed.judge_names import true_frames
 from testbed.program import Program, program_from_text
 from testbed.run import Run, judge, run_program
+from testbed.symbolize import NamedBacktrace, symbolize
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
@@ -26,6 +29,7 @@ __all__ = [
     "Frame",
     "FrameKind",
     "Limit",
+    "NamedBacktrace",
     "Program",
     "Run",
     "Snapshot",
@@ -35,6 +39,7 @@ __all__ = [
     "arch_named",
     "assemble",
     "judge",
+    "names",
     "run",
 ]
 
@@ -59,3 +64,11 @@ def assemble(
 ) -> Program:
     """A program from an assembly string, ready for ``run``: it starts at ``_start`` and makes the exit call itself."""
     return program_from_text(name, arch_named(arch), text, isa=isa, exit=exit)
+
+
+def names(of: Run, at: Snapshot | int, said: Backtrace | None = None) -> NamedBacktrace:
+    """The calls of the source at a snapshot (or step) of a run: of a strategy's backtrace, or of the true frames."""
+    step = at if isinstance(at, int) else at.step
+    if said is None and step is None:
+        raise UsageError("this snapshot did not come from a run: it has no true frames; give a backtrace")
+    return symbolize(of.trace.images, said if said is not None else true_frames(of, step or 0))

@@ -69,6 +69,14 @@ class TraceFileError(TestbedError):
         self.path, self.offset, self.detail = path, offset, detail
 
 
+class DebugInfoError(TestbedError):
+    """Debug information breaks its format: ``path: section+offset: detail``. Names that need it are missing."""
+
+    def __init__(self, path: Path | str, section: str, offset: int, detail: str) -> None:
+        super().__init__(f"{path}: {section}+{offset:#x}: {detail}; build it again with -g")
+        self.path, self.section, self.offset, self.detail = path, section, offset, detail
+
+
 class EmulationError(TestbedError):
     """The program did not run to its exit: where (``pc``), why, and the last steps before it.
 

@@ -12,10 +12,10 @@ from testbed.build.recipes import recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import UsageError
 from testbed.image import Image, read_image
-from testbed.program import Program, read_program
+from testbed.program import COMPILED, Program, read_program
 from testbed.run import Run, run_file, run_program
 
-SOURCES = (".c", ".S")
+SOURCES = (*COMPILED, ".S")
 Programs = Mapping[str, Program]
 
 

@@ -11,6 +11,8 @@ the block of ``// key: value`` lines at the top, closed by the first line that i
 ``traits``                declared traits, comma-separated names of ``Trait`` members
 ``frames``                ``LOCATION = f, g, h``: the true frames whenever execution is at LOCATION (a
                           symbol or a label, optionally ``+0x4`` and ``#2`` for the second visit only)
+``logical``               ``LOCATION = f, [g], <h>``: the calls that the source made to get there: ``[g]`` was
+                          inlined, ``<h>`` left by a tail call
 ``frame-record``          the name of the frame-record layout, where the file does not use the default
 ``recipes``               only these recipes (glob patterns, comma-separated); without it all that fit but the
                           ones that a program must ask for (``macho-*``)
@@ -59,6 +61,7 @@ class Header:
     entry: str = "_start"
     traits: frozenset[Trait] = frozenset()
     frames: tuple[Expectation, ...] = ()
+    logical: tuple[Expectation, ...] = ()
     frame_record: str | None = None
     recipes: tuple[str, ...] = ()
     clang_only: str | None = None
@@ -98,25 +101,27 @@ class Program:
         return tuple(a for a in ARCHES.values() if any(self.source_for(isa) for isa in a.isas))
 
 
+COMPILED = (".c", ".cc")  # C, and C++ without a run-time library: one source for all instruction sets
+
 _KEY_LINE = re.compile(r"^//\s?(?P<key>[a-z-]+):\s*(?P<value>.*?)\s*$")
 _CONTINUED = re.compile(r"^//\s{3,}(?P<value>\S.*?)\s*$")
 _LOCATION = re.compile(r"^(?P<at>[A-Za-z_.$][\w.$]*(?:\+0x[0-9a-f]+)?)(?:#(?P<visit>\d+))?$")
-_KEYS = ("summary", "exit", "entry", "traits", "frames", "frame-record", "recipes", "clang-only")
+_KEYS = ("summary", "exit", "entry", "traits", "frames", "logical", "frame-record", "recipes", "clang-only")
 
 
 def parse_header(path: Path | str, text: str) -> Header:
     """The header of a source. Raises ProgramError with the line for anything that is not in the grammar."""
     values: dict[str, tuple[str, int]] = {}
-    frames: list[Expectation] = []
     last: str | None = None
-    pending: list[list[object]] = []  # frames lines, still growing by continuation
+    pending: dict[str, list[tuple[str, int]]] = {"frames": [], "logical": []}  # lines, still growing by continuation
     line = 0
     for line, content in enumerate(text.splitlines(), 1):
         if not content.startswith("//"):
             break
         if (more := _CONTINUED.match(content)) and last is not None:
-            if last == "frames":
-                pending[-1][0] = f"{pending[-1][0]} {more['value']}"
+            if last in pending:
+                so_far, at = pending[last][-1]
+                pending[last][-1] = f"{so_far} {more['value']}", at
             else:
                 values[last] = (f"{values[last][0]} {more['value']}", values[last][1])
             continue
@@ -129,14 +134,12 @@ def parse_header(path: Path | str, text: str) -> Header:
         if not value:
             raise ProgramError(path, line, f"header key {key!r} has no value")
         last = key
-        if key == "frames":
-            pending.append([value, line])
+        if key in pending:
+            pending[key].append((value, line))
         elif key in values:
             raise ProgramError(path, line, f"header key {key!r} is already given in line {values[key][1]}")
         else:
             values[key] = (value, line)
-    for given, at in pending:
-        frames.append(_expectation(path, int(str(at)), str(given)))
     for required in ("summary", "exit"):
         if required not in values:
             raise ProgramError(path, max(line, 1), f"the header has no '// {required}: ...' line")
@@ -148,7 +151,8 @@ def parse_header(path: Path | str, text: str) -> Header:
         exit=int(status),
         entry=values.get("entry", ("_start", 0))[0],
         traits=_traits(path, *values["traits"]) if "traits" in values else frozenset(),
-        frames=tuple(frames),
+        frames=tuple(_expectation(path, at, "frames", given) for given, at in pending["frames"]),
+        logical=tuple(_expectation(path, at, "logical", given) for given, at in pending["logical"]),
         frame_record=_frame_record(path, *values["frame-record"]) if "frame-record" in values else None,
         recipes=_listed(values["recipes"][0]) if "recipes" in values else (),
         clang_only=values["clang-only"][0] if "clang-only" in values else None,
@@ -159,11 +163,11 @@ def _listed(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-def _expectation(path: Path | str, line: int, value: str) -> Expectation:
+def _expectation(path: Path | str, line: int, key: str, value: str) -> Expectation:
     location, equals, names = value.partition("=")
     match = _LOCATION.match(location.strip())
     if not equals or match is None or not _listed(names):
-        raise ProgramError(path, line, f"frames: 'LOCATION = f, g, h' is needed, not {value!r}")
+        raise ProgramError(path, line, f"{key}: 'LOCATION = f, g, h' is needed, not {value!r}")
     return Expectation(match["at"], int(match["visit"]) if match["visit"] else None, _listed(names), line)
 
 
@@ -188,7 +192,7 @@ def read_source(path: Path) -> Source:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ProgramError(path, 1, f"cannot be read: {error}") from error
-    if path.suffix == ".c":
+    if path.suffix in COMPILED:
         return Source(path, Language.C, None, text, parse_header(path, text))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     isa = path.stem.rpartition(".")[2]
@@ -212,7 +216,7 @@ def read_programs(folder: Path) -> Mapping[str, Program]:
     """All programs of a folder, by name."""
     sources: dict[str, dict[str, Source]] = {}
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".c", ".S"):
+        if path.suffix in (*COMPILED, ".S"):
             source = read_source(path)
             sources.setdefault(program_name(path), {})[source.isa or "c"] = source
     return MappingProxyType({n: Program(n, MappingProxyType(by_isa)) for n, by_isa in sources.items()})

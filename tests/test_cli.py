@@ -418,3 +418,38 @@ def test_a_run_that_ended_early_is_recorded_and_says_so(testbed: Testbed, tmp_pa
     assert recorded.status == 0 and "did not exit within 5 steps" in recorded.err
     judged = testbed("run", "--trace", str(file))
     assert judged.status == 2 and "did not exit within 5 steps" in judged.err
+
+
+def test_backtrace_prints_the_calls_of_the_source(testbed: Testbed) -> None:
+    said = testbed("backtrace", "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
+    assert said.status == 0, said.err
+    names = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) \(\)", said.out, re.M)
+    assert names == ["leaf", "last", "second", "first", "main", "_start"]
+    by_strategy = testbed(
+        *("backtrace", "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "leaf", "-u", "eh_frame", "-s", "json")
+    )
+    assert [frame["function"] for frame in json.loads(by_strategy.out)["frames"]] == names
+
+
+def test_backtrace_names_what_it_does_not_know(testbed: Testbed) -> None:
+    said = testbed("backtrace", "leaf_call", "--at", "leaf", "-u", "eh_fram")
+    assert said.status == 2
+    assert "no strategy 'eh_fram'" in said.err and "eh_frame" in said.err
+    assert testbed("backtrace", "leaf_call", "--at", "leav").status == 2
+    assert testbed("backtrace", "leaf_call", "--at", "leaf", "-s", "none").status == 2
+
+
+def test_names_counts_the_outcomes(testbed: Testbed) -> None:
+    said = testbed("names", "tail_branches", "-a", "x86_64", "-r", "clang-O2")
+    assert said.status == 0, said.err
+    assert re.search(r"78 sites: exact 34, ambiguous 44, missing 0, invented 0; 9 tail calls were watched", said.out)
+    assert "declared at meet" in said.out
+
+
+def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed: Testbed) -> None:
+    said = testbed("run", "tail_branches", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
+    assert said.status == 0, said.err
+    calls = said.out.partition("in the source:")[2]
+    assert re.findall(r"^  (\w+)   tail_branches\.c:\d+$", calls, re.M) == ["leaf", "meet", "main"]
+    assert "above frame 1: ambiguous tail calls" in calls
+    assert "in the source" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out

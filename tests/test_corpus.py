@@ -42,7 +42,7 @@ CELLS = [
 NATIVE = [  # what Linux loads
     cell for cell in CELLS if cell.values[1] == "x86_64" and RECIPES[str(cell.values[2])].tool is not Tool.CLANG_MACH_O
 ]
-FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".c", ".S"))
+FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".c", ".cc", ".S"))
 ASSEMBLY = [path for path in FILES if path.suffix == ".S"]
 
 
@@ -105,7 +105,7 @@ def test_both_a32_frame_records_occur() -> None:
 
 def test_the_readme_lists_exactly_the_catalogue() -> None:
     listed = re.findall(
-        r"^\| `([a-z_0-9]+)` \| (?:C|assembly[^|]*) \| (.*) \|$", (FOLDER / "README.md").read_text(), re.M
+        r"^\| `([a-z_0-9]+)` \| (?:C|C\+\+|assembly[^|]*) \| (.*) \|$", (FOLDER / "README.md").read_text(), re.M
     )
     assert listed == [(program.name, program.summary) for program in PROGRAMS.values()]
 

@@ -25,6 +25,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "judge judge_native judge_trace",
         "run",
         "compare matrix named saved",
+        "symbolize",
+        "judge_names",
         "results",
         "report",
         "cli",

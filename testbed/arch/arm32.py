@@ -83,6 +83,7 @@ ARM32 = Arch(
             assembler_mode=".arm",
             mapping_symbol="$a",
             start=_START.format(mode=".arm"),
+            call_size=4,
             pc_reads_ahead=8,
         ),
         Isa(
@@ -95,6 +96,8 @@ ARM32 = Arch(
             assembler_mode=".thumb",
             mapping_symbol="$t",
             start=_START.format(mode=".thumb\n    .thumb_func"),
+            call_size=2,
+            wide_call=0xE000_F000,
             pc_reads_ahead=4,
         ),
     ),

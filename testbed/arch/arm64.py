@@ -98,6 +98,7 @@ ARM64 = Arch(
             mapping_symbol="$x",
             start=_START,
             shadow_start=_SHADOW + _START.replace("    bl main\n", _POINT_TO_SHADOW + "    bl main\n"),
+            call_size=4,
             pc_reads_ahead=0,
         ),
     ),

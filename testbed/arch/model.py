@@ -59,6 +59,8 @@ class Isa:
     start: str
     shadow_start: str = ""  # the same, and it makes the shadow call stack that `shadow_pointer` points to
     padding: tuple[bytes, ...] = ()  # what clang fills alignment with, longest first; (): as any assembler does
+    call_size: int = 1  # bytes from a return address back to, or (1) into, the shortest call instruction
+    wide_call: int | None = None  # the 4 bytes before a return address are one call where all these bits are set
     pc_reads_ahead: int | None = None  # an operand "pc" is this far past the instruction; None: the next one's address
 
 

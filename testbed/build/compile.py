@@ -21,6 +21,7 @@ from testbed.errors import BuildError, ToolchainMissing
 from testbed.program import Source
 
 _TIMEOUT = 120  # seconds; a compile takes 0.06
+_NO_RUNTIME = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")
 _FREESTANDING = ("-ffreestanding", "-fno-stack-protector", "-nostdlib", "-g", "-c")
 
 
@@ -40,7 +41,9 @@ def find_zig() -> Path:
 def compile_c(
     source: Source, arch: Arch, isa: Isa, flags: Sequence[str], start: str, *, one_object: bool = False
 ) -> bytes:
-    """A freestanding C program, linked with an assembly ``_start``: the bytes of an ELF file.
+    """A freestanding C or C++ program, linked with an assembly ``_start``: the bytes of an ELF file.
+
+
 
     With ``one_object`` the two are assembled as one source. lld puts the ``.sframe`` of several objects one after the
     other, headers and all, and no reader finds the second.
@@ -56,6 +59,8 @@ def compile_c(
         common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *isa.clang)
         # The headers' folder differs between machines; debug information names their files.
         common = (*common, f"-ffile-prefix-map={headers}=include")
+        if source.path.suffix == ".cc":
+            common = (*common, *_NO_RUNTIME)
         if one_object:
             _run(zig, folder, source, ("clang", *common, *flags, "-S", source.path.name, "-o", "program.s"))
             compiled = (folder / "program.s").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ Source: System V ABI, chapters 4 and 5; ELF for the Arm Architecture, section 5.
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ def read_elf(
         AttributeError,
         MemoryError,
         UnicodeDecodeError,
+        zlib.error,
     ) as error:
         # pyelftools meets corrupt headers with whatever its parsing stumbles over.
         raise ImageError(path, 0, f"corrupt ELF structure: {error or type(error).__name__}") from error
@@ -125,6 +127,7 @@ def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int,
             local = entry["st_info"]["bind"] == "STB_LOCAL"
             # The last of several symbols at one address is the one a lookup meets first.
             order = (address, int(is_function), int(not local), entry.name)
-            found.append((order, Symbol(entry.name, address, entry["st_size"], is_function)))
+            weak, is_data = entry["st_info"]["bind"] == "STB_WEAK", kind in ("STT_OBJECT", "STT_COMMON")
+            found.append((order, Symbol(entry.name, address, entry["st_size"], is_function, local, weak, is_data)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
     return tuple(unique.values()), tuple(sorted(marks.items(), key=lambda pair: pair[0]))

@@ -41,6 +41,9 @@ class Symbol:
     address: int
     size: int
     is_function: bool
+    local: bool = False
+    weak: bool = False
+    is_data: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from testbed.image.debug.tail_chains import Certainty
+from testbed.judge_names import true_frames
 from testbed.report.words import STYLES, frame_pointer, stack_pointer
 from testbed.run import Run, judge
+from testbed.symbolize import symbolize
 from testbed.unwinder import Backtrace, Unwinder
 
 
@@ -41,11 +44,25 @@ def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwind
         table.add_row(unwinder.name, label, _said(run, backtrace, truth))
     console.print(table)
     console.print()
+    print_source_calls(console, run, step)
     for unwinder, verdict in zip(unwinders, verdicts, strict=True):
         if not verdict.exact:
             limit = verdict.explained_by
             why = f"{limit.trait.name}: {limit.because} ({limit.reference})" if limit else "UNEXPLAINED"
             console.print(Text(f"{unwinder.name}: {verdict.difference}. {why}"))
+
+
+def print_source_calls(console: Console, run: Run, step: int) -> None:
+    """The calls that a reader of the source expects there; nothing where the file has no debug information."""
+    names = symbolize(run.trace.images, true_frames(run, step))
+    if not any(frame.line for frame in names.frames):
+        return
+    console.print("in the source:")
+    for frame in names.frames:
+        console.print(Text(f"  {frame}" + (f"   {frame.line}" if frame.line is not None else "")))
+    for unsure in names.unsure:
+        if unsure.certainty is Certainty.AMBIGUOUS:
+            console.print(Text(f"  above frame {unsure.physical}: {unsure}", style="italic"))
 
 
 def _name(run: Run, pcs: Sequence[int], i: int) -> str:

@@ -1,0 +1,50 @@
+"""``testbed backtrace``: the call stack at one place, in the dialect of a known tool."""
+
+from __future__ import annotations
+
+import click
+
+from programs import PROGRAMS
+from testbed.catalogue import nearest
+from testbed.errors import UsageError
+from testbed.judge_names import true_frames
+from testbed.named import named_run
+from testbed.report.styles import STYLES, shown
+from testbed.symbolize import symbolize
+from testbed.unwinder import Backtrace
+from unwinders import UNWINDERS
+
+
+@click.command("backtrace")
+@click.argument("program")
+@click.option("--at", "location", required=True, metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 or @17.")
+@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
+@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@click.option(
+    "--unwinder", "-u", "name", metavar="NAME", help="Who finds the frames (default: they are the true ones)."
+)
+@click.option("--style", "-s", type=click.Choice(list(STYLES)), default="gdb", show_default=True, help="How to print.")
+@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+def command(
+    program: str,
+    location: str,
+    arch: str | None,
+    recipe: str | None,
+    name: str | None,
+    style: str,
+    seed: int,
+    budget: int,
+) -> None:
+    """The call stack of PROGRAM at LOCATION: inlined calls, tail calls where they are certain, files and lines.
+
+    PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
+    """
+    if name is not None and name not in UNWINDERS:
+        raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
+    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    step = run.step_at(location)
+    snapshot = run[step]
+    said = Backtrace(true_frames(run, step), None) if name is None else UNWINDERS[name].unwind(snapshot)
+    for line in STYLES[style](shown(snapshot, said, symbolize(snapshot.images, said), run.program.name)):
+        click.echo(line)

@@ -1,0 +1,202 @@
+"""Debugging information entries: units, abbreviations and the tree of ``.debug_info``, as values.
+
+A unit is read whole, in one pass from its first byte to its last: siblings and references are never followed while
+reading, so no cycle in them can keep the reader busy. Versions 2 to 5.
+
+Source: DWARF 5, sections 7.5.1 (unit headers), 7.5.2 (entries), 7.5.3 (abbreviations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from testbed.errors import DebugInfoError
+from testbed.image.debug.cursor import Cursor, cursor, has
+from testbed.image.debug.forms import Value, address_at, offset_text, read_form, string_at
+from testbed.image.debug.words import At, Form, Tag, UnitType
+from testbed.image.model import Image
+
+MAX_DEPTH = 512  # of nesting: more is damage
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One entry: its tag, its attributes as (form, raw value), its children."""
+
+    unit: Unit = field(repr=False)
+    offset: int
+    tag: int
+    values: Mapping[int, Value]
+    children: list[Entry] = field(default_factory=list, repr=False)
+
+    def number(self, at: At) -> int | None:
+        """A constant or an offset, as it stands."""
+        value = self.values.get(at)
+        return value.raw if value is not None and isinstance(value.raw, int) else None
+
+    def flag(self, *ats: At) -> bool:
+        return any((value := self.values.get(at)) is not None and bool(value.raw) for at in ats)
+
+    def text(self, at: At) -> str | None:
+        value = self.values.get(at)
+        return None if value is None else self.unit.text(value)
+
+    def address(self, at: At) -> int | None:
+        value = self.values.get(at)
+        return None if value is None else self.unit.address(value)
+
+    def reference(self, at: At) -> int | None:
+        """The offset in ``.debug_info`` of the entry that an attribute refers to."""
+        value = self.values.get(at)
+        if value is None or not isinstance(value.raw, int):
+            return None
+        if value.form == Form.REF_ADDR:
+            return value.raw
+        return self.unit.offset + value.raw if value.form in _UNIT_REFERENCES else None
+
+
+_UNIT_REFERENCES = (Form.REF1, Form.REF2, Form.REF4, Form.REF8, Form.REF_UDATA)
+
+
+@dataclass(eq=False)
+class Unit:
+    """One compilation unit: sizes, bases, and its entries by offset."""
+
+    image: Image = field(repr=False)
+    offset: int
+    end: int
+    version: int
+    offset_size: int
+    address_size: int
+    entries: dict[int, Entry] = field(default_factory=dict, repr=False)
+    top: Entry | None = None
+
+    def base(self, at: At, default: int = 0) -> int:
+        value = self.top.number(at) if self.top is not None else None
+        return default if value is None else value
+
+    def text(self, value: Value) -> str | None:
+        if isinstance(value.raw, bytes):
+            return value.raw.decode("utf-8", "replace")
+        if value.form in (Form.STRX, Form.STRX1, Form.STRX2, Form.STRX3, Form.STRX4):
+            base = self.base(At.STR_OFFSETS_BASE, 8 if self.offset_size == 4 else 16)
+            return string_at(self.image, base, value.raw, self.offset_size)
+        return offset_text(self.image, value)
+
+    def address(self, value: Value) -> int | None:
+        """A link-time address, the Thumb bit as it stands in the file; None for a form that is none."""
+        if not isinstance(value.raw, int):
+            return None
+        if value.form == Form.ADDR:
+            return value.raw
+        if value.form in (Form.ADDRX, Form.ADDRX1, Form.ADDRX2, Form.ADDRX3, Form.ADDRX4, Form.GNU_ADDR_INDEX):
+            return address_at(self.image, self.base(At.ADDR_BASE, 8), value.raw, self.address_size)
+        return None
+
+    def walk(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+
+def read_units(image: Image) -> tuple[tuple[Unit, ...], tuple[DebugInfoError, ...]]:
+    """The compilation units of an image, and what was wrong with those that are missing.
+
+    A damaged unit costs itself only, as long as its length can be believed.
+    """
+    units: list[Unit] = []
+    problems: list[DebugInfoError] = []
+    if not has(image, ".debug_info"):
+        return (), ()
+    where = cursor(image, ".debug_info")
+    abbreviations: dict[int, dict[int, _Abbreviation]] = {}
+    while not where.done:
+        start = where.at
+        try:
+            end, offset_size = where.initial_length()
+        except DebugInfoError as error:
+            problems.append(error)
+            break
+        try:
+            inside = cursor(image, ".debug_info", where.at, end)
+            unit = _unit(image, inside, start, offset_size, abbreviations)
+            if unit is not None:
+                units.append(unit)
+        except DebugInfoError as error:
+            problems.append(error)
+        where.at = end
+    return tuple(units), tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Abbreviation:
+    tag: int
+    children: bool
+    attributes: tuple[tuple[int, int, int], ...]  # attribute, form, implicit constant
+
+
+def _unit(
+    image: Image, at: Cursor, start: int, offset_size: int, known: dict[int, dict[int, _Abbreviation]]
+) -> Unit | None:
+    version = at.unsigned(2)
+    if not 2 <= version <= 5:
+        raise at.error(f"DWARF version {version} is none of 2 to 5", start)
+    if version >= 5:
+        kind, address_size, table = at.unsigned(1), at.unsigned(1), at.unsigned(offset_size)
+        if kind in (UnitType.SKELETON, UnitType.SPLIT_COMPILE):
+            at.take(8)  # the number of the file with the rest, which is not asked
+        elif kind not in (UnitType.COMPILE, UnitType.PARTIAL):
+            return None  # types have no code
+    else:
+        table, address_size = at.unsigned(offset_size), at.unsigned(1)
+    if address_size not in (4, 8):
+        raise at.error(f"addresses of {address_size} bytes", start)
+    unit = Unit(image, start, at.end, version, offset_size, address_size)
+    if table not in known:
+        known[table] = _abbreviations(cursor(image, ".debug_abbrev", table))
+    _entries(unit, at, known[table])
+    return unit
+
+
+def _abbreviations(at: Cursor) -> dict[int, _Abbreviation]:
+    out: dict[int, _Abbreviation] = {}
+    while code := at.uleb():
+        tag, children = at.uleb(), bool(at.unsigned(1))
+        attributes = []
+        while True:
+            name, form = at.uleb(), at.uleb()
+            constant = at.sleb() if form == Form.IMPLICIT_CONST else 0
+            if not name and not form:
+                break
+            attributes.append((name, form, constant))
+        if code in out:
+            raise at.error(f"abbreviation {code} twice in one table")
+        out[code] = _Abbreviation(tag, children, tuple(attributes))
+    return out
+
+
+def _entries(unit: Unit, at: Cursor, abbreviations: dict[int, _Abbreviation]) -> None:
+    parents: list[Entry] = []
+    while not at.done:
+        offset = at.at
+        code = at.uleb()
+        if code == 0:
+            if not parents:
+                break  # padding behind the last entry
+            parents.pop()
+            continue
+        kind = abbreviations.get(code)
+        if kind is None:
+            raise at.error(f"abbreviation {code} is not declared", offset)
+        values = {name: read_form(at, form, constant, unit) for name, form, constant in kind.attributes}
+        entry = Entry(unit, offset, kind.tag, values)
+        unit.entries[offset] = entry
+        if parents:
+            parents[-1].children.append(entry)
+        elif unit.top is None:
+            unit.top = entry
+        if kind.children:
+            parents.append(entry)
+            if len(parents) > MAX_DEPTH:
+                raise at.error(f"entries nested deeper than {MAX_DEPTH}", offset)
+    if unit.top is None or unit.top.tag not in (Tag.COMPILE_UNIT, Tag.PARTIAL_UNIT, Tag.SKELETON_UNIT):
+        raise at.error("this unit does not begin with an entry of a compilation unit", unit.offset)

@@ -1,0 +1,139 @@
+"""Everything that an image's debug information says about code, looked up by link-time address."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from testbed.errors import DebugInfoError
+from testbed.image.debug.call_sites import CallSite, Target
+from testbed.image.debug.entries import read_units
+from testbed.image.debug.functions import Function, Inlined, functions_of
+from testbed.image.debug.lines import Line, LineTable, read_lines
+from testbed.image.model import Image
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, eq=False)
+class DebugInfo:
+    """Functions and line tables of one image; ``problems`` are what could not be read and is therefore missing."""
+
+    image: Image
+    functions: tuple[Function, ...] = field(repr=False)
+    tables: tuple[LineTable, ...] = field(repr=False)
+    problems: tuple[DebugInfoError, ...] = ()
+
+    def function_at(self, address: int) -> Function | None:
+        """The function whose ranges cover an address; of several, the one whose range begins last."""
+        i = bisect_right(self._starts, address) - 1
+        while i >= 0 and self._reach[i] > address:
+            _, end, function = self._ranges[i]
+            if address < end:
+                return function
+            i -= 1
+        return None
+
+    def line_at(self, address: int) -> Line | None:
+        """The line that an address was made from; None where no table covers it."""
+        return next((line for table in self.tables if (line := table.at(address)) is not None), None)
+
+    def begins_line(self, address: int) -> bool:
+        """True where an address is the first one that was made from its line."""
+        return any(table.begins(address) for table in self.tables)
+
+    def inlined_at(self, address: int) -> tuple[Inlined, ...]:
+        """The inlined calls that an address lies in, innermost first."""
+        function = self.function_at(address)
+        return function.inlined_at(address) if function is not None else ()
+
+    def call_returning_to(self, address: int) -> CallSite | None:
+        """The call whose return address this is, or None."""
+        return self._returns.get(address)
+
+    def function_of(self, target: Target) -> Function | None:
+        """The function with code that a call site names; None where no or more than one fits."""
+        if target.address is not None:
+            found = self._by_entry.get(target.address, [])
+        else:
+            found = list(dict.fromkeys(f for offset in target.origins for f in self._by_origin.get(offset, ())))
+            if not found and target.declared:
+                found = self._by_name.get(target.name, [])
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _by_entry(self) -> Mapping[int, list[Function]]:
+        return _grouped((function.entry, function) for function in self.functions)
+
+    @cached_property
+    def _by_origin(self) -> Mapping[int, list[Function]]:
+        return _grouped((offset, function) for function in self.functions for offset in function.origins)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Function]]:
+        return _grouped((function.linkage_name or function.name, function) for function in self.functions)
+
+    @cached_property
+    def _ranges(self) -> list[tuple[int, int, Function]]:
+        listed = [(start, end, function) for function in self.functions for start, end in function.ranges]
+        return sorted(listed, key=lambda one: (one[0], -one[1]))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _, _ in self._ranges]
+
+    @cached_property
+    def _reach(self) -> list[int]:
+        """How far the ranges up to each one reach: where looking further back ends."""
+        out: list[int] = []
+        for _, end, _ in self._ranges:
+            out.append(max(end, out[-1]) if out else end)
+        return out
+
+    @cached_property
+    def _returns(self) -> Mapping[int, CallSite]:
+        sites = (site for function in self.functions for site in function.call_sites if not site.tail)
+        return {site.return_pc: site for site in sites if site.return_pc is not None}
+
+
+def _grouped(pairs: Iterable[tuple[Key, Function]]) -> dict[Key, list[Function]]:
+    out: dict[Key, list[Function]] = {}
+    for key, function in pairs:
+        out.setdefault(key, []).append(function)
+    return out
+
+
+_KEPT: WeakKeyDictionary[Image, DebugInfo] = WeakKeyDictionary()
+
+
+def debug_info(image: Image) -> DebugInfo:
+    """The debug information of an image, read once; without any, everything in it is empty. Raises nothing."""
+    kept = _KEPT.get(image)
+    if kept is None:
+        kept = _KEPT[image] = _read(image)
+    return kept
+
+
+def _read(image: Image) -> DebugInfo:
+    units, found = read_units(image)
+    problems = list(found)
+    entries = {offset: entry for unit in units for offset, entry in unit.entries.items()}
+    functions: list[Function] = []
+    tables: list[LineTable] = []
+    for unit in units:
+        table = LineTable((), {})
+        try:
+            table = read_lines(unit)
+        except DebugInfoError as error:
+            problems.append(error)
+        tables.append(table)
+        for one in functions_of(unit, entries, dict(table.files)):
+            if isinstance(one, DebugInfoError):
+                problems.append(one)
+            else:
+                functions.append(one)
+    return DebugInfo(image, tuple(functions), tuple(tables), tuple(problems))

@@ -1,0 +1,260 @@
+"""Line tables: which source line each address was made from. Versions 2 to 5.
+
+A *row* says ``address -> (file, line, column)`` and holds until the next row of its sequence; ``end_sequence``
+gives the first address behind the last one. Line 0: made by the compiler, from no line.
+
+Source: DWARF 5, section 6.2 (line number information); DWARF 4, section 6.2.4 (the older header).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from testbed.image.debug.cursor import Cursor, cursor
+from testbed.image.debug.entries import Unit
+from testbed.image.debug.forms import Value, read_form
+from testbed.image.debug.words import At
+
+MAX_FILES = 1 << 16
+MAX_ROWS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One place in a source: ``file`` as the compiler was given it, "" if unknown; ``line`` 0: no line."""
+
+    file: str
+    line: int
+    column: int = 0
+    discriminator: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """``[start, end)`` was made from ``line``."""
+
+    start: int
+    end: int
+    line: Line
+
+
+@dataclass(frozen=True, eq=False)
+class LineTable:
+    """The rows of one unit, sorted by start, and its files by number."""
+
+    rows: tuple[LineRow, ...] = field(repr=False)
+    files: Mapping[int, str]
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        return tuple(row.start for row in self.rows)
+
+    def at(self, address: int) -> Line | None:
+        i = bisect_right(self._starts, address) - 1
+        return self.rows[i].line if i >= 0 and address < self.rows[i].end else None
+
+    def begins(self, address: int) -> bool:
+        i = bisect_right(self._starts, address) - 1
+        if i < 0 or self.rows[i].start != address:
+            return False
+        before, here = self.rows[i - 1] if i else None, self.rows[i].line
+        return before is None or before.end != address or (before.line.file, before.line.line) != (here.file, here.line)
+
+
+@dataclass(slots=True)
+class _Header:
+    version: int
+    offset_size: int
+    address_size: int
+    program: int = 0
+    unit: int = 1  # minimum_instruction_length
+    operations: int = 1  # maximum_operations_per_instruction: more than one on VLIW machines only
+    line_base: int = 0
+    line_range: int = 1
+    opcode_base: int = 1
+    lengths: tuple[int, ...] = ()
+    files: dict[int, str] = field(default_factory=dict)
+
+
+def read_lines(unit: Unit) -> LineTable:
+    """The line table of a unit; empty if it names none. Raises DebugInfoError for damage."""
+    top = unit.top
+    offset = top.number(At.STMT_LIST) if top is not None else None
+    if offset is None or top is None:
+        return LineTable((), {})
+    folder = top.text(At.COMP_DIR) or ""
+    name = top.text(At.NAME) or ""
+    at = cursor(unit.image, ".debug_line", offset)
+    end, offset_size = at.initial_length()
+    at = cursor(unit.image, ".debug_line", at.at, end)
+    header = _header(unit, at, offset_size, folder, name)
+    rows = _run(at, header, unit)
+    return LineTable(tuple(sorted(rows, key=lambda row: row.start)), header.files)
+
+
+def joined(folder: str, name: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, name)) if name else ""
+
+
+def _header(unit: Unit, at: Cursor, offset_size: int, folder: str, name: str) -> _Header:
+    version = at.unsigned(2)
+    if not 2 <= version <= 5:
+        raise at.error(f"line table version {version} is none of 2 to 5", at.at - 2)
+    header = _Header(version, offset_size, unit.address_size)
+    if version >= 5:
+        header.address_size = at.unsigned(1)
+        at.take(1)  # the size of segment selectors
+        if header.address_size not in (4, 8):
+            raise at.error(f"addresses of {header.address_size} bytes")
+    length = at.unsigned(offset_size)
+    header.program = at.at + length
+    if header.program > at.end:
+        raise at.error("the header reaches past its table")
+    header.unit = at.unsigned(1)
+    header.operations = at.unsigned(1) if version >= 4 else 1
+    at.take(1)  # default_is_stmt: breakpoints only
+    header.line_base, header.line_range, header.opcode_base = at.signed(1), at.unsigned(1), at.unsigned(1)
+    if not header.line_range or not header.opcode_base or header.operations != 1:
+        raise at.error("line_range or opcode_base is 0, or this is a VLIW table")
+    header.lengths = tuple(at.take(header.opcode_base - 1))
+    if version >= 5:
+        _files_5(unit, at, header, folder)
+    else:
+        _files_4(at, header, folder, name)
+    at.at = header.program
+    return header
+
+
+def _files_5(unit: Unit, at: Cursor, header: _Header, folder: str) -> None:
+    folders = [joined(folder, path) for path, _ in _names(unit, at, header)]
+    for number, (path, index) in enumerate(_names(unit, at, header)):
+        header.files[number] = joined(folders[index] if index < len(folders) else "", path)
+
+
+def _names(unit: Unit, at: Cursor, header: _Header) -> list[tuple[str, int]]:
+    """One table of (path, folder's number): each entry has at least one byte, so damage cannot make it endless."""
+    formats = [(at.uleb(), at.uleb()) for _ in range(at.unsigned(1))]
+    count = at.uleb()
+    if count > MAX_FILES or (count and not formats):
+        raise at.error(f"{count} names in a line table's header")
+    out = []
+    for _ in range(count):
+        path, index = "", 0
+        for content, form in formats:
+            value = read_form(at, form, 0, header)
+            if content == 1:  # DW_LNCT_path
+                path = _text(unit, value)
+            elif content == 2 and isinstance(value.raw, int):  # DW_LNCT_directory_index
+                index = value.raw
+        out.append((path, index))
+    return out
+
+
+def _text(unit: Unit, value: Value) -> str:
+    if isinstance(value.raw, bytes):
+        return value.raw.decode("utf-8", "replace")
+    return unit.text(value) or ""
+
+
+def _files_4(at: Cursor, header: _Header, folder: str, name: str) -> None:
+    folders = [folder]
+    while path := at.string():
+        folders.append(joined(folder, path))
+    header.files[0] = joined(folder, name)  # a call_file of 0 means "not known"; the unit's own name serves
+    while path := at.string():
+        index, _, _ = at.uleb(), at.uleb(), at.uleb()  # folder, time, size
+        header.files[len(header.files)] = joined(folders[index] if index < len(folders) else "", path)
+        if len(header.files) > MAX_FILES:
+            raise at.error(f"more than {MAX_FILES} files")
+
+
+@dataclass(slots=True)
+class _State:
+    address: int = 0
+    file: int = 1
+    line: int = 1
+    column: int = 0
+    discriminator: int = 0
+
+
+def _run(at: Cursor, header: _Header, unit: Unit) -> list[LineRow]:
+    """The rows that the line number program makes: each opcode is at least one byte, so it ends."""
+    image, files = unit.image, header.files
+    mask = (1 << (8 * header.address_size)) - 1
+    rows: list[LineRow] = []
+    pending: list[tuple[int, Line]] = []  # of the sequence that is not yet ended
+    state = _State()
+
+    def emit() -> None:
+        line = Line(files.get(state.file, ""), state.line, state.column, state.discriminator)
+        pending.append((state.address, line))
+        state.discriminator = 0
+        if len(rows) + len(pending) > MAX_ROWS:
+            raise at.error(f"more than {MAX_ROWS} rows")
+
+    def close() -> None:
+        ends = [*(address for address, _ in pending[1:]), state.address]
+        code = image.arch.code_address
+        for (start, line), end in zip(pending, ends, strict=True):
+            if start < end and image.covers(code(start)) and image.covers(code(end) - 1):
+                rows.append(LineRow(code(start), code(end), line))
+        pending.clear()
+
+    while not at.done:
+        opcode = at.unsigned(1)
+        if opcode >= header.opcode_base:
+            adjusted = opcode - header.opcode_base
+            state.address = state.address + adjusted // header.line_range * header.unit & mask
+            state.line += header.line_base + adjusted % header.line_range
+            emit()
+            continue
+        match opcode:
+            case 0:
+                if _extended(at, state):
+                    close()
+                    state = _State()
+            case 1:  # copy
+                emit()
+            case 2:  # advance_pc
+                state.address = state.address + at.uleb() * header.unit & mask
+            case 3:  # advance_line
+                state.line += at.sleb()
+            case 4:  # set_file
+                state.file = at.uleb()
+            case 5:  # set_column
+                state.column = at.uleb()
+            case 8:  # const_add_pc
+                state.address = state.address + (255 - header.opcode_base) // header.line_range * header.unit & mask
+            case 9:  # fixed_advance_pc
+                state.address = state.address + at.unsigned(2) & mask
+            case _:  # what only breakpoints ask, or unknown: the header says how many operands to pass over
+                for _ in range(header.lengths[opcode - 1]):
+                    at.uleb()
+    if pending:
+        raise at.error("the last sequence has no end")
+    return rows
+
+
+def _extended(at: Cursor, state: _State) -> bool:
+    """An extended opcode; True for the end of the sequence."""
+    length = at.uleb()
+    end = at.at + length
+    if length == 0 or end > at.end:
+        raise at.error(f"an extended opcode of {length} bytes")
+    match at.unsigned(1):
+        case 1:
+            at.at = end
+            return True
+        case 2:  # set_address
+            state.address = at.unsigned(length - 1)
+        case 4:  # set_discriminator
+            state.discriminator = at.uleb()
+    at.at = end
+    return False

@@ -1,0 +1,110 @@
+"""From an address to the symbol that names it, and from a linker's name to one that people read.
+
+The rules, in order, for a link-time address:
+
+1. a function whose ``[address, address + size)`` covers it; of several, the one that begins last; among those that
+   begin together the global before the weak before the local, and then the shorter name;
+2. else the nearest function without a size at or below it, if no other function begins between and nothing that
+   has a size ended there: hand-written code often has no ``.size``;
+3. else a symbol of no type, a label, under the same two rules: never a data object;
+4. else none: the frame is named by its file and offset.
+
+Mapping symbols (``$a``, ``$t``, ``$x``, ``$d``) name nothing. Source: System V ABI, chapter 4 (symbol table).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+import pydemumble
+
+from testbed.image.model import Image, Segment, Symbol
+
+_PART = re.compile(
+    r"(?P<name>.+?)(?P<part>(?:\.(?:cold|part|constprop|isra|llvm|lto_priv|localalias|clone)(?:\.\d+)*)+)"
+)
+_SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
+
+
+class _Lookup:
+    """The symbols of one image that may name code, sorted by address."""
+
+    def __init__(self, image: Image) -> None:
+        code = [segment for segment in image.segments if segment.executable]
+        inside = [s for s in image.symbols if segment_of(code, s.address) and not s.name.startswith("$")]
+        self.functions = _sorted([s for s in inside if s.is_function])
+        self.labels = _sorted([s for s in inside if not s.is_function and not s.is_data])
+        self.code = code
+
+
+def _sorted(symbols: list[Symbol]) -> tuple[list[int], list[Symbol], list[int]]:
+    """(addresses, symbols, how far those up to each one reach); the preferred one of an address comes last."""
+    symbols.sort(key=lambda s: (s.address, s.size > 0, not s.local, not s.weak, -len(s.name), s.name))
+    reach: list[int] = []
+    for symbol in symbols:
+        reach.append(max(symbol.address + symbol.size, reach[-1] if reach else 0))
+    return [s.address for s in symbols], symbols, reach
+
+
+_LOOKUPS: WeakKeyDictionary[Image, _Lookup] = WeakKeyDictionary()
+
+
+def symbol_for(image: Image, address: int) -> Symbol | None:
+    """The symbol that names the code at a link-time address, or None."""
+    lookup = _LOOKUPS.get(image)
+    if lookup is None:
+        lookup = _LOOKUPS[image] = _Lookup(image)
+    segment = segment_of(lookup.code, address)
+    if segment is None:
+        return None
+    for table in (lookup.functions, lookup.labels):
+        if (symbol := _covering(table, address) or _sizeless(table, segment, address)) is not None:
+            return symbol
+    return None
+
+
+def segment_of(segments: list[Segment], address: int) -> Segment | None:
+    return next((s for s in segments if s.address <= address < s.address + s.size), None)
+
+
+def _covering(table: tuple[list[int], list[Symbol], list[int]], address: int) -> Symbol | None:
+    addresses, symbols, reach = table
+    i = bisect_right(addresses, address) - 1
+    while i >= 0 and reach[i] > address:
+        if address < symbols[i].address + symbols[i].size:
+            return symbols[i]
+        i -= 1
+    return None
+
+
+def _sizeless(table: tuple[list[int], list[Symbol], list[int]], segment: Segment, address: int) -> Symbol | None:
+    addresses, symbols, _ = table
+    i = bisect_right(addresses, address) - 1
+    if i < 0 or symbols[i].size or symbols[i].address < segment.address:
+        return None
+    return symbols[i]
+
+
+def aliases_of(image: Image, symbol: Symbol) -> tuple[str, ...]:
+    """All names of the code that a symbol names."""
+    return tuple(s.name for s in image.symbols if s.address == symbol.address and s.is_function == symbol.is_function)
+
+
+def whole_function(name: str) -> str:
+    """The function that a split-off piece belongs to: ``f`` for ``f.cold`` and ``f.part.0``; others as they are."""
+    match = _SPLIT.fullmatch(name)
+    return match["name"] if match else name
+
+
+@lru_cache(maxsize=1 << 14)
+def demangled(name: str) -> str:
+    """A C++ (Itanium ABI), Rust or Swift linker's name as people read it; any other as it is.
+
+    A compiler's suffix for a piece or a copy of a function is no part of the mangled name: ``_Z1fv.cold`` is a piece
+    of ``f()``.
+    """
+    match = _PART.fullmatch(name)
+    return pydemumble.demangle(match["name"] if match else name) or (whole_function(name) if match else name)

@@ -1,0 +1,201 @@
+"""Function, file, line and inlined calls at every address of every compiled file: what addr2line says.
+
+binutils 2.40 loses inlined calls whose addresses are a DWARF 5 range list that is named by index (DW_FORM_rnglistx): it
+then gives the inner line to the outer function. There LLVM's reader decides.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from testbed.arch import ARCHES
+from testbed.errors import ImageError
+from testbed.image import Image, LoadedImage, read_elf
+from testbed.image.debug import debug_info
+from testbed.image.symbols import demangled
+from testbed.symbolize import Origin, symbolize
+from testbed.unwinder import Frame, FrameKind
+from tests.image.debugged import (
+    ADDR2LINE,
+    CELLS,
+    DWARF_4,
+    Place,
+    addr2line,
+    built,
+    built_by_gcc,
+    code_of,
+    llvm_symbolizer,
+    tool,
+)
+
+# Why an address may differ, and how it is known to be such a case.
+EXPLAINED = {
+    "no debug information": "assembly: addr2line gives the symbol, and takes the file from an STT_FILE symbol",
+    "indexed range list": "addr2line loses an inlined call that has one; llvm-symbolizer does not",
+}
+
+
+INLINES = ("inline_chain", "inlined_call", "cxx_names")
+
+
+def ours(image: Image, pc: int) -> list[Place]:
+    named = symbolize((LoadedImage(image),), [Frame(FrameKind.INTERRUPTED, pc, {})])
+    assert named.problems == ()
+    assert all(frame.origin is not Origin.TAIL_CALL for frame in named.frames)
+    return [(f.function, f.line.file, f.line.line) if f.line else (f.function, "", 0) for f in named.frames]
+
+
+def compared(image: Image) -> tuple[Counter[str], list[str]]:
+    """How many addresses are the same or differ for a known reason, and the others in words."""
+    pcs = code_of(image, image.arch)
+    counts: Counter[str] = Counter()
+    differing = []
+    for pc, theirs in zip(pcs, addr2line(image, pcs), strict=True):
+        here = ours(image, pc)
+        if here == theirs:
+            counts["the same"] += 1
+            counts["inlined"] += len(here) > 1
+        elif debug_info(image).function_at(pc) is None and [p[0] for p in here] == [p[0] for p in theirs]:
+            counts["no debug information"] += 1
+            assert theirs[0][2] == 0
+        else:
+            differing.append((pc, here, theirs))
+    judged = llvm_symbolizer(image, [pc for pc, _, _ in differing]) if differing else []
+    wrong = []
+    for (pc, here, theirs), other in zip(differing, judged, strict=True):
+        # LLVM names the outermost function by its nearest label; for that name addr2line is asked.
+        same = here[:-1] == other[:-1] and here[-1] == (theirs[-1][0], *other[-1][1:])
+        indexed = same and len(theirs) < len(here)
+        counts["indexed range list"] += indexed
+        if not indexed or ".debug_rnglists" not in image.sections:
+            wrong.append(f"{pc:#x}: {here}, addr2line: {theirs}, llvm-symbolizer: {other}")
+    return counts, wrong
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_every_address_of_a_dwarf_5_file(program: str, arch: str, recipe: str) -> None:
+    counts, wrong = compared(built(program, arch, recipe))
+    assert wrong == []
+    assert counts["the same"] > 20
+    assert counts.keys() - {"the same", "inlined"} <= EXPLAINED.keys()
+    assert counts["indexed range list"] == 0 or program in INLINES
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), [cell for cell in CELLS if cell[2] != "clang-O0"])
+def test_every_address_of_a_dwarf_4_file(program: str, arch: str, recipe: str) -> None:
+    image = built(program, arch, recipe, DWARF_4)
+    counts, wrong = compared(image)
+    assert wrong == []
+    assert counts["the same"] > 20
+    sections = image.sections
+    assert ".debug_str_offsets" not in sections and ".debug_rnglists" not in sections, "this must be DWARF 4"
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_inlined_calls_are_among_what_is_compared(arch: str) -> None:
+    for extra in ((), DWARF_4):
+        counts, _ = compared(built("inline_chain", arch, "clang-O2", extra))
+        assert counts["inlined"] > 8
+
+
+def test_more_than_ninety_of_a_hundred_addresses_are_the_same_and_not_only_excused() -> None:
+    counts: Counter[str] = Counter()
+    for cell in CELLS:
+        if cell[1] == "arm64":
+            counts += compared(built(*cell))[0]
+    excused = sum(counts[reason] for reason in EXPLAINED)
+    assert counts["the same"] > 9 * excused, counts
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("program", ["inline_chain", "inlined_call", "tail_branches", "function_pointers"])
+def test_every_address_of_what_gcc_made(program: str, arch: str, version: int) -> None:
+    """Another producer: other forms, other range lists. Nothing is excused."""
+    counts, wrong = compared(built_by_gcc(program, arch, version))
+    assert wrong == []
+    assert counts["the same"] > 30
+    assert counts.keys() <= {"the same", "inlined"}
+
+
+_DEEP = """
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+int main(int count, char **words) {
+    std::map<std::string, std::vector<int>> found;
+    for (int i = 0; i < count; i++) found[words[i]].push_back(i);
+    std::vector<std::string> keys;
+    for (auto &pair : found) keys.push_back(pair.first);
+    std::sort(keys.begin(), keys.end());
+    return (int)keys.size();
+}
+"""
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_a_cxx_program_of_real_size_with_deep_inlining(version: int, tmp_path: Path) -> None:
+    """From the library's templates: hundreds of inlined calls, ``.cold`` pieces, C++ names.
+
+    Linkers' names are compared: LLVM's demangler, which we use, leaves some that only gcc writes as they are
+    (``XsrSt...``), and it spells ``> >`` as ``>>``. binutils 2.40 gives a few lines of DWARF 5 a wrong file
+    (line 217 of a file that has 12); LLVM's reader decides.
+    """
+    compiler = tool("g++", "g++")
+    (tmp_path / "deep.cc").write_text(_DEEP)
+    subprocess.run([compiler, "-O2", "-g", f"-gdwarf-{version}", "deep.cc", "-o", "deep"], cwd=tmp_path, check=True)
+    image = read_elf(tmp_path / "deep")
+    if image.arch.name not in ADDR2LINE:
+        pytest.skip("g++ makes files for another machine")
+    pcs = [pc for f in debug_info(image).functions for start, end in f.ranges for pc in range(start, end)][::3]
+
+    def spelled(chain: list[Place]) -> list[Place]:
+        return [(demangled(name), file.rpartition("/")[2], line) for name, file, line in chain]
+
+    depths, differing = Counter[int](), 0
+    for pc, theirs in zip(pcs, addr2line(image, pcs, readable=False), strict=True):
+        here = ours(image, pc)
+        if spelled(here) != spelled(theirs):
+            [other] = llvm_symbolizer(image, [pc])
+            assert [(file, line) for _, file, line in here] == [(file, line) for _, file, line in other], hex(pc)
+            assert [name for name, _, _ in spelled(here)] == [name for name, _, _ in spelled(theirs)]
+            differing += 1
+        depths[len(here)] += 1
+    assert differing < len(pcs) // 100
+    assert version == 5 or not differing
+    assert max(depths) > 8
+    assert sum(count for depth, count in depths.items() if depth > 3) > 300
+    assert any(".cold" in symbol.name for symbol in image.symbols)
+
+
+def compressed(image: Image, folder: Path) -> Path:
+    out = folder / "squeezed"
+    command = [tool("objcopy", "binutils"), "--compress-debug-sections=zlib-gabi", image.path, out]
+    subprocess.run(command, check=True)
+    return out
+
+
+def test_compressed_sections_say_the_same(tmp_path: Path) -> None:
+    image = built("inline_chain", "x86_64", "clang-O2", DWARF_4)
+    path = compressed(image, tmp_path)
+    assert path.stat().st_size < image.path.stat().st_size
+    small = read_elf(path)
+    pcs = code_of(image, image.arch)
+    assert [ours(small, pc) for pc in pcs] == [ours(image, pc) for pc in pcs]
+
+
+def test_a_damaged_compressed_section_is_one_typed_error(tmp_path: Path) -> None:
+    path = compressed(built("inline_chain", "x86_64", "clang-O2", DWARF_4), tmp_path)
+    with path.open("rb") as stream:
+        where = ELFFile(stream).get_section_by_name(".debug_info")["sh_offset"]
+    content = bytearray(path.read_bytes())
+    content[where + 24 : where + 40] = b"\xff" * 16  # behind the header of 24 bytes
+    path.write_bytes(content)
+    with pytest.raises(ImageError, match="squeezed: at offset"):
+        read_elf(path)
