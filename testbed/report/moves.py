@@ -1,0 +1,56 @@
+"""Moves from one step of a run to another: what the keys of every stepper do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from testbed.run import Run, judge
+from testbed.unwinder import Unwinder
+
+
+class Move(Enum):
+    """A move; the value is its key and what it does."""
+
+    NEXT = ("n", "next step")
+    BACK = ("b", "back")
+    NEXT_CALL = ("c", "next call")
+    OUT = ("o", "out: back in the caller")
+    NEXT_DIFFERENCE = ("d", "next difference")
+    FIRST = ("0", "first step")
+    LAST = ("$", "last step")
+
+    @property
+    def key(self) -> str:
+        return self.value[0]
+
+    @property
+    def does(self) -> str:
+        return self.value[1]
+
+
+def moved(run: Run, step: int, move: Move, unwinders: Sequence[Unwinder]) -> int:
+    """The step that a move leads to; the same step where there is none."""
+    last = len(run) - 1
+    match move:
+        case Move.NEXT:
+            return min(step + 1, last)
+        case Move.BACK:
+            return max(step - 1, 0)
+        case Move.FIRST:
+            return 0
+        case Move.LAST:
+            return last
+        case Move.NEXT_CALL:
+            return next((a.opened for a in run.watched.activations if a.opened > step and a.parent is not None), step)
+        case Move.OUT:
+            parent = run.watched.activations[int(run.watched.node[step])].parent
+            later = (k for k in range(step + 1, last + 1) if int(run.watched.node[k]) == parent)
+            return next(later, step)
+        case Move.NEXT_DIFFERENCE:
+            return next((k for k in range(step + 1, last + 1) if _differs(run, k, unwinders)), step)
+
+
+def _differs(run: Run, step: int, unwinders: Sequence[Unwinder]) -> bool:
+    snapshot = run[step]
+    return any(not judge(run, snapshot, unwinder.unwind(snapshot), unwinder).exact for unwinder in unwinders)
