@@ -74,7 +74,7 @@ def command(
         from testbed.report.junit import write_matrix_junit
 
         write_matrix_junit(matrix, junit)
-    save(console, "testbed matrix", None, svg)
+    save(console, "testbed matrix", svg)
     if interrupted:
         sys.exit(130)
     if not matrix.all_explained:

@@ -13,7 +13,8 @@ from rich.console import Console
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports, matching, save
 from testbed.errors import TestbedError
-from testbed.matrix import cell_of
+from testbed.judge import Verdict
+from testbed.matrix import Cell, cell_of
 from testbed.named import named_run
 from testbed.run import Run, judge_all
 from testbed.unwinder import Unwinder
@@ -31,7 +32,7 @@ from unwinders import UNWINDERS
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write the page to this file.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
 def command(
     program: str,
@@ -68,11 +69,7 @@ def command(
 
         print_site(console_for_reports(), run, run.step_at(location), applicable)
         return
-    judged = [
-        (cell_of(run, unwinder, verdicts), verdicts)
-        for unwinder in applicable
-        for verdicts in [judge_all(run, unwinder)]
-    ]
+    judged = _judged(run, applicable, html)
     if as_json:
         from testbed.report.data import run_data
 
@@ -81,11 +78,24 @@ def command(
     else:
         from testbed.report.run_text import run_page
 
-        console = console_for_reports(record=bool(html or svg))
+        console = console_for_reports(record=bool(svg))
         console.print(run_page(run, judged, only_differences=differences))
-        save(console, f"testbed run {program}", html, svg)
+        save(console, f"testbed run {program}", svg)
     if any(cell.unexplained for cell, _ in judged) or not judged:
         sys.exit(1)
+
+
+def _judged(run: Run, unwinders: Sequence[Unwinder], html: Path | None) -> list[tuple[Cell, Sequence[Verdict]]]:
+    """Every strategy's verdicts; a page needs what the strategies said, not the verdicts alone."""
+    if html is None:
+        return [(cell_of(run, u, verdicts), verdicts) for u in unwinders for verdicts in [judge_all(run, u)]]
+    from testbed.report.answers import answers_of
+    from testbed.report.stepper import write_stepper
+
+    answers = answers_of(run, unwinders)
+    judged = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]
+    write_stepper(run, answers, [cell for cell, _ in judged], html)
+    return list(judged)
 
 
 def _say_left_out(run: Run, left_out: Sequence[Unwinder]) -> None:
