@@ -123,7 +123,7 @@ def test_a_return_address_is_named_after_the_function_that_called(testbed: Testb
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
     html, svg = tmp_path / "run.html", tmp_path / "run.svg"
     assert testbed("run", "leaf_call", "--arch", "arm64", "--html", str(html), "--svg", str(svg)).status == 0
-    assert "fp_chain" in html.read_text()
+    assert "leaf_call · arm64 · keystone" in html.read_text()
     assert svg.read_text().startswith("<svg")
 
 

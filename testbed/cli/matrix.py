@@ -69,7 +69,7 @@ def command(
     if html:
         from testbed.report.html import write_matrix_html
 
-        write_matrix_html(matrix, html)
+        write_matrix_html(matrix, html, {name: program.summary for name, program in PROGRAMS.items()})
     if junit:
         from testbed.report.junit import write_matrix_junit
 

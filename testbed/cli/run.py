@@ -32,7 +32,9 @@ from unwinders import UNWINDERS
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run."
+)
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
 def command(
     program: str,

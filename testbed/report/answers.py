@@ -83,9 +83,7 @@ def answers_of(run: Run, unwinders: Sequence[Unwinder]) -> Answers:
                 cfas[i, step] = cfa
     nodes = np.array(list(forest.nodes), np.float64).reshape(-1, 3)
     return Answers(
-        tuple(
-            Answer(unwinder, tuple(verdicts[i]), callers[i], cfas[i]) for i, unwinder in enumerate(unwinders)
-        ),
+        tuple(Answer(unwinder, tuple(verdicts[i]), callers[i], cfas[i]) for i, unwinder in enumerate(unwinders)),
         nodes[:, 0],
         nodes[:, 1],
         nodes[:, 2].astype(np.int32),

@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-TYPES = {"u1": "Uint8", "u2": "Uint16", "u4": "Uint32", "i2": "Int16", "i4": "Int32", "f8": "Float64", "u8": "BigUint64"}
+TYPES = {
+    "u1": "Uint8",
+    "u2": "Uint16",
+    "u4": "Uint32",
+    "i2": "Int16",
+    "i4": "Int32",
+    "f8": "Float64",
+    "u8": "BigUint64",
+}
 
 
 def packed(facts: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> str:

@@ -126,7 +126,7 @@ def _traits(run: Run, columns: Columns) -> None:
 
 def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[dict[str, Any]]:
     """The rows in force at each line of the listing, for every strategy that is a table."""
-    tables = []
+    tables: list[dict[str, Any]] = []
     for unwinder in unwinders:
         if unwinder.rows is None:
             continue
@@ -146,9 +146,7 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[d
     return tables
 
 
-def _strategies(
-    answers: Answers, cells: Sequence[Cell], columns: Columns
-) -> tuple[list[dict[str, Any]], list[str]]:
+def _strategies(answers: Answers, cells: Sequence[Cell], columns: Columns) -> tuple[list[dict[str, Any]], list[str]]:
     """Per step and strategy: the outcome, what explains it, how deep it is right, what differs, its callers."""
     index = {outcome: i for i, outcome in enumerate(Outcome)}
     notes: dict[str, int] = {"": 0}
@@ -172,9 +170,7 @@ def _strategies(
             }
         )
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
-    columns["transition"] = np.array(
-        [v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8
-    )
+    columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
     return out, list(notes)
 
 

@@ -54,7 +54,7 @@ class WordEvents:
 def word_events(trace: Trace, truth: Truth) -> WordEvents:
     """The word events of a recorded run."""
     word = trace.arch.word
-    saved = _saved_columns(trace, truth).tolist()
+    saved = _first_saves(trace, truth, _saved_columns(trace, truth)).tolist()
     regions = Regions(trace.initial)
     now: dict[int, bytes] = {}
     rows: list[tuple[int, int, int, int]] = []
@@ -116,4 +116,22 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
             high = held >> np.uint64(8 * arch.word)
             whole |= (writes.size == arch.word) & ((value == low) | (value == high))
         out[kept & whole & ((value != 0) | prologue)] = column
+    return out
+
+
+def _first_saves(trace: Trace, truth: Truth, saved: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Only the first place that holds a register is where it is saved; the same value elsewhere is a local.
+
+    A place that SP has passed since is none any more: the same activation may save again after a tail call.
+    """
+    out = saved.copy()
+    places: dict[tuple[int, int], tuple[int, int]] = {}  # (activation, column) -> (step, address)
+    for i in np.flatnonzero(saved >= 0).tolist():
+        step, address = int(trace.writes.step[i]), int(trace.writes.address[i])
+        key = int(truth.node[step]), int(saved[i])
+        held = places.get(key)
+        if held is None or held[1] < int(trace.sp[step]):
+            places[key] = step, address
+        elif held[0] != step and held[1] != address:
+            out[i] = -1
     return out

@@ -35,7 +35,9 @@ def opened(path: Path, *, fragment: str = "", **context: Any) -> Iterator[Any]:
             page = browser.new_context(**context).new_page()
             page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
             page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("request", lambda request: None if request.url.startswith("file:") else complaints.append(request.url))
+            page.on(
+                "request", lambda request: None if request.url.startswith("file:") else complaints.append(request.url)
+            )
             page.goto(path.as_uri() + fragment)
             page.wait_for_selector("html[data-ready=yes]", state="attached")
             yield page

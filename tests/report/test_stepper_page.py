@@ -143,7 +143,8 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
     with opened(path) as page:
         drawn = page.evaluate(
             """(steps) => steps.map((step) => ({
-              words: stepper.model.stackAt(step).words.map((w) => [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
+              words: stepper.model.stackAt(step).words.map((w) =>
+                [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
               truth: stepper.model.truthAt(step).map((f) => f.pc),
               said: stepper.model.facts.strategies.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
               changed: stepper.model.changedAt(step).map((i) => stepper.model.names[i]),
