@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from programs import PROGRAMS
+from testbed.cli.keys import keys_of
 from testbed.cli.terminal import console_for_reports, matching
 from testbed.errors import UsageError
 from testbed.named import named_run
+from testbed.report.moves import Move, moved
 from testbed.run import Run
 from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
+
+_ARROWS = {"\x1b[C": Move.NEXT, "\x1b[B": Move.NEXT, " ": Move.NEXT, "\x1b[D": Move.BACK, "\x1b[A": Move.BACK}
+_QUIT = ("q", "Q", "\x1b", "\x04", "")  # escape, ^D, the end of the input
 
 
 @click.command("show")
@@ -54,23 +60,19 @@ def command(
 
 def _step_through(run: Run, step: int, unwinders: Sequence[Unwinder]) -> None:
     """Draw, read a key, move; until q, escape, or the end of the input."""
-    from testbed.report.moves import Move, moved
     from testbed.report.show_text import show_page
 
     console = console_for_reports()
     keys = {move.key: move for move in Move}
-    arrows = {"\x1b[C": Move.NEXT, "\x1b[B": Move.NEXT, "\x1b[D": Move.BACK, "\x1b[A": Move.BACK, " ": Move.NEXT}
     prompt = "   ".join(f"{move.key} {move.does}" for move in Move) + "   q quit"
-    while True:
-        console.clear()
-        console.print(show_page(run, step, unwinders))
-        console.print(prompt, style="reverse")
-        try:
-            key = click.getchar()
-        except (EOFError, KeyboardInterrupt):
-            return
-        if key in ("q", "Q", "\x1b", "\x03", "\x04", ""):
-            return
-        move = keys.get(key) or arrows.get(key)
-        if move is not None:
-            step = moved(run, step, move, unwinders)
+    with suppress(KeyboardInterrupt), keys_of(sys.stdin.fileno()) as next_key:
+        while True:
+            console.clear()
+            console.print(show_page(run, step, unwinders))
+            console.print(prompt, style="reverse")
+            key = next_key()
+            if key in _QUIT:
+                return
+            move = keys.get(key) or _ARROWS.get(key)
+            if move is not None:
+                step = moved(run, step, move, unwinders)
