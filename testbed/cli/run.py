@@ -36,6 +36,12 @@ from unwinders import UNWINDERS
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run."
 )
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Also write plots, as .svg or .png.")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the stacks for speedscope and Perfetto.",
+)
 def command(
     program: str,
     arch: str | None,
@@ -49,6 +55,8 @@ def command(
     as_json: bool,
     html: Path | None,
     svg: Path | None,
+    plot: Path | None,
+    timeline: Path | None,
 ) -> None:
     """Run PROGRAM and judge every strategy at every instruction.
 
@@ -71,7 +79,11 @@ def command(
 
         print_site(console_for_reports(), run, run.step_at(location), applicable)
         return
-    judged = _judged(run, applicable, html)
+    judged = _judged(run, applicable, html, timeline)
+    if plot:
+        from testbed.report.plots import plot_run
+
+        plot_run(run, judged, plot)
     if as_json:
         from testbed.report.data import run_data
 
@@ -87,16 +99,24 @@ def command(
         sys.exit(1)
 
 
-def _judged(run: Run, unwinders: Sequence[Unwinder], html: Path | None) -> list[tuple[Cell, Sequence[Verdict]]]:
-    """Every strategy's verdicts; a page needs what the strategies said, not the verdicts alone."""
-    if html is None:
+def _judged(
+    run: Run, unwinders: Sequence[Unwinder], html: Path | None, timeline: Path | None
+) -> list[tuple[Cell, Sequence[Verdict]]]:
+    """Every strategy's verdicts; a page and a timeline need what the strategies said, not the verdicts alone."""
+    if html is None and timeline is None:
         return [(cell_of(run, u, verdicts), verdicts) for u in unwinders for verdicts in [judge_all(run, u)]]
     from testbed.report.answers import answers_of
-    from testbed.report.stepper import write_stepper
 
     answers = answers_of(run, unwinders)
     judged = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]
-    write_stepper(run, answers, [cell for cell, _ in judged], html)
+    if html:
+        from testbed.report.stepper import write_stepper
+
+        write_stepper(run, answers, [cell for cell, _ in judged], html)
+    if timeline:
+        from testbed.report.timeline import write_timeline
+
+        write_timeline(run, answers, timeline)
     return list(judged)
 
 

@@ -185,22 +185,24 @@ def _below(run: Run, events: WordEvents, step: int, sp: int) -> Iterator[StackWo
         event = events.last(address, step)
         if event is None:
             continue
-        mine = _is_own(run, events, event, activation)
+        mine = _in_red_zone(run, events, event, activation)
         if (red and mine) or address >= base - BELOW_SHOWN * word:
             lowest = address
             break
     for address in range(lowest, base, word):
         event = events.last(address, step)
-        mine = event is not None and _is_own(run, events, event, activation)
+        mine = event is not None and _in_red_zone(run, events, event, activation)
         kind = WordKind.RED_ZONE if red and mine else WordKind.BELOW
         written = None if event is None else int(events.step[event])
         value = _value(run, events, event, address, step)
         yield StackWord(address, value, kind, index, written)
 
 
-def _is_own(run: Run, events: WordEvents, event: int, activation: Activation) -> bool:
-    """True where the activation itself wrote, during this life of its frame."""
-    return int(run.watched.node[int(events.step[event])]) == activation.index
+def _in_red_zone(run: Run, events: WordEvents, event: int, activation: Activation) -> bool:
+    """True where the activation itself wrote it below SP. What a push wrote and a pop left behind is not."""
+    step = int(events.step[event])
+    after = min(step + 1, len(run) - 1)
+    return int(run.watched.node[step]) == activation.index and int(events.address[event]) < int(run.trace.sp[after])
 
 
 def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activation) -> StackWord:

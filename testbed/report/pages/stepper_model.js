@@ -76,16 +76,17 @@ function modelOf(facts, col) {
     const own = col.node[step], word = facts.word, near = facts.below_shown * word;
     let base = sp(step);
     base -= base % word;
-    const isOwn = (event) => event >= 0 && col.node[col.event_step[event]] === own;
+    const inRedZone = (event) => event >= 0 && col.node[col.event_step[event]] === own
+      && col.event_address[event] < sp(Math.min(col.event_step[event] + 1, last));
     let lowest = base;
     for (let address = base - Math.max(facts.red_zone, near); address < base; address += word) {
       const event = lastEvent(address, step);
-      if (event >= 0 && ((facts.red_zone && isOwn(event)) || address >= base - near)) { lowest = address; break; }
+      if (event >= 0 && ((facts.red_zone && inRedZone(event)) || address >= base - near)) { lowest = address; break; }
     }
     const words = [];
     for (let address = lowest; address < base; address += word) {
       const event = lastEvent(address, step);
-      const kind = facts.red_zone && isOwn(event) ? "RED_ZONE" : "BELOW";
+      const kind = facts.red_zone && inRedZone(event) ? "RED_ZONE" : "BELOW";
       const value = event < 0 ? null : col.event_value[event];
       words.push({ address, value, kind, owner: own, written: event < 0 ? -1 : col.event_step[event], register: "", savedOf: -1, marks: [] });
     }
