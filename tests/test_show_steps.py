@@ -17,7 +17,7 @@ from testbed.report.moves import Move, moved
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[1]
-COMMAND = ["-m", "testbed.cli", "show", "leaf_call", "--arch", "arm64", "--step"]
+COMMAND = ["-m", "testbed.cli", "show", "leaf_call", "--arch", "arm64", "-u", "fp_chain", "--step"]
 
 
 def read_until(terminal: int, pattern: bytes) -> bytes:
@@ -58,6 +58,7 @@ def test_moves_lead_to_calls_out_and_to_differences() -> None:
     inside = run.step_at("leaf+0x8")
     assert moved(run, inside, Move.OUT, chain) == run.step_at("middle+0x10")
     assert moved(run, 0, Move.NEXT_DIFFERENCE, chain) == run.step_at("main")
+    assert moved(run, run.step_at("main"), Move.NEXT_DIFFERENCE, chain) == run.step_at("middle")  # not main+0x4
     assert moved(run, 0, Move.NEXT_DIFFERENCE, exact) == 0
     assert moved(run, 0, Move.OUT, chain) == 0
     assert moved(run, len(run) - 1, Move.NEXT, chain) == len(run) - 1

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from testbed.outcome import Outcome
 from testbed.run import Run, judge
 from testbed.unwinder import Unwinder
 
 
 class Move(Enum):
-    """A move; the value is its key and what it does."""
+    """A move; the value is its key and what it does. A difference is new where the step before had not the same one."""
 
     NEXT = ("n", "next step")
     BACK = ("b", "back")
@@ -48,9 +49,15 @@ def moved(run: Run, step: int, move: Move, unwinders: Sequence[Unwinder]) -> int
             later = (k for k in range(step + 1, last + 1) if int(run.watched.node[k]) == parent)
             return next(later, step)
         case Move.NEXT_DIFFERENCE:
-            return next((k for k in range(step + 1, last + 1) if _differs(run, k, unwinders)), step)
+            before = _outcomes(run, step, unwinders)
+            for k in range(step + 1, last + 1):
+                now = _outcomes(run, k, unwinders)
+                if any(b is not a and b is not Outcome.EXACT for a, b in zip(before, now, strict=True)):
+                    return k
+                before = now
+            return step
 
 
-def _differs(run: Run, step: int, unwinders: Sequence[Unwinder]) -> bool:
+def _outcomes(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[Outcome]:
     snapshot = run[step]
-    return any(not judge(run, snapshot, unwinder.unwind(snapshot), unwinder).exact for unwinder in unwinders)
+    return [judge(run, snapshot, unwinder.unwind(snapshot), unwinder).outcome for unwinder in unwinders]

@@ -105,7 +105,8 @@ def plot_matrix(matrix: Matrix, path: Path) -> None:
         whole = cell.sites - cell.transition
         shares[at] = 100 * cell.exact / whole if whole else np.nan
         marks[at] = "?" if cell.unexplained else "" if cell.exact == whole else f"{np.floor(shares[at]):.0f}"
-    figure, axes = plt.subplots(figsize=(3.6 + 0.5 * len(names), 1.6 + 0.17 * len(units)), layout="constrained")
+    size = 3.6 + 0.5 * len(names), 3.2 + 0.17 * len(units)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
     image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=100, aspect="auto", interpolation="nearest")
     axes.set_xticks(range(len(names)), names, rotation=60, ha="left", rotation_mode="anchor", fontsize=8)
     axes.xaxis.tick_top()

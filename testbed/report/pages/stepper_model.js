@@ -174,7 +174,10 @@ function modelOf(facts, col) {
       return step;
     },
     NEXT_DIFFERENCE(step, shown) {
-      for (let k = step + 1; k <= last; k++) for (const i of shown) if (col[`s${i}outcome`][k]) return k;
+      for (let k = step + 1; k <= last; k++) for (const i of shown) {
+        const outcome = col[`s${i}outcome`];
+        if (outcome[k] && outcome[k] !== outcome[k - 1]) return k;
+      }
       return step;
     },
   };

@@ -42,6 +42,7 @@ function codePanel(model, shown, go) {
         }),
         sourced ? el("td", { class: "source" }, lineNumber ? `${lineNumber}  ${source}` : "") : null));
     }
+    body.classList.toggle("many", chosen.length > 6);
     body.replaceChildren(el("thead", {}, head), el("tbody", {}, rows));
     current = null;
     key = chosen.join();
