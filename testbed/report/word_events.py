@@ -115,7 +115,10 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
             low = held & np.uint64(arch.word_mask)
             high = held >> np.uint64(8 * arch.word)
             whole |= (writes.size == arch.word) & ((value == low) | (value == high))
-        out[kept & whole & ((value != 0) | prologue)] = column
+        # Several frame pointers may be zero at once; what is saved is that of the instruction set in force.
+        in_force = np.array([name == isa.records[0].pointer for isa in arch.isas])[truth.sites.isa[step]]
+        zero_counts = prologue & in_force if name in pointers else prologue
+        out[kept & whole & ((value != 0) | zero_counts)] = column
     return out
 
 

@@ -100,3 +100,10 @@ def test_changed_registers_are_those_of_the_step_before() -> None:
     step = run.step_at("leaf+0x8")
     assert [name for name, _, _ in changed_registers(run, step)] == ["x29"]
     assert changed_registers(run, 0) == ()
+
+
+def test_a_frame_pointer_of_zero_is_that_of_the_instruction_set_in_force() -> None:
+    for recipe, register in (("keystone", "r11"), ("keystone-thumb", "r7")):
+        run = testbed.run("leaf_call", arch="arm32", recipe=recipe)
+        word = at(run, "main+0x4" if register == "r11" else "main+0x2")[-8]
+        assert (word.kind, word.register, word.value) == (WordKind.SAVED_FP, register, 0)
