@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.judge import Verdict, judge_backtrace
-from testbed.run import Run
+from testbed.backtraces import Backtraces
+from testbed.judge import Verdict
+from testbed.judge_trace import OUTCOMES, judge_trace
+from testbed.outcome import Outcome
+from testbed.run import NATIVE_FROM, Run, judge
 from testbed.unwinder import Backtrace, Unwinder
 
 NOTHING = -(1 << 31)  # the chain of a backtrace without any frame
@@ -67,25 +70,58 @@ class _Forest:
         return node
 
 
-def answers_of(run: Run, unwinders: Sequence[Unwinder]) -> Answers:
-    """Ask every strategy at every step, and judge what it says."""
+def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> Answers:
+    """Ask every strategy at every step, and judge what it says.
+
+    ``natively`` decides whether strategies that can walk a whole trace at once do so, as in ``judge_all``.
+    """
+    if natively is None:
+        natively = len(run) >= NATIVE_FROM
     forest = _Forest()
-    verdicts: list[list[Verdict]] = [[] for _ in unwinders]
-    callers = np.empty((len(unwinders), len(run)), np.int32)
-    cfas = np.full((len(unwinders), len(run)), -1.0)
-    for step in range(len(run)):
-        snapshot, truth, traits = run.trace.snapshot(step), run.truth(step), run.traits(step)
-        for i, unwinder in enumerate(unwinders):
-            said = unwinder.unwind(snapshot)
-            verdicts[i].append(judge_backtrace(run.arch, truth, said, traits=traits, limits=unwinder.limits))
-            callers[i, step] = forest.add(said)
-            if said.frames and (cfa := said.frames[0].cfa) is not None:
-                cfas[i, step] = cfa
+    each = [
+        _natively(run, unwinder, unwinder.unwind_trace(run.trace), forest)
+        if natively and unwinder.unwind_trace is not None
+        else _readably(run, unwinder, forest)
+        for unwinder in unwinders
+    ]
     nodes = np.array(list(forest.nodes), np.float64).reshape(-1, 3)
-    return Answers(
-        tuple(Answer(unwinder, tuple(verdicts[i]), callers[i], cfas[i]) for i, unwinder in enumerate(unwinders)),
-        nodes[:, 0],
-        nodes[:, 1],
-        nodes[:, 2].astype(np.int32),
-        tuple(forest.ends),
-    )
+    return Answers(tuple(each), nodes[:, 0], nodes[:, 1], nodes[:, 2].astype(np.int32), tuple(forest.ends))
+
+
+def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> Answer:
+    """One snapshot after the other."""
+    verdicts = []
+    callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
+    for step in range(len(run)):
+        snapshot = run.trace.snapshot(step)
+        said = unwinder.unwind(snapshot)
+        verdicts.append(judge(run, snapshot, said, unwinder))
+        callers[step] = forest.add(said)
+        cfas[step] = _cfa(said)
+    return Answer(unwinder, tuple(verdicts), callers, cfas)
+
+
+def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> Answer:
+    """From columns: a backtrace or a verdict is made only where it holds words that no column has."""
+    judged = judge_trace(run.watched, said, declared=run.built.traits, limits=unwinder.limits)
+    exact = ((judged.outcome == OUTCOMES.index(Outcome.EXACT)) & ~judged.transition).tolist()
+    callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
+    slow = set(said.site[said.slow_steps].tolist())  # left to the readable evaluator, step by step
+    known: dict[int, tuple[int, float]] = {}  # what sites with a claimed root come to: it is the same at every step
+    for step, site in enumerate(said.site.tolist()):
+        if site not in known:
+            backtrace = said[step]
+            callers[step], cfas[step] = forest.add(backtrace), _cfa(backtrace)
+            if backtrace.stopped is None and site not in slow:
+                known[site] = int(callers[step]), float(cfas[step])
+        else:
+            callers[step], cfas[step] = known[site]
+    verdicts = [
+        Verdict(Outcome.EXACT, len(run.truth(step))) if exact[step] else judged.at(step) for step in range(len(run))
+    ]
+    return Answer(unwinder, tuple(verdicts), callers, cfas)
+
+
+def _cfa(said: Backtrace) -> float:
+    """The claimed CFA of the innermost frame; -1 where there is none."""
+    return -1.0 if not said.frames or said.frames[0].cfa is None else float(said.frames[0].cfa)
