@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from testbed.report.data import schema
-from testbed.report.timeline import timeline
+from testbed.report.timeline import Change, changes, timeline
 from tests.report.judged import judged
 
 
@@ -63,3 +63,14 @@ def test_trace_events_say_the_same_as_the_profiles() -> None:
     truth, chain = (stacks(profile["events"], len(run)) for profile in data["profiles"][:2])
     shorter = [step for step, (a, b) in enumerate(zip(truth, chain, strict=True)) if len(a) > len(b)]
     assert shorter == [step for step, verdict in enumerate(answers.each[0].verdicts) if not verdict.exact]
+
+
+def test_another_activation_of_the_same_function_is_another_frame() -> None:
+    assert list(changes(iter([[(0, "main"), (1, "f")], [(0, "main"), (2, "f")]]))) == [
+        Change(0, True, "main"),
+        Change(0, True, "f"),
+        Change(1, False, "f"),
+        Change(1, True, "f"),
+        Change(2, False, "f"),
+        Change(2, False, "main"),
+    ]
