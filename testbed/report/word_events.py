@@ -128,13 +128,15 @@ def _first_saves(trace: Trace, truth: Truth, saved: NDArray[np.int16]) -> NDArra
     A place that SP has passed since is none any more: the same activation may save again after a tail call.
     """
     out = saved.copy()
-    places: dict[tuple[int, int], tuple[int, int]] = {}  # (activation, column) -> (step, address)
+    places: dict[tuple[int, int], tuple[int, int, int]] = {}  # (activation, column) -> (step, address, SP known until)
     for i in np.flatnonzero(saved >= 0).tolist():
         step, address = int(trace.writes.step[i]), int(trace.writes.address[i])
         key = int(truth.node[step]), int(saved[i])
         held = places.get(key)
-        if held is None or held[1] < int(trace.sp[step]):
-            places[key] = step, address
-        elif held[0] != step and held[1] != address:
+        if held is None or (held[2] < step and int(trace.sp[held[2] + 1 : step + 1].max()) > held[1]):
+            places[key] = step, address, step
+            continue
+        places[key] = held[0], held[1], step
+        if held[0] != step and held[1] != address:
             out[i] = -1
     return out
