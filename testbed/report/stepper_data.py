@@ -19,7 +19,7 @@ from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
 from testbed.run import Run
 from testbed.traits import Trait
-from testbed.unwinder import Unwinder
+from testbed.unwinder import Limit, Unwinder
 
 Columns = dict[str, NDArray[Any]]
 
@@ -152,10 +152,10 @@ def _strategies(answers: Answers, cells: Sequence[Cell], columns: Columns) -> tu
     notes: dict[str, int] = {"": 0}
     out = []
     for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
-        limits = {id(limit): k + 1 for k, limit in enumerate(answer.unwinder.limits)}
+        limits: dict[Limit | None, int] = {limit: k + 1 for k, limit in enumerate(answer.unwinder.limits)}
         verdicts = answer.verdicts
         columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
-        columns[f"s{i}limit"] = np.array([limits.get(id(v.explained_by), 0) for v in verdicts], np.uint8)
+        columns[f"s{i}limit"] = np.array([limits.get(v.explained_by, 0) for v in verdicts], np.uint8)
         columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
         columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
         columns[f"s{i}note"] = np.array([notes.setdefault(v.difference, len(notes)) for v in verdicts], np.uint32)

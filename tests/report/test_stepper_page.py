@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from testbed.report.answers import NOTHING
+from benchmarks.workload import TARGETS, scale_for, workload
+from testbed.matrix import cell_of
+from testbed.report.answers import NOTHING, answers_of
 from testbed.report.packed import packed, unpacked
 from testbed.report.show_text import word_words
 from testbed.report.stack_drawing import changed_registers, draw_stack
 from testbed.report.stepper import write_stepper
 from testbed.report.stepper_data import stepper_data
+from testbed.run import run_built
 from tests.report.chromium import opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS
@@ -165,3 +168,19 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
             claimed = [frame.pc for frame in each.unwinder.unwind(run[step]).frames]
             assert said == claimed
             assert int(each.callers[step]) != NOTHING
+
+
+def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
+    """20,000 steps: well below 10 MB for 50,000, and every step can be reached."""
+    target = TARGETS[0]
+    run = run_built(workload(target, scale_for(target, 25_000)), budget=20_000)
+    answers = answers_of(run, [UNWINDERS["fp_chain"], UNWINDERS["eh_frame"]])
+    path = tmp_path / "long.html"
+    write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
+    assert path.stat().st_size < 60 * len(run)
+    with opened(path, fragment="#step=19999") as page:
+        assert page.evaluate("stepper.at()") == 19_999
+        assert where(page) == run.where(int(run.trace.pc[19_999]))
+        page.keyboard.press("b")
+        page.keyboard.press("+")
+        assert page.evaluate("stepper.at()") == 19_998
