@@ -1,6 +1,7 @@
 """Write what the documents show: the outputs inside README.md, the list of strategies, the pictures.
 
-    python docs/regenerate.py            write README.md and docs/*.svg
+    python docs/regenerate.py            write README.md, docs/*.svg, and with a browser docs/*.png
+    python docs/regenerate.py --pages    only the pictures of the pages
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -59,11 +62,49 @@ def readme(text: str) -> str:
 
 def pictures() -> None:
     """The pictures that README.md shows."""
-    command = ["matrix", "--fresh", "--svg", "docs/matrix.svg"]
-    subprocess.run([sys.executable, "-m", "testbed.cli", *command], cwd=ROOT, check=True)
+    testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
+    pages()
+
+
+def pages() -> None:
+    """Pictures of the two pages, taken in Debian's chromium; where it is missing they stay as they are."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        print("docs/*.png stay as they are: apt-get install chromium", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        testbed("run", "leaf_call", "--arch", "arm64", "--html", f"{folder}/stepper.html")
+        testbed("matrix", "--html", f"{folder}/matrix.html")
+        photograph(browser, Path(folder, "stepper.html"), "#step=12", ROOT / "docs" / "stepper.png")
+        photograph(browser, Path(folder, "matrix.html"), "", ROOT / "docs" / "matrix.png")
+
+
+def photograph(browser: str, page_file: Path, fragment: str, picture: Path) -> None:
+    """What a browser window shows of a page."""
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=browser, args=flags)
+        page = opened.new_page(viewport={"width": 1360, "height": 1100})
+        page.goto(page_file.as_uri() + fragment)
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        page.screenshot(path=str(picture))
+        opened.close()
+
+
+def testbed(*arguments: str) -> None:
+    """Run a command of ours; what it prints is not wanted, and what it finds is not judged here."""
+    command = [sys.executable, "-m", "testbed.cli", *arguments]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(arguments)}: exit status {done.returncode}")
 
 
 def main() -> None:
+    if "--pages" in sys.argv[1:]:
+        pages()
+        return
     current = README.read_text(encoding="utf-8")
     made = readme(current)
     if "--check" in sys.argv[1:]:

@@ -9,19 +9,29 @@ run.truth(at)                                      # the true CallStack
 said = UNWINDERS["fp_chain"].unwind(at)            # a Backtrace
 testbed.judge(run, at, said)                       # a Verdict
 testbed.names(run, at, said)                       # a NamedBacktrace: lines, inlined and tail-called functions
+testbed.stepper(run, at="leaf")                    # in a notebook: a slider over the steps
+testbed.matrix("leaf_*", arch="arm64")             # a Matrix
 """
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from testbed.arch import ARCHES, arch_named
 from testbed.catalogue import nearest
 from testbed.errors import TestbedError, UnwindError, UsageError
 from testbed.judge_names import true_frames
+from testbed.matrix import Matrix
 from testbed.program import Program, program_from_text
-from testbed.run import Run, judge, run_program
+from testbed.run import Run, judge, judge_all, run_program
 from testbed.symbolize import NamedBacktrace, symbolize
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+
+if TYPE_CHECKING:
+    from testbed.report.widget import Stepper
 
 __all__ = [
     "ARCHES",
@@ -29,6 +39,7 @@ __all__ = [
     "Frame",
     "FrameKind",
     "Limit",
+    "Matrix",
     "NamedBacktrace",
     "Program",
     "Run",
@@ -39,8 +50,11 @@ __all__ = [
     "arch_named",
     "assemble",
     "judge",
+    "judge_all",
+    "matrix",
     "names",
     "run",
+    "stepper",
 ]
 
 
@@ -72,3 +86,60 @@ def names(of: Run, at: Snapshot | int, said: Backtrace | None = None) -> NamedBa
     if said is None and step is None:
         raise UsageError("this snapshot did not come from a run: it has no true frames; give a backtrace")
     return symbolize(of.trace.images, said if said is not None else true_frames(of, step or 0))
+
+
+def stepper(run: Run, at: str | int = 0, unwinders: Iterable[Unwinder] | None = None) -> Stepper:
+    """For notebooks: one step of a run, shown whole, with a slider over the others.
+
+    ``at`` is a step or a location; ``unwinders`` default to all of the catalogue that apply. Where there are no
+    widgets the output is the step alone.
+    """
+    from testbed.report.widget import Stepper
+    from unwinders import UNWINDERS
+
+    chosen = UNWINDERS.values() if unwinders is None else unwinders
+    applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
+    return Stepper(run, applicable, at if isinstance(at, int) else run.step_at(at))
+
+
+def matrix(
+    program: str = "*",
+    *,
+    arch: str | None = None,
+    recipe: str = "*",
+    unwinder: str = "*",
+    unwinders: Iterable[Unwinder] | None = None,
+) -> Matrix:
+    """Judge every strategy on every unit that the patterns choose, in this process.
+
+    ``unwinders`` are strategies of your own, instead of those of the catalogue.
+    """
+    from programs import PROGRAMS
+    from testbed.build.recipes import RECIPES
+    from testbed.matrix import judge_unit, units
+    from testbed.program import matches
+    from unwinders import UNWINDERS
+
+    planned = units(
+        [value for name, value in PROGRAMS.items() if matches(name, [program])],
+        [arch_named(arch)] if arch else ARCHES.values(),
+        [value for name, value in RECIPES.items() if matches(name, [recipe])],
+    )
+    if not planned:
+        raise UsageError(f"no unit matches program {program!r}, arch {arch or '*'!r} and recipe {recipe!r}")
+    chosen = UNWINDERS.values() if unwinders is None else unwinders
+    asked = [each for each in chosen if matches(each.name, [unwinder])]
+    if not asked:
+        raise UsageError(f"no strategy matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
+    return Matrix(tuple(judge_unit(unit, PROGRAMS, asked) for unit in planned), len(planned))
+
+
+def _in_a_notebook() -> None:
+    """Values look well where IPython shows them; nothing is loaded where it does not run."""
+    if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()) is not None:
+        from testbed.report.notebook import register
+
+        register(shell)
+
+
+_in_a_notebook()

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
-from testbed.errors import TestbedError, ToolchainMissing
+from testbed.errors import TestbedError, ToolchainMissing, UsageError
 from testbed.judge import Verdict, tally
 from testbed.judge_trace import Verdicts
 from testbed.outcome import Outcome
@@ -25,6 +25,9 @@ from testbed.program import Program
 from testbed.run import NATIVE_JUDGE, Run, judge, judge_all, run_built
 from testbed.traits import Trait
 from testbed.unwinder import Unwinder
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Job = TypeVar("Job")
 SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
@@ -127,6 +130,27 @@ class Matrix:
         """True where every unit ran and no site is unexplained. A matrix without a single site is not."""
         sites = sum(cell.sites for cell in self.cells)
         return sites > 0 and not any(c.unexplained for c in self.cells) and not any(r.failed for r in self.results)
+
+    def to_pandas(self) -> DataFrame:
+        """The cells as a table: one row each, with the unit, the strategy, the counts, and a column per outcome.
+
+        Raises UsageError where pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as missing:
+            raise UsageError("to_pandas needs pandas: pip install testbed[notebooks]") from missing
+        counts = ("sites", "exact", "explained", "unexplained", "lying", "transition")
+        columns = ["program", "arch", "recipe", "unwinder", *counts, *(f"n_{outcome.value}" for outcome in Outcome)]
+        rows = [
+            [
+                *(cell.unit.program, cell.unit.arch, cell.unit.recipe, cell.unwinder),
+                *(getattr(cell, name) for name in counts),
+                *(cell.outcomes.get(outcome, 0) for outcome in Outcome),
+            ]
+            for cell in self.cells
+        ]
+        return pandas.DataFrame(rows, columns=columns)
 
 
 def units(programs: Iterable[Program], arches: Iterable[Arch], recipes: Iterable[Recipe]) -> tuple[Unit, ...]:

@@ -123,7 +123,7 @@ def test_a_return_address_is_named_after_the_function_that_called(testbed: Testb
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
     html, svg = tmp_path / "run.html", tmp_path / "run.svg"
     assert testbed("run", "leaf_call", "--arch", "arm64", "--html", str(html), "--svg", str(svg)).status == 0
-    assert "fp_chain" in html.read_text()
+    assert "leaf_call · arm64 · keystone" in html.read_text()
     assert svg.read_text().startswith("<svg")
 
 
@@ -453,3 +453,25 @@ def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed:
     assert re.findall(r"^  (\w+)   tail_branches\.c:\d+$", calls, re.M) == ["leaf", "meet", "main"]
     assert "above frame 1: ambiguous tail calls" in calls
     assert "in the source" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out
+
+
+def test_show_draws_one_step_whole(testbed: Testbed) -> None:
+    said = testbed("show", "leaf_call", "--arch", "arm64", "--at", "leaf+0x4")
+    assert said.status == 0, said.err
+    assert re.search(r"→ +leaf\+0x4 +mov x29, sp", said.out)
+    assert re.search(r"▣ +[0-9a-f]{16} +x29 of middle +← SP", said.out)
+    assert re.search(r"↩ +[0-9a-f]{16} +return to middle\+0x10", said.out)
+    assert re.search(r"^eh_frame\b.* leaf\+0x4 +sp\+16 +x29=c-16 +x30=c-8", said.out, re.M)
+    assert "≠" in said.out
+    assert max(map(len, said.out.splitlines())) <= 100
+
+
+def test_show_names_the_source_line(testbed: Testbed) -> None:
+    said = testbed("show", "recursion", "--arch", "x86_64", "--recipe", "clang-O2", "--at", "bottom")
+    assert re.search(r"→ +bottom +.* \d+: trail\[0\] = x;", said.out), said.out
+
+
+def test_show_steps_only_in_a_terminal(testbed: Testbed) -> None:
+    said = testbed("show", "leaf_call", "--step")
+    assert said.status == 2
+    assert "--step needs a terminal" in said.err

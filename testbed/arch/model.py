@@ -140,6 +140,7 @@ class Arch:
     orc_registers: Mapping[str, int] = field(default_factory=dict)  # ORC's numbers; empty: the kernel has no ORC here
     mach_o: MachO | None = None  # None: no 64-bit Mach-O files of it
     shadow_pointer: str | None = None  # the register that points past the shadow call stack's last entry
+    red_zone: int = 0  # bytes below SP that a function may use and signals leave alone (psABI)
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
 
     def __str__(self) -> str:

@@ -141,6 +141,7 @@ X86_64 = Arch(
         platform="x86_64-macos",
         start=_MACH_O_START,
     ),
+    red_zone=128,
     exceptions={
         0: "divide error",
         1: "debug trap",

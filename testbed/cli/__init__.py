@@ -18,7 +18,7 @@ import click
 from testbed.cli.terminal import WIDTH
 from testbed.errors import TestbedError
 
-COMMANDS = ("run", "record", "matrix", "table", "backtrace", "names", "list", "cache")  # in the order of --help
+COMMANDS = ("run", "show", "record", "matrix", "table", "backtrace", "names", "list", "cache")  # in the order of --help
 
 
 class _Commands(click.Group):

@@ -34,6 +34,7 @@ from unwinders import UNWINDERS
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a self-contained page.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML, a test case per cell.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture of the table.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write a heat map, as .svg or .png.")
 def command(
     arches: tuple[str, ...],
     programs: tuple[str, ...],
@@ -45,6 +46,7 @@ def command(
     html: Path | None,
     junit: Path | None,
     svg: Path | None,
+    plot: Path | None,
 ) -> None:
     """Judge every strategy on every program, architecture and recipe (or on those chosen).
 
@@ -69,12 +71,16 @@ def command(
     if html:
         from testbed.report.html import write_matrix_html
 
-        write_matrix_html(matrix, html)
+        write_matrix_html(matrix, html, {name: program.summary for name, program in PROGRAMS.items()})
     if junit:
         from testbed.report.junit import write_matrix_junit
 
         write_matrix_junit(matrix, junit)
-    save(console, "testbed matrix", None, svg)
+    if plot:
+        from testbed.report.plots import plot_matrix
+
+        plot_matrix(matrix, plot)
+    save(console, "testbed matrix", svg)
     if interrupted:
         sys.exit(130)
     if not matrix.all_explained:

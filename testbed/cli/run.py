@@ -13,7 +13,8 @@ from rich.console import Console
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports, matching, save
 from testbed.errors import TestbedError
-from testbed.matrix import cell_of
+from testbed.judge import Verdict
+from testbed.matrix import Cell, cell_of
 from testbed.named import named_run
 from testbed.run import Run, judge_all
 from testbed.saved import load_run
@@ -33,8 +34,16 @@ from unwinders import UNWINDERS
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write the page to this file.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run."
+)
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Also write plots, as .svg or .png.")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the stacks for speedscope and Perfetto.",
+)
 def command(
     program: str | None,
     arch: str | None,
@@ -49,6 +58,8 @@ def command(
     as_json: bool,
     html: Path | None,
     svg: Path | None,
+    plot: Path | None,
+    timeline: Path | None,
 ) -> None:
     """Run PROGRAM and judge every strategy at every instruction.
 
@@ -80,11 +91,11 @@ def command(
 
         print_site(console_for_reports(), run, run.step_at(location), applicable)
         return
-    judged = [
-        (cell_of(run, unwinder, verdicts), verdicts)
-        for unwinder in applicable
-        for verdicts in [judge_all(run, unwinder)]
-    ]
+    judged = _judged(run, applicable, html, timeline)
+    if plot:
+        from testbed.report.plots import plot_run
+
+        plot_run(run, judged, plot)
     if as_json:
         from testbed.report.data import run_data
 
@@ -93,11 +104,32 @@ def command(
     else:
         from testbed.report.run_text import run_page
 
-        console = console_for_reports(record=bool(html or svg))
+        console = console_for_reports(record=bool(svg))
         console.print(run_page(run, judged, only_differences=differences))
-        save(console, f"testbed run {program or run.program.name}", html, svg)
+        save(console, f"testbed run {program or run.program.name}", svg)
     if any(cell.unexplained for cell, _ in judged) or not judged:
         sys.exit(1)
+
+
+def _judged(
+    run: Run, unwinders: Sequence[Unwinder], html: Path | None, timeline: Path | None
+) -> list[tuple[Cell, Sequence[Verdict]]]:
+    """Every strategy's verdicts; a page and a timeline need what the strategies said, not the verdicts alone."""
+    if html is None and timeline is None:
+        return [(cell_of(run, u, verdicts), verdicts) for u in unwinders for verdicts in [judge_all(run, u)]]
+    from testbed.report.answers import answers_of
+
+    answers = answers_of(run, unwinders)
+    judged = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]
+    if html:
+        from testbed.report.stepper import write_stepper
+
+        write_stepper(run, answers, [cell for cell, _ in judged], html)
+    if timeline:
+        from testbed.report.timeline import write_timeline
+
+        write_timeline(run, answers, timeline)
+    return list(judged)
 
 
 def _say_left_out(run: Run, left_out: Sequence[Unwinder]) -> None:

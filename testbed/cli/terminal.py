@@ -32,9 +32,7 @@ def matching(catalogue: Mapping[str, T], patterns: Iterable[str], noun: str) -> 
     return [value for name, value in catalogue.items() if matches(name, patterns)]
 
 
-def save(console: Console, title: str, html: Path | None, svg: Path | None) -> None:
-    if html:
-        console.save_html(str(html), clear=False)
+def save(console: Console, title: str, svg: Path | None) -> None:
     if svg:
         # rich's frame names web fonts; a picture of ours needs no network.
         frame = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S)

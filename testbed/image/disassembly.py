@@ -16,6 +16,11 @@ def _decoder(capstone: tuple[int, int]) -> Cs:
 
 def disassemble(isa: Isa, code: bytes, address: int) -> str:
     """The first instruction of ``code`` at ``address``, or ``.byte ...`` where capstone knows none."""
-    for _, _, mnemonic, operands in _decoder(isa.capstone).disasm_lite(code, address, 1):
-        return f"{mnemonic} {operands}".rstrip()
-    return ".byte " + ", ".join(f"{byte:#04x}" for byte in code[:4])
+    return disassemble_sized(isa, code, address)[0]
+
+
+def disassemble_sized(isa: Isa, code: bytes, address: int) -> tuple[str, int]:
+    """The first instruction of ``code`` as text, and how many bytes it takes; ``.byte ...`` is up to four."""
+    for _, size, mnemonic, operands in _decoder(isa.capstone).disasm_lite(code, address, 1):
+        return f"{mnemonic} {operands}".rstrip(), size
+    return ".byte " + ", ".join(f"{byte:#04x}" for byte in code[:4]), min(len(code), 4)

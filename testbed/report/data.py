@@ -32,7 +32,7 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
         "seed": run.trace.seed,
         "ending": run.ending,
         "steps": [_step(run, step, judged) for step in range(len(run))],
-        "summary": {cell.unwinder: _counts(cell) for cell, _ in judged},
+        "summary": {cell.unwinder: counts(cell) for cell, _ in judged},
     }
 
 
@@ -70,7 +70,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _counts(cell: Cell) -> dict[str, Any]:
+def counts(cell: Cell) -> dict[str, int]:
+    """The counts of a cell, under the names that every report uses."""
     return {
         "sites": cell.sites,
         "exact": cell.exact,
@@ -91,7 +92,7 @@ def matrix_data(matrix: Matrix) -> dict[str, Any]:
         "skipped": [{"unit": str(r.unit), "reason": r.skipped} for r in matrix.results if r.skipped],
         "failed": [{"unit": str(r.unit), "reason": r.failed} for r in matrix.results if r.failed],
         "totals": {
-            key: sum(_counts(cell)[key] for cell in matrix.cells)
+            key: sum(counts(cell)[key] for cell in matrix.cells)
             for key in ("sites", "exact", "explained", "unexplained", "lying", "transition")
         },
     }
@@ -103,7 +104,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "arch": cell.unit.arch,
         "recipe": cell.unit.recipe,
         "unwinder": cell.unwinder,
-        **_counts(cell),
+        **counts(cell),
         "outcomes": {o.value: cell.outcomes[o] for o in Outcome if cell.outcomes.get(o)},
         "first_difference": _difference(cell.first),
         "first_unexplained": _difference(cell.first_unexplained),

@@ -1,70 +1,96 @@
-"""The matrix as one self-contained page: no network, no script, readable in light and dark."""
+"""The matrix as one self-contained page: filters, first differences, headline numbers, the traps. No network."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from testbed.matrix import Cell, Matrix
 from testbed.outcome import Outcome
 from testbed.report.data import matrix_data
+from testbed.report.packed import packed
+from testbed.report.page import page_text, render_page
 from testbed.report.words import share
 from testbed.traits import Trait
 
+_SCRIPTS = ("page.js", "matrix.js")
+_HEADLINE = (
+    ("exact", "the whole truth"),
+    ("explained", "not exact, and a declared limit says why"),
+    ("unexplained", "not exact, and nothing says why"),
+    ("lying", "claimed something false, explained or not"),
+    ("transition", "no single answer is right there"),
+)
 
-def write_matrix_html(matrix: Matrix, path: Path) -> None:
-    """Write the matrix page to ``path``."""
-    environment = Environment(
-        loader=PackageLoader("testbed", "report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    page = environment.get_template("matrix.html").render(**_content(matrix))
-    path.write_text(page, encoding="utf-8")
+
+def write_matrix_html(matrix: Matrix, path: Path, summaries: Mapping[str, str] | None = None) -> None:
+    """Write the matrix page to ``path``; ``summaries`` says in a line what each program does."""
+    path.write_text(matrix_html(matrix, summaries or {}), encoding="utf-8")
 
 
-def _content(matrix: Matrix) -> dict[str, Any]:
+def matrix_html(matrix: Matrix, summaries: Mapping[str, str]) -> str:
+    """The matrix page as text."""
     unwinders = list(dict.fromkeys(cell.unwinder for cell in matrix.cells))
-    by_unit: dict[Any, dict[str, Cell]] = defaultdict(dict)
+    by_unit: dict[Any, dict[str, tuple[int, Cell]]] = defaultdict(dict)
     by_strategy: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    for cell in matrix.cells:
-        by_unit[cell.unit][cell.unwinder] = cell
+    for index, cell in enumerate(matrix.cells):
+        by_unit[cell.unit][cell.unwinder] = index, cell
         by_strategy[cell.unwinder, cell.unit.arch].append(cell)
-    firsts: dict[tuple[str, str], dict[str, str]] = {}
-    for cell in matrix.cells:
-        if cell.first:
-            firsts.setdefault((cell.unwinder, cell.unit.arch), {"title": str(cell), "sentence": cell.first.sentence})
-    return {
-        "data": matrix_data(matrix),
-        "unwinders": unwinders,
-        "rows": [
+    data = matrix_data(matrix)
+    return render_page(
+        "matrix.html",
+        css=page_text("page.css") + page_text("matrix.css"),
+        script=Markup("\n").join(page_text(name) for name in _SCRIPTS),
+        block=packed({"cells": data["cells"], "strategies": unwinders}, {}),
+        data=data,
+        headline=_HEADLINE,
+        unwinders=unwinders,
+        arches=list(dict.fromkeys(unit.arch for unit in by_unit)),
+        rows=[
             {
                 "program": unit.program,
                 "arch": unit.arch,
                 "recipe": unit.recipe,
-                "cells": [_shown(cells[name]) if name in cells else None for name in unwinders],
+                "cells": [_shown(*cells[name]) if name in cells else None for name in unwinders],
             }
             for unit, cells in by_unit.items()
         ],
-        "totals": [
+        totals=[
             _total(*key, group) for key, group in sorted(by_strategy.items(), key=lambda p: unwinders.index(p[0][0]))
         ],
-        "outcomes": [o for o in Outcome if o is not Outcome.EXACT and any(c.outcomes.get(o) for c in matrix.cells)],
-        "all_outcomes": list(Outcome),
-        "traits": list(Trait),
-        "firsts": list(firsts.values()),
-    }
+        traps=_traps(matrix, summaries),
+        outcomes=list(Outcome),
+        traits=list(Trait),
+        kinds=(),
+    )
 
 
-def _shown(cell: Cell) -> dict[str, str]:
+def _shown(index: int, cell: Cell) -> dict[str, Any]:
     judged = cell.sites - cell.transition
-    others = ", ".join(f"{o.value} {n}" for o, n in cell.outcomes.items() if o is not Outcome.EXACT)
+    others = [(outcome, cell.outcomes[outcome]) for outcome in Outcome if cell.outcomes.get(outcome)]
+    words = ", ".join(f"{outcome.value} {n}" for outcome, n in others if outcome is not Outcome.EXACT)
+    marks = "".join(outcome.mark for outcome, _ in others if outcome is not Outcome.EXACT)
     return {
+        "index": index,
         "share": share(cell.exact, judged),
+        "marks": marks + ("?" if cell.unexplained else ""),
         "class": "bad" if cell.unexplained else "good" if cell.exact == judged else "part",
-        "title": f"{cell.exact} of {judged} exact" + (f"; {others}" if others else ""),
+        "style": f"--parts:{_gradient(others, max(judged, 1))}",
+        "title": f"{cell}: {cell.exact} of {judged} exact" + (f"; {words}" if words else ""),
     }
+
+
+def _gradient(counts: list[tuple[Outcome, int]], whole: int) -> str:
+    """The outcomes of a cell as stops of a CSS gradient, each as wide as its share."""
+    stops, done = [], 0
+    for outcome, count in counts:
+        stops.append(f"var(--{outcome.value}) {100 * done / whole:.1f}% {100 * (done + count) / whole:.1f}%")
+        done += count
+    return ",".join(stops) if stops else "var(--soft) 0% 100%"
 
 
 def _total(unwinder: str, arch: str, cells: list[Cell]) -> dict[str, Any]:
@@ -78,3 +104,23 @@ def _total(unwinder: str, arch: str, cells: list[Cell]) -> dict[str, Any]:
         "lying": sum(cell.lying for cell in cells),
         "outcomes": {o.value: sum(cell.outcomes.get(o, 0) for cell in cells) for o in Outcome},
     }
+
+
+def _traps(matrix: Matrix, summaries: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Each program with the strategies that lie on it, the worst trap first."""
+    lies: dict[str, dict[str, int]] = {cell.unit.program: {} for cell in matrix.cells}
+    for cell in matrix.cells:
+        if cell.lying:
+            caught = lies[cell.unit.program]
+            caught[cell.unwinder] = caught.get(cell.unwinder, 0) + cell.lying
+    rows = [
+        {
+            "program": program,
+            "summary": summaries[program],
+            "lying": sum(caught.values()),
+            "by": ", ".join(f"{name} ({count:,})" for name, count in sorted(caught.items(), key=lambda p: -p[1])),
+        }
+        for program, caught in lies.items()
+        if program in summaries
+    ]
+    return sorted(rows, key=lambda row: (-row["lying"], row["program"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -25,6 +25,14 @@ def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwind
     console.print(f"sp = {stack_pointer(run, step)}, fp = {frame_pointer(run, step)}")
     for trait in sorted(run.traits(step), key=lambda t: t.name):
         console.print(f"{trait.name}: {trait.value}", style="italic")
+    console.print()
+    console.print(frames_tables(run, step, unwinders))
+    print_source_calls(console, run, step)
+
+
+def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> RenderableType:
+    """The true frames, then every strategy's, the differing ones marked; below, what differs first and why."""
+    snapshot = run[step]
     truth = [frame.pc for frame in run.truth(step).frames]
     said = [unwinder.unwind(snapshot) for unwinder in unwinders]
     verdicts = [judge(run, snapshot, backtrace, unwinder) for backtrace, unwinder in zip(said, unwinders, strict=True)]
@@ -33,23 +41,19 @@ def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwind
     stack.add_column("the true stack")
     for i in range(len(truth)):
         stack.add_row(str(i), _name(run, truth, i) + ("  (root)" if i == len(truth) - 1 else ""))
-    console.print()
-    console.print(stack)
-    console.print()
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for title in ("strategy", "verdict", "says (≠: not the true frame)"):
         table.add_column(title)
     for unwinder, backtrace, verdict in zip(unwinders, said, verdicts, strict=True):
         label = Text(verdict.outcome.label, style=STYLES[verdict.outcome])
         table.add_row(unwinder.name, label, _said(run, backtrace, truth))
-    console.print(table)
-    console.print()
-    print_source_calls(console, run, step)
+    notes = []
     for unwinder, verdict in zip(unwinders, verdicts, strict=True):
         if not verdict.exact:
             limit = verdict.explained_by
             why = f"{limit.trait.name}: {limit.because} ({limit.reference})" if limit else "UNEXPLAINED"
-            console.print(Text(f"{unwinder.name}: {verdict.difference}. {why}"))
+            notes.append(Text(f"{unwinder.name}: {verdict.difference}. {why}"))
+    return Group(stack, Text(), table, Text(), *notes)
 
 
 def print_source_calls(console: Console, run: Run, step: int) -> None:

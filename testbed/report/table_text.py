@@ -63,16 +63,17 @@ def _rows(rows: list[UnwindRow]) -> Table:
         table.add_column(column)
     for row in rows:
         rules = (rule_text(row.registers.get(name)) for name in (*named, own))
-        table.add_row(f"{row.start:x}", _cfa(row.cfa), *rules)
+        table.add_row(f"{row.start:x}", cfa_text(row.cfa), *rules)
     return table
 
 
-def _cfa(rule: Rule | None) -> str:
+def cfa_text(rule: Rule | None) -> str:
+    """A CFA rule in the legend's few letters."""
     return "exp" if isinstance(rule, IsExpression) else rule_text(rule)
 
 
 def rule_text(rule: Rule | None) -> str:
-    """A rule in the words of the legend."""
+    """A register rule in the legend's few letters; None is a return address without a rule."""
     match rule:
         case None | Undefined():
             return "u"

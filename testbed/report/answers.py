@@ -1,0 +1,127 @@
+"""What every strategy said at every step of a run, kept small: chains of frames are shared.
+
+Callers change slowly, so a backtrace is kept as a node of a forest: a frame and, further out, the frame that called
+it. Node ``i`` is ``pc[i]``, ``cfa[i]`` (-1: not claimed) and ``outer[i]``: a node, or ``-1 - e`` where the chain ends
+with ``ends[e]`` ("" is the claim that this is the root).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.backtraces import Backtraces
+from testbed.judge import Verdict
+from testbed.judge_trace import OUTCOMES, judge_trace
+from testbed.outcome import Outcome
+from testbed.run import NATIVE_FROM, Run, judge
+from testbed.unwinder import Backtrace, Unwinder
+
+NOTHING = -(1 << 31)  # the chain of a backtrace without any frame
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One strategy at every step: the verdict, its callers as a node of the forest, its CFA of the innermost frame."""
+
+    unwinder: Unwinder
+    verdicts: tuple[Verdict, ...] = field(repr=False)
+    callers: NDArray[np.int32] = field(repr=False)
+    cfa: NDArray[np.float64] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """All strategies, and the forest that their ``callers`` point into."""
+
+    each: tuple[Answer, ...]
+    pc: NDArray[np.float64] = field(repr=False)
+    cfa: NDArray[np.float64] = field(repr=False)
+    outer: NDArray[np.int32] = field(repr=False)
+    ends: tuple[str, ...]
+
+    def chain(self, node: int) -> tuple[tuple[int, ...], str]:
+        """The pcs from a node outwards, and how they end."""
+        pcs = []
+        while node >= 0:
+            pcs.append(int(self.pc[node]))
+            node = int(self.outer[node])
+        return tuple(pcs), self.ends[-1 - node] if node != NOTHING else ""
+
+
+class _Forest:
+    """Nodes by what they are, so that equal chains are one."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[tuple[int, int, int], int] = {}
+        self.ends: dict[str, int] = {"": 0}
+
+    def add(self, said: Backtrace) -> int:
+        if not said.frames:
+            return NOTHING
+        end = "" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
+        node = -1 - self.ends.setdefault(end, len(self.ends))
+        for frame in reversed(said.frames[1:]):
+            key = (frame.pc, -1 if frame.cfa is None else frame.cfa, node)
+            node = self.nodes.setdefault(key, len(self.nodes))
+        return node
+
+
+def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> Answers:
+    """Ask every strategy at every step, and judge what it says.
+
+    ``natively`` decides whether strategies that can walk a whole trace at once do so, as in ``judge_all``.
+    """
+    if natively is None:
+        natively = len(run) >= NATIVE_FROM
+    forest = _Forest()
+    each = [
+        _natively(run, unwinder, unwinder.unwind_trace(run.trace), forest)
+        if natively and unwinder.unwind_trace is not None
+        else _readably(run, unwinder, forest)
+        for unwinder in unwinders
+    ]
+    nodes = np.array(list(forest.nodes), np.float64).reshape(-1, 3)
+    return Answers(tuple(each), nodes[:, 0], nodes[:, 1], nodes[:, 2].astype(np.int32), tuple(forest.ends))
+
+
+def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> Answer:
+    """One snapshot after the other."""
+    verdicts = []
+    callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
+    for step in range(len(run)):
+        snapshot = run.trace.snapshot(step)
+        said = unwinder.unwind(snapshot)
+        verdicts.append(judge(run, snapshot, said, unwinder))
+        callers[step] = forest.add(said)
+        cfas[step] = _cfa(said)
+    return Answer(unwinder, tuple(verdicts), callers, cfas)
+
+
+def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> Answer:
+    """From columns: a backtrace or a verdict is made only where it holds words that no column has."""
+    judged = judge_trace(run.watched, said, declared=run.built.traits, limits=unwinder.limits)
+    exact = ((judged.outcome == OUTCOMES.index(Outcome.EXACT)) & ~judged.transition).tolist()
+    callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
+    slow = set(said.site[said.slow_steps].tolist())  # left to the readable evaluator, step by step
+    known: dict[int, tuple[int, float]] = {}  # what sites with a claimed root come to: it is the same at every step
+    for step, site in enumerate(said.site.tolist()):
+        if site not in known:
+            backtrace = said[step]
+            callers[step], cfas[step] = forest.add(backtrace), _cfa(backtrace)
+            if backtrace.stopped is None and site not in slow:
+                known[site] = int(callers[step]), float(cfas[step])
+        else:
+            callers[step], cfas[step] = known[site]
+    verdicts = [
+        Verdict(Outcome.EXACT, len(run.truth(step))) if exact[step] else judged.at(step) for step in range(len(run))
+    ]
+    return Answer(unwinder, tuple(verdicts), callers, cfas)
+
+
+def _cfa(said: Backtrace) -> float:
+    """The claimed CFA of the innermost frame; -1 where there is none."""
+    return -1.0 if not said.frames or said.frames[0].cfa is None else float(said.frames[0].cfa)

@@ -1,0 +1,122 @@
+"""The code of a run as lines: every function that was entered, instruction by instruction, with its source lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from testbed.image import LoadedImage, image_covering
+from testbed.image.disassembly import disassemble_sized
+from testbed.image.lines import Line, source_lines
+from testbed.run import Run
+
+_TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
+MAX_GAP = 4096  # bytes of a function that were never executed and are still listed
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """One instruction. ``function`` is "" outside functions; ``source`` is where its line begins here."""
+
+    pc: int
+    size: int
+    text: str
+    where: str
+    function: str
+    executed: bool
+    source: Line | None = None
+    source_text: str = ""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All lines by address; ``row_of`` gives the line of a pc."""
+
+    lines: tuple[CodeLine, ...]
+
+    def row_of(self, pc: int) -> int:
+        return bisect_right(self.lines, pc, key=lambda line: line.pc) - 1
+
+    def around(self, pc: int, before: int, after: int) -> tuple[CodeLine, ...]:
+        """The lines of the same function around ``pc``."""
+        row = self.row_of(pc)
+        near = self.lines[max(0, row - before) : row + after + 1]
+        return tuple(line for line in near if line.function == self.lines[row].function)
+
+
+@lru_cache(maxsize=4)
+def listing(run: Run) -> Listing:
+    """The listing of a run. Code that never ran is decoded in the gaps of the functions that did."""
+    pcs, first = np.unique(run.trace.pc, return_index=True)
+    executed = {int(pc): int(step) for pc, step in zip(pcs, first, strict=True)}
+    lines: list[CodeLine] = []
+    done = 0
+    for pc in sorted(executed):
+        if pc < done:
+            continue
+        loaded = image_covering(run.trace.images, pc)
+        symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+        if loaded is None or symbol is None or symbol.size > 16 * MAX_GAP:
+            step = executed[pc]
+            lines.append(_executed(run, loaded, step, ""))
+            done = pc + int(run.trace.sizes[step])
+            continue
+        start = max(symbol.address + loaded.bias, done)
+        done = symbol.address + loaded.bias + symbol.size
+        lines += _function(run, loaded, symbol.name, start, done, executed)
+    return Listing(tuple(lines))
+
+
+def _function(
+    run: Run, loaded: LoadedImage, name: str, start: int, end: int, executed: dict[int, int]
+) -> Iterator[CodeLine]:
+    at = start
+    while at < end:
+        if at in executed:
+            line = _executed(run, loaded, executed[at], name)
+        else:
+            line = _decoded(run, loaded, at, end, executed, name)
+        yield line
+        at += line.size
+
+
+def _executed(run: Run, loaded: LoadedImage | None, step: int, function: str) -> CodeLine:
+    pc, size = int(run.trace.pc[step]), int(run.trace.sizes[step])
+    return CodeLine(
+        pc, size, _named(run, run.instruction(step)), run.where(pc), function, True, *_source(run, loaded, pc)
+    )
+
+
+def _decoded(run: Run, loaded: LoadedImage, pc: int, end: int, executed: dict[int, int], function: str) -> CodeLine:
+    """An instruction that never ran: its size is that of what capstone decodes, at most up to the next one that did."""
+    isa = loaded.image.isa_at(pc - loaded.bias)
+    limit = min(end, pc + 16)
+    limit = next((at for at in range(pc + 1, limit) if at in executed), limit)
+    code = run.trace.memory(0).read(pc, limit - pc)
+    text, size = disassemble_sized(isa, code, pc)
+    return CodeLine(pc, size, _named(run, text), run.where(pc), function, False, *_source(run, loaded, pc))
+
+
+def _named(run: Run, text: str) -> str:
+    """A branch's target by its name, where the instruction ends in the address of code."""
+    match = _TARGET.search(text)
+    if match is None or image_covering(run.trace.images, target := int(match[1], 16)) is None:
+        return text
+    where = run.where(target)
+    return text if "+" in where and "." in where else f"{text[: match.start()]}{where}"
+
+
+def _source(run: Run, loaded: LoadedImage | None, pc: int) -> tuple[Line | None, str]:
+    if loaded is None:
+        return None, ""
+    line = source_lines(loaded.image).get(pc - loaded.bias)
+    if line is None:
+        return None, ""
+    text = run.built.source.text.splitlines()
+    known = line.file == run.built.source.path.name and line.number <= len(text)
+    return line, text[line.number - 1].strip() if known else ""

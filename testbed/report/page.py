@@ -1,0 +1,31 @@
+"""Self-contained pages from the templates, styles and scripts in ``pages/``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("testbed", "report/pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def page_text(name: str) -> Markup:
+    """A style or script of ours, to be put into a page as it is."""
+    return Markup(files("testbed.report").joinpath("pages", name).read_text(encoding="utf-8"))
+
+
+def render_page(template: str, **values: Any) -> str:
+    """A template with its values, escaped unless they are Markup."""
+    return _environment().get_template(template).render(**values)

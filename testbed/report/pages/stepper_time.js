@@ -1,0 +1,162 @@
+// The strips over all steps: the truth's call depth as a flame chart, and each strategy's outcome.
+
+const ROW = 17;
+// Of several steps in one pixel the gravest is shown.
+const GRAVITY = { exact: 0, refused: 1, stopped: 2, transition: 1, ended_early: 4, skipped: 5, wrong_register: 6, phantom: 7, wrong: 8 };
+
+function timeOf(model, shown, go) {
+  const { facts, col } = model;
+  const holder = document.getElementById("strips");
+  const cursor = document.getElementById("cursor");
+  const flame = document.getElementById("flame");
+  const view = { from: 0, to: facts.steps };
+  const names = facts.outcomes.map((outcome) => outcome.name).concat("transition");
+  const TRANSITION = names.length - 1;
+  const gravity = names.map((name) => GRAVITY[name] ?? 3);
+  const canvases = [];
+  let at = 0;
+
+  facts.strategies.forEach((strategy, i) => {
+    const canvas = el("canvas", { role: "img", "aria-label": `${strategy.name}: ${share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition)} of the steps exact` });
+    const label = el("button", {
+      class: "strategy", type: "button", "aria-pressed": "true", title: `${strategy.summary}. Click: leave it out below, or show it again.`,
+      onclick: () => { shown.has(i) ? shown.delete(i) : shown.add(i); label.setAttribute("aria-pressed", shown.has(i)); row.classList.toggle("off", !shown.has(i)); go(at, true); },
+    }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, strategy.name),
+      el("span", { class: "share" }, share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition)));
+    const row = el("div", { class: "row" }, label, el("div", { class: "lane" }, canvas));
+    holder.append(row);
+    canvases.push(canvas);
+  });
+
+  const stepAtX = (event, canvas) => {
+    const box = canvas.getBoundingClientRect();
+    const part = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 0.999999);
+    return Math.floor(view.from + part * (view.to - view.from));
+  };
+  const tip = document.getElementById("tip");
+  for (const canvas of [flame, ...canvases]) {
+    canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); go(stepAtX(event, canvas)); });
+    canvas.addEventListener("pointermove", (event) => {
+      const step = stepAtX(event, canvas);
+      if (event.buttons & 1) go(step);
+      tip.textContent = `step ${number(step)}  ${facts.code[col.line[step]][1]}` + (canvas === flame ? "" : `  ${names[col[`s${canvases.indexOf(canvas)}outcome`][step]]}`);
+    });
+    canvas.addEventListener("pointerleave", () => { tip.textContent = ""; });
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.shiftKey) return; // a plain wheel scrolls the page
+      event.preventDefault();
+      zoom(event.deltaY < 0 ? 0.5 : 2, stepAtX(event, canvas));
+    }, { passive: false });
+  }
+
+  function zoom(factor, about = at) {
+    const width = Math.min(facts.steps, Math.max(Math.min(16, facts.steps), Math.round((view.to - view.from) * factor)));
+    const part = (about - view.from) / (view.to - view.from);
+    view.from = Math.min(Math.max(0, Math.round(about - part * width)), facts.steps - width);
+    view.to = view.from + width;
+    draw();
+  }
+
+  function drawStrip(canvas, strategy, colours, patterns, scale) {
+    const { context, width, height } = sized(canvas, ROW);
+    const outcome = col[`s${strategy}outcome`], unexplained = col[`s${strategy}unexplained`], span = view.to - view.from;
+    const pixels = Math.min(width, span);
+    let start = 0, kind = -1, bad = 0;
+    const flush = (end) => {
+      if (kind < 0) return;
+      const x = Math.round((start * width) / pixels), w = Math.max(1, Math.round((end * width) / pixels) - x);
+      context.fillStyle = colours[kind];
+      context.fillRect(x, 0, w, height);
+      if (patterns[kind]) { context.fillStyle = patterns[kind]; context.fillRect(x, 0, w, height); }
+      if (bad) { context.fillStyle = style("wrong"); context.fillRect(x, height - 4 * scale, w, 4 * scale); }
+      if (kind && w > 13 * scale) {
+        const mark = kind === TRANSITION ? "~" : facts.outcomes[kind].mark;
+        context.font = `700 ${11 * scale}px ${style("mono")}`;
+        context.textAlign = "center";
+        context.textBaseline = "middle";
+        context.fillStyle = colours[kind];
+        context.fillRect(x + w / 2 - 5.5 * scale, 2 * scale, 11 * scale, height - 4 * scale);
+        context.fillStyle = kind === 7 ? style("on-wrong") : style("ink");
+        context.fillText(bad ? "?" : mark, x + w / 2, height / 2 + scale / 2);
+      }
+    };
+    for (let p = 0; p < pixels; p++) {
+      const low = view.from + Math.floor((p * span) / pixels), high = Math.max(low + 1, view.from + Math.floor(((p + 1) * span) / pixels));
+      let worst = 0, worstBad = 0;
+      for (let k = low; k < high; k++) {
+        const o = col.transition[k] ? TRANSITION : outcome[k];
+        if (gravity[o] > gravity[worst]) worst = o;
+        worstBad |= unexplained[k];
+      }
+      if (worst !== kind || worstBad !== bad) { flush(p); start = p; kind = worst; bad = worstBad; }
+    }
+    flush(pixels);
+  }
+
+  function hue(activation) {
+    return (col.function[activation] * 137.5) % 360;
+  }
+
+  function drawFlame() {
+    const rowHeight = Math.max(2, Math.min(17, Math.floor(150 / (model.deepest + 1))));
+    const rows = Math.min(model.deepest + 1, 120);
+    const { context, width, height, scale } = sized(flame, rows * rowHeight + 1);
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches, h = rowHeight * scale;
+    const open = new Int32Array(rows).fill(-1), since = new Float64Array(rows), now = new Int32Array(rows);
+    context.clearRect(0, 0, width, height);
+    context.font = `${Math.min(11, rowHeight - 4) * scale}px ${style("mono")}`;
+    context.textBaseline = "middle";
+    const flush = (level, x) => {
+      const activation = open[level], left = since[level], w = x - left;
+      if (activation < 0 || w <= 0) return;
+      context.fillStyle = `hsl(${hue(activation)} ${dark ? "38% 32%" : "62% 84%"})`;
+      context.fillRect(left, level * h, Math.max(w - (w > 4 ? scale : 0), 0.5), h - (rowHeight > 4 ? scale : 0));
+      const name = model.functionOf(activation);
+      if (rowHeight >= 12 && w > (name.length * 7 + 6) * scale) {
+        context.fillStyle = style("ink");
+        context.fillText(name, left + 4 * scale, level * h + h / 2);
+      }
+    };
+    const span = view.to - view.from, pixels = Math.min(width, span);
+    for (let p = 0; p <= pixels; p++) {
+      const x = (p * width) / pixels;
+      now.fill(-1);
+      if (p < pixels) {
+        for (let node = col.node[view.from + Math.floor(((p + 0.5) * span) / pixels)]; node >= 0; node = col.parent[node]) {
+          if (model.depth[node] < rows) now[model.depth[node]] = node;
+        }
+      }
+      for (let level = 0; level < rows; level++) {
+        if (now[level] === open[level]) continue;
+        flush(level, x);
+        open[level] = now[level];
+        since[level] = x;
+      }
+    }
+  }
+
+  function draw() {
+    const scale = window.devicePixelRatio || 1, context = flame.getContext("2d");
+    const colours = names.map((name) => style(name)), patterns = names.map((name) => patternOf(context, name, scale));
+    drawFlame();
+    canvases.forEach((canvas, i) => drawStrip(canvas, i, colours, patterns, scale));
+    move(at);
+  }
+
+  function move(step) {
+    at = step;
+    const span = view.to - view.from;
+    if (step < view.from || step >= view.to) {
+      view.from = Math.min(Math.max(0, Math.round(step - span / 3)), facts.steps - span);
+      view.to = view.from + span;
+      draw();
+      return;
+    }
+    const box = flame.getBoundingClientRect(), outer = cursor.parentElement.getBoundingClientRect();
+    cursor.style.left = `${box.left - outer.left + ((step - view.from) / span) * box.width}px`;
+    cursor.style.width = `${Math.max(box.width / span, 2)}px`;
+  }
+
+  const all = () => { view.from = 0; view.to = facts.steps; draw(); };
+  return { draw, move, zoom, all, view };
+}

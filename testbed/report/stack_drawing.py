@@ -1,0 +1,250 @@
+"""The stack at one step, word by word: what each word holds, who wrote it, and which pointers point at it.
+
+Everything follows from the journal of writes and the truth; no table and no strategy is asked. The words of one
+activation lie between the CFA of the activation that it called (SP, for the innermost one) and its own CFA::
+
+    SP ≤ address < CFA(0)              the innermost activation
+    CFA(i - 1) ≤ address < CFA(i)      its i-th caller
+
+A word is a saved register where it was written with a value that the register held then and at the activation's
+entry; zero, which proves little, counts only in a prologue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.errors import UnreadableMemory
+from testbed.report.word_events import WordEvents, word_events
+from testbed.run import Run
+from testbed.truth import Activation
+
+BELOW_SHOWN = 4  # words below SP that are shown where they were written: what a pop has just left behind
+MAX_WORDS = 4096
+
+
+class WordKind(Enum):
+    """What a word of the stack is; the value is the sentence that legends show."""
+
+    RETURN_ADDRESS = "where this frame's function returns to"
+    SAVED_FP = "the caller's frame pointer, to be given back"
+    SAVED_REGISTER = "a callee-saved register of a caller, to be given back"
+    LOCAL = "written by the program since the frame exists: a local, a spill, an argument"
+    UNTOUCHED = "allocated, not written since the frame exists"
+    RED_ZONE = "below SP, in the red zone: the function may use it"
+    BELOW = "below SP: left behind, anything may overwrite it"
+    EDGE = "SP at entry: the bottom of this stack"
+
+    @property
+    def mark(self) -> str:
+        """One character, so that no colour is needed."""
+        return _MARKS[self]
+
+
+_MARKS = {
+    WordKind.RETURN_ADDRESS: "↩",
+    WordKind.SAVED_FP: "▣",
+    WordKind.SAVED_REGISTER: "■",
+    WordKind.LOCAL: "□",
+    WordKind.UNTOUCHED: "·",
+    WordKind.RED_ZONE: "▽",
+    WordKind.BELOW: "×",
+    WordKind.EDGE: "▁",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StackWord:
+    """One word: ``owner`` is the activation whose frame it lies in, ``written`` the step that last wrote it.
+
+    ``value`` is None where nothing is mapped. ``register`` is what was saved, of ``saved_of`` (an activation).
+    ``marks`` name what points here: SP, a frame-pointer register, ``CFA of f``.
+    """
+
+    address: int
+    value: int | None
+    kind: WordKind
+    owner: int
+    written: int | None
+    register: str = ""
+    saved_of: int | None = None
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StackDrawing:
+    """The stack at ``step`` from the lowest shown word up. ``left_out`` words at the far end are not drawn.
+
+    ``elsewhere`` says that the chain of activations goes on, on another stack.
+    """
+
+    step: int
+    words: tuple[StackWord, ...] = field(repr=False)
+    left_out: int = 0
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """The words ``[low, high)`` of one activation's frame."""
+
+    activation: Activation
+    low: int
+    high: int
+
+
+@lru_cache(maxsize=4)
+def events_of(run: Run) -> WordEvents:
+    """The word events of a run; a run that is stepped through is asked often."""
+    return word_events(run.trace, run.watched)
+
+
+def draw_stack(run: Run, step: int, *, limit: int = MAX_WORDS) -> StackDrawing:
+    """The stack of ``run`` before ``step`` executes. A pure function; at most ``limit`` words, those nearest to SP."""
+    events = events_of(run)
+    word = run.arch.word
+    sp = int(run.trace.sp[step])
+    extents, elsewhere = _extents(run, step, sp)
+    pointers = _pointers(run, step, extents)
+    words = list(_below(run, events, step, sp))
+    left_out = 0
+    for extent in extents:
+        room = limit - len(words)
+        there = max(0, (extent.high - extent.low + word - 1) // word)
+        left_out += max(0, there - room)
+        for address in range(extent.low, extent.low + min(there, max(room, 0)) * word, word):
+            words.append(_word(run, events, step, address, extent.activation))
+    bottom = extents[-1] if extents else None
+    if bottom is not None and bottom.activation.cfa is None and not left_out:
+        words.append(StackWord(bottom.high, None, WordKind.EDGE, bottom.activation.index, None))
+    marked = [_marked(each, pointers) for each in words]
+    return StackDrawing(step, tuple(marked), left_out, elsewhere)
+
+
+def _extents(run: Run, step: int, sp: int) -> tuple[list[_Extent], bool]:
+    """The frames from SP up, until the bottom of this stack, or until the chain goes on elsewhere."""
+    extents: list[_Extent] = []
+    low = sp - sp % run.arch.word
+    index: int | None = int(run.watched.node[step])
+    while index is not None:
+        activation = run.watched.activations[index]
+        high = activation.entry_sp if activation.cfa is None else activation.cfa
+        if high < low and extents:
+            return extents, True
+        if not _mapped(run, low, high):
+            return extents, bool(extents)
+        extents.append(_Extent(activation, low, high))
+        low, index = max(low, high), activation.parent
+    return extents, False
+
+
+def _mapped(run: Run, low: int, high: int) -> bool:
+    """True where one region of memory holds ``[low, high)``."""
+    if low >= high:
+        return True
+    return any(region.address <= low and high <= region.end for region in run.trace.initial)
+
+
+def _pointers(run: Run, step: int, extents: list[_Extent]) -> dict[int, list[str]]:
+    """What points where: SP, the frame pointers of this architecture, and each CFA."""
+    arch = run.arch
+    pointers: dict[int, list[str]] = {}
+    for name in (arch.sp, *arch.frame_pointers):
+        label = "SP" if name == arch.sp else f"FP {name}"
+        pointers.setdefault(int(run.trace.column(name)[step]), []).append(label)
+    for extent in extents:
+        if extent.activation.cfa is not None:
+            name = run.function(int(run.trace.pc[extent.activation.opened]))
+            pointers.setdefault(extent.activation.cfa, []).append(f"CFA of {name}")
+    return pointers
+
+
+def _marked(word: StackWord, pointers: dict[int, list[str]]) -> StackWord:
+    marks = pointers.get(word.address)
+    if not marks:
+        return word
+    return StackWord(
+        word.address, word.value, word.kind, word.owner, word.written, word.register, word.saved_of, tuple(marks)
+    )
+
+
+def _below(run: Run, events: WordEvents, step: int, sp: int) -> Iterator[StackWord]:
+    """Words below SP: the red zone as far as this activation used it, and what was just left behind."""
+    word, index = run.arch.word, int(run.watched.node[step])
+    activation = run.watched.activations[index]
+    base = sp - sp % word
+    red = run.arch.red_zone
+    lowest = base
+    for address in range(base - max(red, BELOW_SHOWN * word), base, word):
+        event = events.last(address, step)
+        if event is None:
+            continue
+        mine = _in_red_zone(run, events, event, activation)
+        if (red and mine) or address >= base - BELOW_SHOWN * word:
+            lowest = address
+            break
+    for address in range(lowest, base, word):
+        event = events.last(address, step)
+        mine = event is not None and _in_red_zone(run, events, event, activation)
+        kind = WordKind.RED_ZONE if red and mine else WordKind.BELOW
+        written = None if event is None else int(events.step[event])
+        value = _value(run, events, event, address, step)
+        yield StackWord(address, value, kind, index, written)
+
+
+def _in_red_zone(run: Run, events: WordEvents, event: int, activation: Activation) -> bool:
+    """True where the activation itself wrote it below SP. What a push wrote and a pop left behind is not."""
+    step = int(events.step[event])
+    after = min(step + 1, len(run) - 1)
+    return int(run.watched.node[step]) == activation.index and int(events.address[event]) < int(run.trace.sp[after])
+
+
+def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activation) -> StackWord:
+    event = events.last(address, step)
+    value = _value(run, events, event, address, step)
+    # Where calls push, the call itself writes the return address, one step before the callee's first.
+    born = owner.opened - (1 if run.arch.link is None and owner.cfa is not None else 0)
+    if event is None or int(events.step[event]) < born:
+        return StackWord(address, value, WordKind.UNTOUCHED, owner.index, None)
+    written = int(events.step[event])
+    if value is not None and owner.return_address == run.arch.code_address(value):
+        return StackWord(address, value, WordKind.RETURN_ADDRESS, owner.index, written)
+    column = int(events.saved[event])
+    if column < 0 or _life(run, written) is None:
+        return StackWord(address, value, WordKind.LOCAL, owner.index, written)
+    register = run.arch.registers[column].name
+    kind = WordKind.SAVED_FP if register in run.arch.frame_pointers else WordKind.SAVED_REGISTER
+    return StackWord(address, value, kind, owner.index, written, register, _life(run, written))
+
+
+def _life(run: Run, step: int) -> int | None:
+    """The activation that the registers belong to which the one executing ``step`` found at its entry."""
+    return run.watched.activations[int(run.watched.node[step])].parent
+
+
+def _value(run: Run, events: WordEvents, event: int | None, address: int, step: int) -> int | None:
+    if event is not None:
+        return int(events.value[event])
+    try:
+        return run.trace.memory(step).unsigned(address, run.arch.word)
+    except UnreadableMemory:
+        return None
+
+
+def changed_registers(run: Run, step: int) -> tuple[tuple[str, int, int], ...]:
+    """(register, value before, value now) for every register that the step before this one changed; pc is left out."""
+    if step == 0:
+        return ()
+    before: NDArray[np.uint64] = run.trace.registers[step - 1]
+    now: NDArray[np.uint64] = run.trace.registers[step]
+    return tuple(
+        (register.name, int(before[i]), int(now[i]))
+        for i, register in enumerate(run.arch.registers)
+        if before[i] != now[i] and register.name != run.arch.pc
+    )

@@ -1,0 +1,180 @@
+"""A run as the stepper's page holds it: facts and columns, nothing per step that follows from something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.image import image_covering
+from testbed.matrix import Cell
+from testbed.outcome import Outcome
+from testbed.report.answers import Answers
+from testbed.report.data import counts
+from testbed.report.listing import listing
+from testbed.report.moves import Move
+from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
+from testbed.report.table_text import LEGEND, cfa_text, rule_text
+from testbed.run import Run
+from testbed.traits import Trait
+from testbed.unwinder import Limit, Unwinder
+
+Columns = dict[str, NDArray[Any]]
+
+
+def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], Columns]:
+    """Facts (JSON) and columns of a run and what its strategies said."""
+    columns: Columns = {}
+    facts: dict[str, Any] = {
+        "title": f"{run.program.name} · {run.arch} · {run.recipe.name}",
+        "summary": run.program.summary,
+        "ending": run.ending,
+        "seed": run.trace.seed,
+        "steps": len(run),
+        "word": run.arch.word,
+        "outcomes": [
+            {"name": o.value, "mark": o.mark, "label": o.label, "lying": o.lying, "meaning": o.meaning} for o in Outcome
+        ],
+        "traits": [{"name": trait.name, "meaning": trait.value, "declared": trait.declared} for trait in Trait],
+        "kinds": [{"name": kind.name, "mark": kind.mark, "meaning": kind.value} for kind in WordKind],
+        "moves": {move.name: [move.key, move.does] for move in Move},
+        "row_legend": LEGEND,
+        "below_shown": BELOW_SHOWN,
+        "red_zone": run.arch.red_zone,
+        "pushes": run.arch.link is None,
+        "code_mask": str(run.arch.code_mask),
+    }
+    facts["registers"] = _registers(run, columns)
+    facts["code"] = _code(run, columns)
+    facts["functions"] = _activations(run, columns)
+    _events(run, columns)
+    _traits(run, columns)
+    facts["tables"] = _tables(run, [answer.unwinder for answer in answers.each], columns)
+    facts["strategies"], facts["notes"] = _strategies(answers, cells, columns)
+    facts["ends"] = list(answers.ends)
+    facts["names"] = _names(run, answers)
+    return facts, columns
+
+
+def _registers(run: Run, columns: Columns) -> list[dict[str, Any]]:
+    """Each register as the steps that changed it and the values it then had."""
+    arch = run.arch
+    out = []
+    for i, register in enumerate(arch.registers):
+        values = run.trace.registers[:, i]
+        changes = np.flatnonzero(np.diff(values, prepend=values[:1] ^ np.uint64(1)))
+        columns[f"r{i}s"] = changes.astype(np.uint32)
+        columns[f"r{i}v"] = values[changes].astype(np.uint64)
+        role = "sp" if register.name == arch.sp else "pc" if register.name == arch.pc else ""
+        role = "fp" if register.name in arch.frame_pointers else role
+        kept = register.name in arch.preserved
+        out.append({"name": register.name, "bits": register.bits, "role": role, "kept": kept})
+    return out
+
+
+def _code(run: Run, columns: Columns) -> list[list[Any]]:
+    """The listing; a step names its line."""
+    lines = listing(run).lines
+    pcs = np.array([line.pc for line in lines], np.uint64)
+    columns["line"] = (np.searchsorted(pcs, run.trace.pc, side="right") - 1).astype(np.uint32)
+    return [
+        [
+            line.pc,
+            line.where,
+            line.function,
+            line.text,
+            int(line.executed),
+            line.source.number if line.source else 0,
+            line.source_text,
+        ]
+        for line in lines
+    ]
+
+
+def _activations(run: Run, columns: Columns) -> list[str]:
+    """The tree of activations; ``extent`` is where the frames of an activation's stack may lie."""
+    activations = run.watched.activations
+    names: dict[str, int] = {}
+    function = [names.setdefault(run.function(int(run.trace.pc[a.opened])), len(names)) for a in activations]
+    columns["node"] = run.watched.node.astype(np.int32)
+    columns["parent"] = np.array([-1 if a.parent is None else a.parent for a in activations], np.int32)
+    columns["entry_sp"] = np.array([a.entry_sp for a in activations], np.float64)
+    columns["cfa"] = np.array([-1 if a.cfa is None else a.cfa for a in activations], np.float64)
+    columns["ra"] = np.array([-1 if a.return_address is None else a.return_address for a in activations], np.float64)
+    columns["opened"] = np.array([a.opened for a in activations], np.uint32)
+    columns["function"] = np.array(function, np.uint32)
+    columns["region_low"] = np.array([region.address for region in run.trace.initial], np.float64)
+    columns["region_high"] = np.array([region.end for region in run.trace.initial], np.float64)
+    return list(names)
+
+
+def _events(run: Run, columns: Columns) -> None:
+    events = events_of(run)
+    columns["event_step"] = events.step
+    columns["event_address"] = events.address.astype(np.float64)
+    columns["event_value"] = events.value
+    columns["event_saved"] = events.saved
+
+
+def _traits(run: Run, columns: Columns) -> None:
+    """One bit per trait, in the order of the enum."""
+    bit = {trait: 1 << i for i, trait in enumerate(Trait)}
+    columns["traits"] = np.array([sum(bit[t] for t in run.traits(k)) for k in range(len(run))], np.uint32)
+
+
+def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[dict[str, Any]]:
+    """The rows in force at each line of the listing, for every strategy that is a table."""
+    tables: list[dict[str, Any]] = []
+    for unwinder in unwinders:
+        if unwinder.rows is None:
+            continue
+        known: dict[tuple[str, str, str], int] = {}
+        of_line = []
+        for line in listing(run).lines:
+            loaded = image_covering(run.trace.images, line.pc)
+            row = unwinder.rows(loaded.image).at(line.pc - loaded.bias) if loaded else None
+            if loaded is None or row is None:
+                of_line.append(-1)
+                continue
+            rules = "  ".join(f"{name}={rule_text(rule)}" for name, rule in sorted(row.registers.items()))
+            said = (run.where(row.start + loaded.bias), cfa_text(row.cfa), rules)
+            of_line.append(known.setdefault(said, len(known)))
+        columns[f"t{len(tables)}"] = np.array(of_line, np.int32)
+        tables.append({"name": unwinder.name, "rows": [list(said) for said in known]})
+    return tables
+
+
+def _strategies(answers: Answers, cells: Sequence[Cell], columns: Columns) -> tuple[list[dict[str, Any]], list[str]]:
+    """Per step and strategy: the outcome, what explains it, how deep it is right, what differs, its callers."""
+    index = {outcome: i for i, outcome in enumerate(Outcome)}
+    notes: dict[str, int] = {"": 0}
+    out = []
+    for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
+        limits: dict[Limit | None, int] = {limit: k + 1 for k, limit in enumerate(answer.unwinder.limits)}
+        verdicts = answer.verdicts
+        columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
+        columns[f"s{i}limit"] = np.array([limits.get(v.explained_by, 0) for v in verdicts], np.uint8)
+        columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
+        columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
+        columns[f"s{i}note"] = np.array([notes.setdefault(v.difference, len(notes)) for v in verdicts], np.uint32)
+        columns[f"s{i}callers"] = answer.callers
+        columns[f"s{i}cfa"] = answer.cfa
+        out.append(
+            {
+                "name": answer.unwinder.name,
+                "summary": answer.unwinder.summary,
+                "counts": counts(cell),
+                "limits": [[limit.trait.name, limit.because, limit.reference] for limit in answer.unwinder.limits],
+            }
+        )
+    columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
+    columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
+    return out, list(notes)
+
+
+def _names(run: Run, answers: Answers) -> dict[str, str]:
+    """Where each return address is, said by the truth or by a strategy, by its decimal value."""
+    said = {int(pc) for pc in answers.pc} | {a.return_address for a in run.watched.activations if a.return_address}
+    return {str(pc): run.where(pc, caller=True) for pc in sorted(said)}

@@ -1,0 +1,186 @@
+"""The stepper in a real browser: it loads, steps, links, filters, and draws what Python draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.workload import TARGETS, scale_for, workload
+from testbed.matrix import cell_of
+from testbed.report.answers import NOTHING, answers_of
+from testbed.report.packed import packed, unpacked
+from testbed.report.show_text import word_words
+from testbed.report.stack_drawing import changed_registers, draw_stack
+from testbed.report.stepper import write_stepper
+from testbed.report.stepper_data import stepper_data
+from testbed.run import run_built
+from tests.report.chromium import opened
+from tests.report.judged import judged
+from unwinders import UNWINDERS
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def leaf_call(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stepper") / "leaf_call.html"
+    write_stepper(*judged("leaf_call", "arm64", "keystone"), path)
+    return path
+
+
+def where(page: Any) -> str:
+    return str(page.inner_text("#where .mono"))
+
+
+def test_packed_columns_come_back() -> None:
+    facts, columns = stepper_data(*judged("leaf_call", "arm64", "keystone"))
+    again, back = unpacked(packed(facts, columns))
+    assert again == facts
+    assert {name: column.tolist() for name, column in back.items()} == {
+        name: column.tolist() for name, column in columns.items()
+    }
+
+
+def test_it_loads_nothing(leaf_call: Path) -> None:
+    text = leaf_call.read_text()
+    assert "src=" not in text
+    assert "<link" not in text
+    assert "@import" not in text
+
+
+def test_it_steps_by_keys_buttons_slider_and_click(leaf_call: Path) -> None:
+    with opened(leaf_call) as page:
+        assert where(page) == "_start"
+        page.keyboard.press("ArrowRight")
+        assert where(page) == "_start+0x4"
+        page.keyboard.press("c")
+        assert where(page) == "main"
+        page.click("button[data-move=NEXT_DIFFERENCE]")
+        assert page.evaluate("stepper.at()") == 4
+        page.fill("#step", "12")
+        page.keyboard.press("Tab")
+        assert where(page) == "leaf+0x4"
+        assert page.inner_text("#code tr[aria-current=step] .text") == "mov x29, sp"
+        run, *_ = judged("leaf_call", "arm64", "keystone")
+        assert set(page.inner_text("#traits").split()) == {trait.name for trait in run.traits(12)}
+        page.focus("#slider")
+        page.keyboard.press("End")
+        assert page.evaluate("stepper.at()") == 24
+        page.click("#code tr[data-line] >> nth=0")
+        assert where(page) == "_start"
+        box = page.locator("#flame").bounding_box()
+        page.mouse.click(box["x"] + box["width"] * 12.5 / 25, box["y"] + 5)
+        assert page.evaluate("stepper.at()") == 12
+
+
+def test_a_deep_link_opens_its_step_and_follows(leaf_call: Path) -> None:
+    with opened(leaf_call, fragment="#step=17") as page:
+        assert page.evaluate("stepper.at()") == 17
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("location.hash === '#step=16'")
+        page.evaluate("location.hash = '#step=3'")
+        page.wait_for_function("stepper.at() === 3")
+        page.evaluate("location.hash = '#step=999999'")
+        page.wait_for_function("stepper.at() === 24")
+
+
+def test_the_frame_that_differs_is_marked_and_explained(leaf_call: Path) -> None:
+    with opened(leaf_call, fragment="#step=11") as page:
+        heads = page.locator("#callers thead th").all_inner_texts()
+        assert [head.split() for head in heads if "fp_chain" in head.split()] == [["SKIPPED", "fp_chain"]]
+        assert page.locator("#callers .differs").first.inner_text() == "≠ main+0x10"
+        assert "PROLOGUE: the function has linked no frame record yet" in page.inner_text("#why")
+        page.wait_for_function("document.getElementById('live').textContent.includes('fp_chain skipped')")
+
+
+def test_strategies_can_be_filtered(leaf_call: Path) -> None:
+    with opened(leaf_call, fragment="#step=11") as page:
+        page.fill("#only", "eh_frame_hdr")
+        assert page.locator("#strips .row:visible").count() == 1
+        assert "fp_chain" not in page.inner_text("#callers")
+        page.fill("#only", "")
+        page.click("#strips button.strategy >> nth=0")
+        assert page.locator("#strips button.strategy >> nth=0").get_attribute("aria-pressed") == "false"
+        heads = " ".join(page.locator("#callers thead th").all_inner_texts()).split()
+        assert "fp_chain" not in [head.strip(",") for head in heads]
+
+
+def test_outcomes_have_their_colour_on_the_strip(leaf_call: Path) -> None:
+    """The strip of fp_chain at its skipped step is not the colour of its exact one, and is not one flat colour."""
+    tones = """(steps) => { const c = document.querySelectorAll("#strips canvas")[0], w = c.width / 25;
+      const d = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
+      const at = (step) => { const x = Math.round(step * w) + 2, seen = new Set();
+        for (let y = 1; y < c.height - 2; y++) for (let i = 0; i < 8; i++) seen.add(d[y * c.width + x + i]);
+        return [...seen]; };
+      return steps.map(at); }"""
+    with opened(leaf_call) as page:
+        exact, skipped = page.evaluate(tones, [0, 11])
+    assert len(exact) == 1
+    assert len(skipped) > 1
+    assert exact[0] not in skipped
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_scrolls_only_down(leaf_call: Path, scheme: str) -> None:
+    with opened(leaf_call, fragment="#step=12", color_scheme=scheme, **PHONE) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.tap("button[data-move=NEXT]")
+        assert where(page) == "leaf+0x8"
+
+
+@pytest.mark.parametrize(
+    ("program", "arch", "recipe"),
+    [
+        ("callee_saved", "arm64", "keystone"),
+        ("callee_saved", "x86_64", "keystone"),
+        ("callee_saved", "arm32", "keystone-thumb"),
+        ("alloca_vla", "x86_64", "clang-O2"),
+        ("leaf_no_frame", "x86_64", "keystone"),
+    ],
+)
+def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: str, recipe: str) -> None:
+    run, answers, cells = judged(program, arch, recipe, tuple(UNWINDERS))
+    path = tmp_path / "page.html"
+    write_stepper(run, answers, cells, path)
+    steps = list(range(len(run))) if len(run) < 200 else list(range(0, len(run), len(run) // 150))
+    with opened(path) as page:
+        drawn = page.evaluate(
+            """(steps) => steps.map((step) => ({
+              words: stepper.model.stackAt(step).words.map((w) =>
+                [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
+              truth: stepper.model.truthAt(step).map((f) => f.pc),
+              said: stepper.model.facts.strategies.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
+              changed: stepper.model.changedAt(step).map((i) => stepper.model.names[i]),
+            }))""",
+            steps,
+        )
+    for step, shown in zip(steps, drawn, strict=True):
+        words = [
+            [w.address, w.kind.name, -1 if w.written is None else w.written, word_words(run, w), list(w.marks)]
+            for w in draw_stack(run, step).words
+        ]
+        assert shown["words"] == words, step
+        assert shown["truth"] == [frame.pc for frame in run.truth(step).frames]
+        assert set(shown["changed"]) - {run.arch.pc} == {name for name, _, _ in changed_registers(run, step)}
+        for each, said in zip(answers.each, shown["said"], strict=True):
+            claimed = [frame.pc for frame in each.unwinder.unwind(run[step]).frames]
+            assert said == claimed
+            assert int(each.callers[step]) != NOTHING
+
+
+def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
+    """20,000 steps: well below 10 MB for 50,000, and every step can be reached."""
+    target = TARGETS[0]
+    run = run_built(workload(target, scale_for(target, 25_000)), budget=20_000)
+    answers = answers_of(run, [UNWINDERS["fp_chain"], UNWINDERS["eh_frame"]])
+    path = tmp_path / "long.html"
+    write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
+    assert path.stat().st_size < 60 * len(run)
+    with opened(path, fragment="#step=19999") as page:
+        assert page.evaluate("stepper.at()") == 19_999
+        assert where(page) == run.where(int(run.trace.pc[19_999]))
+        page.keyboard.press("b")
+        page.keyboard.press("+")
+        assert page.evaluate("stepper.at()") == 19_998

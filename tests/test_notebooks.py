@@ -1,0 +1,63 @@
+"""The notebooks run top to bottom in a fresh kernel, each quickly, and are kept without outputs."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="needs pip install testbed[notebooks]")
+nbclient = pytest.importorskip("nbclient", reason="needs pip install testbed[notebooks]")
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SECONDS = 30
+
+# What a reader of each must meet in its outputs.
+SAYS = {
+    "cfi_directives": ("register", "c-32", "exact"),
+    "leaf_caller": ("fp_chain", "'skipped'", "eh_frame", "'exact'"),
+    "prologue": ("SKIP", "return to middle+0x10", "mov x29, sp"),
+    "reading_a_matrix": ("exact %", "SKIPPED", "n_skipped"),
+    "tail_calls_and_inlining": ("jumps from", "leaf < caller < main < _start", "unsigned first = leaf(x + 1);"),
+    "your_own_unwinder": ("0 unexplained", "UNEXPLAINED", "found by"),
+}
+
+
+def outputs(notebook: Any) -> str:
+    parts = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            parts.append(output.get("text", ""))
+            parts += [text for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
+    return "\n".join(parts)
+
+
+def test_every_notebook_is_known() -> None:
+    assert {path.stem for path in NOTEBOOKS} == set(SAYS)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_from_a_fresh_kernel(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ipykernel", reason="needs pip install testbed[notebooks]")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.read(path, as_version=4)
+    started = time.monotonic()
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
+    took = time.monotonic() - started
+    said = outputs(notebook)
+    missing = [words for words in SAYS[path.stem] if words not in said]
+    assert not missing, said[-3000:]
+    assert took < SECONDS * 2, f"{took:.0f} s: alone each takes less than {SECONDS} s"
