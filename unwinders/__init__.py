@@ -18,6 +18,7 @@ from unwinders.fp_chain_entry import FP_CHAIN_ENTRY
 from unwinders.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
 from unwinders.lr_leaf import LR_LEAF
 from unwinders.orc import ORC
+from unwinders.prologue_analysis import PROLOGUE_ANALYSIS
 from unwinders.qi_stack_frame import QI_STACK_FRAME
 from unwinders.sframe import SFRAME
 from unwinders.stack_scan import STACK_SCAN
@@ -42,6 +43,7 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             ORC,
             SFRAME,
             COMPACT_UNWIND,
+            PROLOGUE_ANALYSIS,
             STACK_SCAN,
             STACK_SCAN_STRICT,
             STACK_SCAN_BREAKPAD,
