@@ -49,6 +49,7 @@ _FULL: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 _CONDITION_NAMES = "eq ne hs lo mi pl vs vc hi ls ge lt gt le"
 _CONDITIONS = dict(enumerate(_CONDITION_NAMES.split(), start=1))  # capstone's numbers
+_IF_EQUAL = {1: True, 2: False}
 _COMPARE = frozenset({"cmp", "cmn", "tst", "teq", "vmrs", "msr"})
 
 
@@ -64,11 +65,18 @@ def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
     condition = None
     if code is not None and not root.startswith("it"):
         if root == "b":
-            control = replace(control, conditional=True) if isinstance(control, Jump) else control
+            equal = _IF_EQUAL.get(code)
+            control = replace(control, conditional=True, if_equal=equal) if isinstance(control, Jump) else control
         else:
             condition = Condition(code, ((code - 1) ^ 1) + 1)
     flags = bool(insn.update_flags) or root in _COMPARE
-    return Instruction(insn.address, insn.size, operations, control, condition, flags, root == "nop")
+    compares = _compares(insn) if root == "cmp" and condition is None else None
+    return Instruction(insn.address, insn.size, operations, control, condition, flags, root == "nop", compares)
+
+
+def _compares(insn: Any) -> tuple[str, str] | None:
+    left, right = (_name(insn, operand) for operand in insn.operands[:2])
+    return (left, right) if left and right else None
 
 
 def _root(insn: Any) -> tuple[str, int | None]:

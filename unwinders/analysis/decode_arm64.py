@@ -30,7 +30,7 @@ from unwinders.analysis.operations import (
     Trap,
 )
 
-LINK, PC = "x30", "pc"
+LINK, PC, FLAGS = "x30", "pc", "nzcv"
 WORD = 8
 PLAIN_SHIFTS = (a64.ARM64_SFT_INVALID, a64.ARM64_SFT_LSL)
 
@@ -43,6 +43,7 @@ _FULL: Mapping[str, str] = MappingProxyType(
 _WIDTH = {"x": 8, "w": 4, "f": 8, "l": 8, "s": 4, "q": 16, "d": 8, "h": 2, "b": 1}
 _RETURNS = frozenset({"ret", "retaa", "retab", "eret", "eretaa", "eretab"})
 _TRAPS = frozenset({"udf", "brk", "hlt"})
+_IF_EQUAL = {"b.eq": True, "b.ne": False}
 _SIGNS = {"paciasp": True, "pacibsp": True, "paciaz": True, "pacibz": True}
 _SIGNS |= {"autiasp": False, "autibsp": False, "autiaz": False, "autibz": False, "xpaclri": False}
 
@@ -54,7 +55,16 @@ def decode(insn: Any) -> Instruction:
     operations = special(insn, insn.operands) if special else None
     if operations is None:
         operations = tuple(_generic(insn))
-    return Instruction(insn.address, insn.size, operations, _control(insn, name), None, False, name == "nop")
+    control = _control(insn, name)
+    compares = _compares(insn) if name == "cmp" else None
+    flags = any(insn.reg_name(number) == FLAGS for number in insn.regs_access()[1])
+    return Instruction(insn.address, insn.size, operations, control, None, flags, name == "nop", compares)
+
+
+def _compares(insn: Any) -> tuple[str, str] | None:
+    left, right = (_name(insn, operand) for operand in insn.operands)
+    plain = insn.operands[1].shift.value == 0
+    return (left, right) if left and right and plain else None
 
 
 def _control(insn: Any, name: str) -> Control | None:
@@ -71,7 +81,7 @@ def _control(insn: Any, name: str) -> Control | None:
     if name == "b":
         return Jump((operands[0].imm,))
     if name.startswith("b.") or name in ("cbz", "cbnz", "tbz", "tbnz"):
-        return Jump((operands[-1].imm,), conditional=True)
+        return Jump((operands[-1].imm,), conditional=True, if_equal=_IF_EQUAL.get(name))
     if name in ("br", "braa", "brab", "braaz", "brabz"):
         return Jump(via=_name(insn, operands[0]))
     return None
@@ -200,6 +210,8 @@ _SPECIAL: Mapping[str, Special] = MappingProxyType(
     {name: _access(True) for name in ("ldr", "ldur", "ldp", "ldnp")}
     | {name: _access(False) for name in ("str", "stur", "stp", "stnp")}
     | {name: _nothing for name in ("nop", "bti", "hint", "bl", "b", "svc", "ret", "csdb")}
+    # Of a comparison capstone 5 says that it writes its first operand, which is the zero register that it hides.
+    | {name: _nothing for name in ("cmp", "cmn", "tst", "ccmp", "ccmn", "fcmp", "fcmpe")}
     | {name: _sign for name in _SIGNS}
     | {"mov": _mov, "movz": _mov, "fmov": _mov, "movk": _movk, "add": _add(1), "sub": _add(-1), "adr": _adr}
 )

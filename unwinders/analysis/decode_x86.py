@@ -28,7 +28,7 @@ from unwinders.analysis.operations import (
     Trap,
 )
 
-SP, FP, PC = "rsp", "rbp", "rip"
+SP, FP, FLAGS = "rsp", "rbp", "rflags"
 WORD = 8
 
 _LEGACY = {"rax": "a", "rbx": "b", "rcx": "c", "rdx": "d"}
@@ -39,6 +39,7 @@ _FULL: Mapping[str, str] = MappingProxyType(
 )
 _ENDS = {"ret": Return(), "retf": Return(), "iretq": Return(), "sysretq": Return()}
 _TRAPS = frozenset({"ud2", "ud1", "ud0", "hlt", "int3"})
+_IF_EQUAL = {"je": True, "jne": False}
 _IDLE = frozenset({"nop", "int3"})
 
 
@@ -47,9 +48,17 @@ def decode(insn: Any) -> Instruction:
     mnemonic = insn.mnemonic.rpartition(" ")[2]  # "notrack jmp", "rep stosq"
     special = _SPECIAL.get(mnemonic)
     operations = special(insn, insn.operands) if special else None
+    compares = _compares(insn) if mnemonic == "cmp" else None
     if operations is None:
         operations = tuple(_generic(insn))
-    return Instruction(insn.address, insn.size, operations, _control(insn, mnemonic), None, False, mnemonic in _IDLE)
+    control = _control(insn, mnemonic)
+    flags = any(insn.reg_name(number) == FLAGS for number in insn.regs_access()[1])
+    return Instruction(insn.address, insn.size, operations, control, None, flags, mnemonic in _IDLE, compares)
+
+
+def _compares(insn: Any) -> tuple[str, str] | None:
+    left, right = (_register(insn, operand) for operand in insn.operands)
+    return (left, right) if left and right else None
 
 
 def _control(insn: Any, mnemonic: str) -> Control | None:
@@ -66,7 +75,7 @@ def _control(insn: Any, mnemonic: str) -> Control | None:
         return Jump(() if target is None else (target,), via=via)
     if x86.X86_GRP_JUMP in insn.groups or mnemonic.startswith("loop"):
         target = _target(insn)
-        return None if target is None else Jump((target,), conditional=True)
+        return None if target is None else Jump((target,), conditional=True, if_equal=_IF_EQUAL.get(mnemonic))
     return None
 
 

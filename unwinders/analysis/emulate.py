@@ -23,6 +23,7 @@ from unwinders.analysis.operations import (
     At,
     Combine,
     Forget,
+    Instruction,
     Load,
     Operation,
     Set,
@@ -63,10 +64,14 @@ ReadCode = Callable[[int, int], int | None]  # constants in code: address, size 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known before an instruction. A slot maps to the size and the value stored there."""
+    """What is known before an instruction. A slot maps to the size and the value stored there.
+
+    ``compared`` are the registers whose comparison the flags hold.
+    """
 
     registers: Mapping[str, Value] = field(default_factory=dict)
     slots: Mapping[Slot, tuple[int, Value]] = field(default_factory=dict)
+    compared: tuple[str, str] | None = None
 
 
 def entry_state(arch: Arch) -> State:
@@ -86,7 +91,24 @@ def join(one: State, other: State) -> State:
     return State(
         {name: value for name, value in one.registers.items() if other.registers.get(name) == value},
         {slot: held for slot, held in one.slots.items() if other.slots.get(slot) == held},
+        one.compared if one.compared == other.compared else None,
     )
+
+
+def made_equal(state: State) -> State | None:
+    """After a jump that is taken because the compared registers are equal: what is known of one holds of the other.
+
+    A loop that probes a large frame page by page ends so, with SP at a limit that another register holds. None where
+    they are known to differ: after the first page the loop does not end.
+    """
+    if state.compared is None:
+        return state
+    one, other = (state.registers.get(name) for name in state.compared)
+    known = one if isinstance(one, Place) else other
+    if not isinstance(known, Place) or (one is not None and other is not None):
+        differ = isinstance(one, Place) and isinstance(other, Place) and one.base == other.base and one != other
+        return None if differ else state
+    return State({**state.registers, **dict.fromkeys(state.compared, known)}, state.slots)
 
 
 def after_call(arch: Arch, state: State) -> State:
@@ -99,14 +121,17 @@ def after_call(arch: Arch, state: State) -> State:
     return State(kept, slots)
 
 
-def emulate(arch: Arch, state: State, operations: tuple[Operation, ...], pc: int, read_code: ReadCode) -> State:
-    """The state after the operations of the instruction at ``pc``."""
-    if not operations:
+def emulate(arch: Arch, state: State, instruction: Instruction, read_code: ReadCode) -> State:
+    """The state after the operations of an instruction."""
+    compared = instruction.compares or (None if instruction.sets_flags else state.compared)
+    if not instruction.operations and compared == state.compared:
         return state
-    machine = _Machine(arch, dict(state.registers), dict(state.slots), pc, read_code)
-    for operation in operations:
+    machine = _Machine(arch, dict(state.registers), dict(state.slots), instruction.address, read_code)
+    for operation in instruction.operations:
         machine.execute(operation)
-    return State(machine.registers, machine.slots)
+    if compared is not None and any(not isinstance(o, Store) and o.to in compared for o in instruction.operations):
+        compared = None
+    return State(machine.registers, machine.slots, compared)
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from testbed.arch import Arch
 from testbed.errors import UnsupportedRule
 from unwinders.analysis.code import Code
-from unwinders.analysis.emulate import Entry, Number, Place, State, after_call, emulate, entry_state, join
+from unwinders.analysis.emulate import Entry, Number, Place, State, after_call, emulate, entry_state, join, made_equal
 from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, Trap
 
 MOST_STEPS = 1_000_000  # instructions emulated for one function, over and over
@@ -139,14 +139,21 @@ class _Spread:
 
     def leave(self, instruction: Instruction, state: State, holds: int, weak: bool) -> None:
         """Carry out an instruction, and go wherever it goes."""
-        after = emulate(self.arch, state, instruction.operations, instruction.address, self.code.read)
+        after = emulate(self.arch, state, instruction, self.code.read)
         control = self.control(instruction, after)
         match control:
-            case Jump(targets, conditional, _, table):
+            case Jump(targets, conditional, _, table, if_equal):
                 if table is not None:
                     self.tables.append(table)
+                equal = after if if_equal is None else made_equal(after)
+                there = equal if if_equal else after
                 for target in targets:
-                    self.arrive((target, holds), after, weak=weak)
+                    if there is not None:
+                        self.arrive((target, holds), there, weak=weak)
+                if if_equal is False:
+                    if equal is None:
+                        return
+                    after = equal
                 if not targets:
                     self.jumps[instruction.address] = after
                 if not conditional:

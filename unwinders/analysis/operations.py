@@ -95,13 +95,15 @@ Operation = Set | SetNumber | SetBits | Combine | Forget | Load | Store | Sign
 class Jump:
     """Control goes to one of ``targets``; empty where the code does not say (then ``via`` may name the register).
 
-    ``conditional``: or on to the next instruction. ``table``: the [start, end) of a list of the targets in the code.
+    ``conditional``: or on to the next instruction; ``if_equal``: it goes there because what was compared is equal
+    (True) or because it is not (False). ``table``: the [start, end) of a list of the targets in the code.
     """
 
     targets: tuple[int, ...] = ()
     conditional: bool = False
     via: str | None = None
     table: tuple[int, int] | None = None
+    if_equal: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One decoded instruction: where it is, what it does, and where control goes if not on to the next."""
+    """One decoded instruction: where it is, what it does, and where control goes if not on to the next.
+
+    ``compares``: the two registers that the flags are set from. ``idle``: it does nothing, it aligns what follows.
+    """
 
     address: int
     size: int
@@ -142,7 +147,8 @@ class Instruction:
     control: Control | None = None
     condition: Condition | None = None
     sets_flags: bool = False
-    idle: bool = False  # does nothing at all: alignment between blocks
+    idle: bool = False
+    compares: tuple[str, str] | None = None
 
     @property
     def end(self) -> int:
