@@ -16,6 +16,7 @@ from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, Unwinder
 from unwinders.analysis.function_rows import row_at, table_of
+from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
 
 
@@ -40,5 +41,6 @@ PROLOGUE_ANALYSIS = Unwinder(
     name="prologue_analysis",
     summary="no tables: each function's instructions, emulated abstractly from its symbol to the pc",
     unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=rows,
 )
