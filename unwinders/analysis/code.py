@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from capstone import Cs
 
 from testbed.arch import Isa
+from testbed.errors import NoUnwindInfo
 from testbed.image import Image
 from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
 from unwinders.analysis.emulate import ReadCode
-from unwinders.analysis.functions import Function
-from unwinders.analysis.operations import Instruction
+from unwinders.analysis.functions import Function, functions_of
+from unwinders.analysis.operations import Instruction, Return
 
 Decode = Callable[[Any, Isa, ReadCode], Instruction]
 
@@ -32,6 +34,9 @@ DECODERS: Mapping[str, tuple[Decode, int]] = MappingProxyType(
         "thumb": (decode_arm32.decode, 2),
     }
 )
+
+
+_POPS: WeakKeyDictionary[Image, dict[int, int]] = WeakKeyDictionary()
 
 
 @cache
@@ -71,6 +76,29 @@ class Code:
                 at = address - segment.address
                 return int.from_bytes(segment.data[at : at + size], "little")
         return None
+
+    def pops(self, target: int | None) -> int:
+        """The bytes of arguments that the function at a call's target takes off the stack as it returns (``ret 8``)."""
+        if target is None or self.image.arch.link is not None:  # a return address in a register lies in nobody's way
+            return 0
+        known = _POPS.setdefault(self.image, {})
+        if target not in known:
+            known[target] = self._read_pops(target)
+        return known[target]
+
+    def _read_pops(self, target: int) -> int:
+        try:
+            function = functions_of(self.image).at(target)
+        except NoUnwindInfo:
+            return 0
+        other, found = Code(self.image, function), set()
+        pc, end = function.parts[0]
+        while pc < end:
+            instruction = other.at(pc)
+            if instruction is not None and isinstance(instruction.control, Return):
+                found.add(instruction.control.pops)
+            pc = instruction.end if instruction is not None else pc + other.step
+        return found.pop() if len(found) == 1 and function.entry == target else 0
 
     def _decode_from(self, pc: int) -> None:
         end = next((end for start, end in self.function.parts if start <= pc < end), pc)

@@ -32,6 +32,7 @@ from unwinders.analysis.operations import (
     SetBits,
     SetNumber,
     Store,
+    SystemCall,
     Trap,
 )
 
@@ -96,6 +97,8 @@ def _control(insn: Any, root: str, read_code: ReadCode) -> Control | None:
             return Jump((target,)) if target is not None else Jump()
         case "bl" | "blx":
             return Call(target)
+        case "svc":
+            return SystemCall()
         case "cbz" | "cbnz":
             return Jump((operands[-1].imm,), conditional=True)
         case "bx" | "bxj":

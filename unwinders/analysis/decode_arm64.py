@@ -27,6 +27,7 @@ from unwinders.analysis.operations import (
     SetNumber,
     Sign,
     Store,
+    SystemCall,
     Trap,
 )
 
@@ -74,6 +75,8 @@ def _control(insn: Any, name: str) -> Control | None:
         return Return() if register == LINK else Jump(via=register)
     if name in _TRAPS:
         return Trap()
+    if name == "svc":
+        return SystemCall()
     if name == "bl":
         return Call(operands[0].imm)
     if name.startswith("blr"):

@@ -25,10 +25,11 @@ from unwinders.analysis.operations import (
     Set,
     SetNumber,
     Store,
+    SystemCall,
     Trap,
 )
 
-SP, FP, FLAGS = "rsp", "rbp", "rflags"
+SP, FP, PC, FLAGS = "rsp", "rbp", "rip", "rflags"
 WORD = 8
 
 _LEGACY = {"rax": "a", "rbx": "b", "rcx": "c", "rdx": "d"}
@@ -37,7 +38,7 @@ _FULL: Mapping[str, str] = MappingProxyType(
     | {part: f"r{x}" for x in ("si", "di", "bp", "sp") for part in (f"r{x}", f"e{x}", x, f"{x}l")}
     | {f"r{n}{width}": f"r{n}" for n in range(8, 16) for width in ("", "d", "w", "b")}
 )
-_ENDS = {"ret": Return(), "retf": Return(), "iretq": Return(), "sysretq": Return()}
+_ENDS = frozenset({"ret", "retf", "iretq", "sysretq"})
 _TRAPS = frozenset({"ud2", "ud1", "ud0", "hlt", "int3"})
 _IF_EQUAL = {"je": True, "jne": False}
 _IDLE = frozenset({"nop", "int3"})
@@ -63,7 +64,9 @@ def _compares(insn: Any) -> tuple[str, str] | None:
 
 def _control(insn: Any, mnemonic: str) -> Control | None:
     if mnemonic in _ENDS:
-        return _ENDS[mnemonic]
+        return Return(insn.operands[0].imm if insn.operands else 0)
+    if mnemonic == "syscall":
+        return SystemCall()
     if mnemonic in _TRAPS:
         return Trap()
     if mnemonic == "call":
@@ -162,6 +165,8 @@ def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
 
 def _lea(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
     to, at = _register(insn, operands[0]), _memory(insn, operands[1])
+    if to and at is None and insn.reg_name(operands[1].mem.base) == PC:
+        return (SetNumber(to, insn.address + insn.size + operands[1].mem.disp),)
     return (Set(to, at.register, at.offset),) if to and at else None
 
 
@@ -201,6 +206,10 @@ def _enter(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
     return _down(WORD), Store(FP, At(SP, 0), WORD), Set(FP, SP), _down(size)
 
 
+def _ret(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    return Load(PC, At(SP, 0), WORD), Set(SP, SP, WORD + (operands[0].imm if operands else 0))
+
+
 def _nothing(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
     return ()
 
@@ -225,6 +234,6 @@ _SPECIAL: Mapping[str, Special] = MappingProxyType(
         "nop": _nothing,
         "endbr64": _nothing,
         "jmp": _nothing,
-        "ret": _nothing,
+        "ret": _ret,
     }
 )

@@ -104,19 +104,43 @@ def made_equal(state: State) -> State | None:
     if state.compared is None:
         return state
     one, other = (state.registers.get(name) for name in state.compared)
+    if isinstance(one, Place) and isinstance(other, Place):
+        if one.base == other.base:
+            return state if one == other else None
+        old, new = (one, other) if other.base == CFA else (other, one)
+        return _rebased(state, old.base, Place(new.base, new.offset - old.offset))
     known = one if isinstance(one, Place) else other
     if not isinstance(known, Place) or (one is not None and other is not None):
-        differ = isinstance(one, Place) and isinstance(other, Place) and one.base == other.base and one != other
-        return None if differ else state
+        return state
     return State({**state.registers, **dict.fromkeys(state.compared, known)}, state.slots)
 
 
-def after_call(arch: Arch, state: State) -> State:
-    """The callee keeps SP and the callee-saved registers, and uses the stack below SP as it likes."""
+def _rebased(state: State, base: int, place: Place) -> State:
+    """The state once it is known where one of its bases lies."""
+
+    def moved(value: Value) -> Value:
+        if isinstance(value, Place) and value.base == base:
+            return Place(place.base, place.offset + value.offset)
+        return value
+
+    registers = {name: moved(value) for name, value in state.registers.items()}
+    slots = {
+        ((place.base, place.offset + at) if where == base else (where, at)): (size, moved(value))
+        for (where, at), (size, value) in state.slots.items()
+    }
+    return State(registers, slots)
+
+
+def after_call(arch: Arch, state: State, pops: int = 0) -> State:
+    """The callee keeps SP (but for ``pops`` bytes of arguments) and the callee-saved registers.
+
+    The stack below SP it uses as it likes.
+    """
     kept = {name: v for name, v in state.registers.items() if name == arch.sp or name in arch.preserved}
     sp = state.registers.get(arch.sp)
     if not isinstance(sp, Place):
         return State(kept, state.slots)
+    sp = kept[arch.sp] = Place(sp.base, sp.offset + pops)
     slots = {(b, o): held for (b, o), held in state.slots.items() if b != sp.base or o >= sp.offset}
     return State(kept, slots)
 
@@ -146,6 +170,8 @@ class _Machine:
         match operation:
             case Set(to, source, offset):
                 self.put(to, self.plus(self.registers.get(source), offset))
+                if to == self.arch.sp and source != to and source not in self.registers:
+                    self.registers[source] = Place(self.pc, -offset)  # SP's new base lies where this one says
             case SetNumber(to, value):
                 self.put(to, Number(value & self.arch.word_mask))
             case SetBits(to, value, shift, bits):

@@ -15,17 +15,34 @@ only ever forgets, so this ends. Beyond plain edges:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.errors import UnsupportedRule
 from unwinders.analysis.code import Code
-from unwinders.analysis.emulate import Entry, Number, Place, State, after_call, emulate, entry_state, join, made_equal
-from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, Trap
+from unwinders.analysis.emulate import (
+    CFA,
+    Entry,
+    Number,
+    Place,
+    State,
+    after_call,
+    emulate,
+    entry_state,
+    join,
+    made_equal,
+)
+from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, SystemCall, Trap
 
 MOST_STEPS = 1_000_000  # instructions emulated for one function, over and over
 MOST_RESTARTS = 64
+
+# Linux: rt_sigreturn, and sigreturn where it is another one.
+SIGNAL_RETURNS: Mapping[str, frozenset[int]] = MappingProxyType(
+    {"x86_64": frozenset({15}), "arm64": frozenset({139}), "arm32": frozenset({119, 173})}
+)
 
 Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0: none)
 
@@ -163,11 +180,14 @@ class _Spread:
                     self.arrive((target, 0), entry_state(self.arch), weak=False)
                 if instruction.address in self.no_return:
                     return
-                holds, after = 0, after_call(self.arch, after)
+                holds, after = 0, after_call(self.arch, after, self.code.pops(target))
                 self.calls[instruction.address] = after
                 self.behind_call[instruction.end] = instruction.address
             case Return() | Trap():
                 return
+            case SystemCall():
+                if self.gives_signal_back(after):
+                    raise UnsupportedRule("a signal's trampoline: the interrupted registers are in the signal frame")
             case None:
                 if instruction.idle and instruction.address in self.behind_call:
                     self.behind_call[instruction.end] = self.behind_call[instruction.address]
@@ -176,9 +196,12 @@ class _Spread:
     def control(self, instruction: Instruction, after: State) -> Control | None:
         """A jump through a register, told apart: a return, a call with the return address set by hand, a jump."""
         control = instruction.control
+        arch = self.arch
+        if isinstance(control, Return):
+            pushed = after.registers.get(arch.pc)  # "push target; ret" is a jump
+            return Jump((arch.code_address(pushed.value),)) if isinstance(pushed, Number) else control
         if not isinstance(control, Jump) or control.targets:
             return control
-        arch = self.arch
         behind = Number(instruction.end | self.code.isa.address_bit)
         if arch.link is not None and after.registers.get(arch.link) in (behind, Number(instruction.end)):
             return Call()
@@ -190,6 +213,11 @@ class _Spread:
                 return Jump((arch.code_address(target),))
             case _:
                 return control
+
+    def gives_signal_back(self, state: State) -> bool:
+        """True at the system call with which a signal's handler ends."""
+        number = state.registers.get(self.arch.exit_call.number_register)
+        return isinstance(number, Number) and number.value in SIGNAL_RETURNS.get(self.arch.name, ())
 
     def unreached(self) -> Iterator[int]:
         """Places that no way leads to so far, in order; asked again after each answer."""
@@ -213,10 +241,16 @@ class _Spread:
         """The state in which code begins that no way leads to, if there is one answer."""
         home = entry_state(self.arch).registers[self.arch.sp]
         inside = [s for s in self.jumps.values() if s.registers.get(self.arch.sp) != home]  # others are tail calls
-        found = inside or list(self.jumps.values()) or list(self.calls.values())
+        found = inside or list(self.jumps.values()) or [self.landed(s) for s in self.calls.values()]
         if not found or any(self.disagree(found[0], other) for other in found[1:]):
             return None
         joined = found[0]
         for other in found[1:]:
             joined = join(joined, other)
         return joined
+
+    def landed(self, state: State) -> State:
+        """Where an exception lands: arguments of the call are off the stack, so a frame pointer is surer than SP."""
+        without = {name: value for name, value in state.registers.items() if name != self.arch.sp}
+        framed = any(isinstance(value, Place) and value.base == CFA for value in without.values())
+        return State(without, state.slots) if framed else state

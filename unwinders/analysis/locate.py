@@ -1,8 +1,8 @@
 """From what is known before an instruction to the rules of a row: where the CFA and the caller's registers are.
 
-The CFA counts from SP wherever SP is known, else from a frame pointer, else from any register that is; at last it may
-be stored in the frame, as a function that realigns its stack stores it. A register that nothing is known of is
-`Undefined`: unknown in the caller.
+The CFA counts from SP wherever SP is known, else from a frame pointer or another register that calls leave alone, else
+from where it is stored in the frame, as a function that realigns its stack stores it. A register that nothing is known
+of is `Undefined`: unknown in the caller.
 """
 
 from __future__ import annotations
@@ -82,15 +82,17 @@ def _places(arch: Arch, state: State) -> Iterator[tuple[str, Place]]:
 
 
 def _cfa(arch: Arch, state: State) -> Rule | None:
-    for name, place in _places(arch, state):
-        if place.base == CFA:
-            return RegisterPlus(name, -place.offset)
+    counted = {name: place.offset for name, place in _places(arch, state) if place.base == CFA}
+    kept = next((name for name in counted if name == arch.sp or name in arch.preserved), None)
+    if kept is not None:
+        return RegisterPlus(kept, -counted[kept])
     for (base, offset), (size, value) in state.slots.items():
         if isinstance(value, Place) and value.base == CFA and size == arch.word:
             rule = _at(arch, state, base, offset)
             if rule is not None:
                 return rule if value.offset == 0 else _loaded_plus(arch, rule, -value.offset)
-    return None
+    # At last a register that a call overwrites: the interrupted frame still has it.
+    return next((RegisterPlus(name, -offset) for name, offset in counted.items()), None)
 
 
 def _loaded_plus(arch: Arch, rule: AtRegister, distance: int) -> Rule | None:

@@ -115,7 +115,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Control goes back to the caller."""
+    """Control goes back to the caller, and SP is ``pops`` bytes above the CFA: arguments that the callee takes away."""
+
+    pops: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,12 @@ class Trap:
     """Control ends here: an instruction that faults on purpose."""
 
 
-Control = Jump | Call | Return | Trap
+@dataclass(frozen=True, slots=True)
+class SystemCall:
+    """Control goes to the kernel, and comes back behind this instruction if it does."""
+
+
+Control = Jump | Call | Return | Trap | SystemCall
 
 
 @dataclass(frozen=True, slots=True)
