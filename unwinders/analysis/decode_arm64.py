@@ -63,6 +63,8 @@ def decode(insn: Any) -> Instruction:
 
 
 def _compares(insn: Any) -> tuple[str, str] | None:
+    if len(insn.operands) != 2:
+        return None
     left, right = (_name(insn, operand) for operand in insn.operands)
     plain = insn.operands[1].shift.value == 0
     return (left, right) if left and right and plain else None
@@ -165,9 +167,11 @@ def _access(load: bool) -> Special:
 
 
 def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    if len(operands) != 2 or operands[0].type != a64.ARM64_OP_REG:
+        return None
     to, source = operands
     name = insn.reg_name(to.reg)
-    if to.type == a64.ARM64_OP_REG and source.type == a64.ARM64_OP_IMM and name[0] in "xwlf" and name in _FULL:
+    if source.type == a64.ARM64_OP_IMM and name[0] in "xwlf" and name in _FULL:
         value = source.imm << source.shift.value if source.shift.type else source.imm
         return (SetNumber(_FULL[name], value if name[0] != "w" else value & 0xFFFF_FFFF),)
     full, other = _name(insn, to), _name(insn, source)
@@ -182,6 +186,8 @@ def _movk(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
 
 def _add(sign: int) -> Special:
     def add(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+        if len(operands) != 3:
+            return None
         to, left, right = _name(insn, operands[0]), _name(insn, operands[1]), operands[2]
         if to is None or left is None:
             return None
