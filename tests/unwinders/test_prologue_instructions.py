@@ -20,7 +20,10 @@ X86 = {
     "push rbp; mov rbp, rsp": (RegisterPlus("rsp", 16), {"rbp": AtCfa(-16)}),
     "push rbx; mov ebx, 5": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16)}),
     "push rbx; xor ebx, ebx; pop rbx": (SP8, {}),
-    "push rbx; push r12; xor ebx, ebx; xor r12d, r12d; pop rcx": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16), "r12": RegisterPlus("rcx", 0)}),
+    "push rbx; push r12; xor ebx, ebx; xor r12d, r12d; pop rcx": (
+        RegisterPlus("rsp", 16),
+        {"rbx": AtCfa(-16), "r12": RegisterPlus("rcx", 0)},
+    ),
     "push 5; push qword ptr [rdi]; pushfq": (RegisterPlus("rsp", 32), {}),
     "sub rsp, 0x18": (RegisterPlus("rsp", 32), {}),
     "sub rsp, 0x100; sub rsp, -0x80": (RegisterPlus("rsp", 0x88), {}),
@@ -36,8 +39,14 @@ X86 = {
     "push rbp; mov rbp, rsp; and rsp, -32": (RegisterPlus("rbp", 16), {"rbp": AtCfa(-16)}),
     "push rbp; mov rbp, rsp; sub rsp, rdi": (RegisterPlus("rbp", 16), {"rbp": AtCfa(-16)}),
     "push rbp; mov rbp, rsp; and rsp, -32; lea rsp, [rbp - 8]": (RegisterPlus("rsp", 24), {"rbp": AtCfa(-16)}),
-    "push rbp; mov rbp, rsp; and rsp, -32; push rbx; xor ebx, ebx": (RegisterPlus("rbp", 16), {"rbp": AtCfa(-16), "rbx": AtRegister("rsp", 0)}),
-    "lea r10, [rsp + 8]; and rsp, -32; push [r10 - 8]; push rbp; mov rbp, rsp; push r10; mov r10, rdi": (AtRegister("rsp", 0), {"rbp": AtRegister("rsp", 8)}),
+    "push rbp; mov rbp, rsp; and rsp, -32; push rbx; xor ebx, ebx": (
+        RegisterPlus("rbp", 16),
+        {"rbp": AtCfa(-16), "rbx": AtRegister("rsp", 0)},
+    ),
+    "lea r10, [rsp + 8]; and rsp, -32; push [r10 - 8]; push rbp; mov rbp, rsp; push r10; mov r10, rdi": (
+        AtRegister("rsp", 0),
+        {"rbp": AtRegister("rsp", 8)},
+    ),
     "mul rbx; cpuid": (SP8, {"rbx": U}),
     "setne bl": (SP8, {"rbx": U}),
     "cmove rbx, rax": (SP8, {"rbx": U}),
@@ -46,7 +55,7 @@ X86 = {
     "call 0x1005; pop rbx": (SP8, {"rbx": U}),
     "pop rcx": (RegisterPlus("rsp", 0), {"rip": RegisterPlus("rcx", 0)}),
     "cmp rbx, rax; test r12, r12": (SP8, {}),
-}  # fmt: skip
+}
 
 LR = "x30"
 A64 = {
@@ -60,17 +69,29 @@ A64 = {
     "sub sp, sp, #1, lsl #12; sub sp, sp, #16": (RegisterPlus("sp", 4112), {}),
     "movz x9, #1, lsl #16; movk x9, #8; sub sp, sp, x9": (RegisterPlus("sp", 0x10008), {}),
     "mov w9, #4096; sub sp, sp, x9": (RegisterPlus("sp", 4096), {}),
-    "stp x29, x30, [sp, #-32]!; add x29, sp, #16; mov x9, x1; sub sp, sp, x9": (RegisterPlus("x29", 16), {LR: AtCfa(-24), "x29": AtCfa(-32)}),
-    "stp x29, x30, [sp, #-32]!; mov x29, sp; sub x9, sp, #64; and sp, x9, #-32; mov sp, x29": (RegisterPlus("sp", 32), {LR: AtCfa(-24), "x29": AtCfa(-32)}),
-    "stp d8, d9, [sp, #-16]!; fmov d8, x1; mov v9.16b, v0.16b": (RegisterPlus("sp", 16), {"d8": AtCfa(-16), "d9": AtCfa(-8)}),
-    "stp x19, x20, [sp, #-16]!; mov w19, w1; ldr w20, [x1]": (RegisterPlus("sp", 16), {"x19": AtCfa(-16), "x20": AtCfa(-8)}),
+    "stp x29, x30, [sp, #-32]!; add x29, sp, #16; mov x9, x1; sub sp, sp, x9": (
+        RegisterPlus("x29", 16),
+        {LR: AtCfa(-24), "x29": AtCfa(-32)},
+    ),
+    "stp x29, x30, [sp, #-32]!; mov x29, sp; sub x9, sp, #64; and sp, x9, #-32; mov sp, x29": (
+        RegisterPlus("sp", 32),
+        {LR: AtCfa(-24), "x29": AtCfa(-32)},
+    ),
+    "stp d8, d9, [sp, #-16]!; fmov d8, x1; mov v9.16b, v0.16b": (
+        RegisterPlus("sp", 16),
+        {"d8": AtCfa(-16), "d9": AtCfa(-8)},
+    ),
+    "stp x19, x20, [sp, #-16]!; mov w19, w1; ldr w20, [x1]": (
+        RegisterPlus("sp", 16),
+        {"x19": AtCfa(-16), "x20": AtCfa(-8)},
+    ),
     "hint #25; stp x29, x30, [sp, #-16]!": (RegisterPlus("sp", 16), {LR: AtCfa(-8), RA_SIGNED: 1}),
     "hint #25; hint #29": (RegisterPlus("sp", 0), {}),
     "mov x9, x30; mov x30, #0": (RegisterPlus("sp", 0), {LR: RegisterPlus("x9", 0)}),
     "csel x19, x1, x2, eq": (RegisterPlus("sp", 0), {"x19": U}),
     "cmp sp, x9; tst x19, x20": (RegisterPlus("sp", 0), {}),
     "stp x19, x20, [sp, #-16]!; mov x19, #0; str w1, [sp, #4]": (RegisterPlus("sp", 16), {"x19": U}),
-}  # fmt: skip
+}
 
 A32 = {
     "": (RegisterPlus("sp", 0), {}),
@@ -79,33 +100,51 @@ A32 = {
     "str lr, [sp, #-4]!; mov lr, #0": (RegisterPlus("sp", 4), {"lr": AtCfa(-4)}),
     "str lr, [sp, #-8]!; sub sp, sp, #0x400; add sp, sp, #0x400; ldr lr, [sp], #8": (RegisterPlus("sp", 0), {}),
     "stmdb sp!, {r4, r5, lr}; mov r5, #1": (RegisterPlus("sp", 12), {"lr": AtCfa(-4), "r5": AtCfa(-8)}),
-    "sub sp, sp, #16; stmib sp, {r4, lr}; mov r4, #1; mov lr, #1": (RegisterPlus("sp", 16), {"r4": AtCfa(-12), "lr": AtCfa(-8)}),
+    "sub sp, sp, #16; stmib sp, {r4, lr}; mov r4, #1; mov lr, #1": (
+        RegisterPlus("sp", 16),
+        {"r4": AtCfa(-12), "lr": AtCfa(-8)},
+    ),
     "push {r11, lr}; add r11, sp, #4; sub sp, sp, r0": (RegisterPlus("r11", 4), {"r11": AtCfa(-8), "lr": AtCfa(-4)}),
     "movw r12, #0x5000; movt r12, #1; sub sp, sp, r12": (RegisterPlus("sp", 0x15000), {}),
     "mvn r12, #0xff; add sp, sp, r12": (RegisterPlus("sp", 0x100), {}),
-    "mov r12, sp; push {r11, r12, lr, pc}; sub r11, r12, #4": (RegisterPlus("sp", 16), {"r11": AtCfa(-16), "lr": AtCfa(-8)}),
-    "mov r12, sp; push {r11, r12, lr, pc}; sub r11, r12, #4; sub sp, sp, r0; ldmdb r11, {r11, sp, lr}": (RegisterPlus("sp", 0), {}),
+    "mov r12, sp; push {r11, r12, lr, pc}; sub r11, r12, #4": (
+        RegisterPlus("sp", 16),
+        {"r11": AtCfa(-16), "lr": AtCfa(-8)},
+    ),
+    "mov r12, sp; push {r11, r12, lr, pc}; sub r11, r12, #4; sub sp, sp, r0; ldmdb r11, {r11, sp, lr}": (
+        RegisterPlus("sp", 0),
+        {},
+    ),
     "vpush {d8, d9}; vmov d8, r0, r1; vmov s18, r0": (RegisterPlus("sp", 16), {"d8": AtCfa(-16), "d9": AtCfa(-8)}),
     "vpush {d8, d9}; vmov d8, r0, r1; vpop {d8, d9}": (RegisterPlus("sp", 0), {}),
     "sub sp, sp, #8; vstr d8, [sp]; vadd.i32 q4, q0, q1": (RegisterPlus("sp", 8), {"d8": AtCfa(-8), "d9": U}),
-    "sub sp, sp, #8; strd r4, r5, [sp]; smull r4, r5, r0, r1": (RegisterPlus("sp", 8), {"r4": AtCfa(-8), "r5": AtCfa(-4)}),
+    "sub sp, sp, #8; strd r4, r5, [sp]; smull r4, r5, r0, r1": (
+        RegisterPlus("sp", 8),
+        {"r4": AtCfa(-8), "r5": AtCfa(-4)},
+    ),
     "push {r7, lr}; mov r7, sp; bic sp, sp, #15": (RegisterPlus("r7", 8), {"r7": AtCfa(-8), "lr": AtCfa(-4)}),
     "moveq r4, #1": (RegisterPlus("sp", 0), {"r4": U}),
     "svc #0": (RegisterPlus("sp", 0), {}),
-}  # fmt: skip
+}
 
 THUMB = {
     "push {r4, r7, lr}": (RegisterPlus("sp", 12), {"lr": AtCfa(-4)}),
     "push {r7, lr}; add r7, sp, #0; sub sp, #8": (RegisterPlus("sp", 16), {"r7": AtCfa(-8), "lr": AtCfa(-4)}),
     "push {r7, lr}; sub sp, #8; add sp, #8; pop {r7}": (RegisterPlus("sp", 4), {"lr": AtCfa(-4)}),
     "push.w {r4, r8, lr}; mov.w r8, #1": (RegisterPlus("sp", 12), {"r8": AtCfa(-8), "lr": AtCfa(-4)}),
-    "push {r4, r5, r6, r7, lr}; add r7, sp, #12; str r11, [sp, #-4]!": (RegisterPlus("sp", 24), {"r7": AtCfa(-8), "lr": AtCfa(-4)}),
+    "push {r4, r5, r6, r7, lr}; add r7, sp, #12; str r11, [sp, #-4]!": (
+        RegisterPlus("sp", 24),
+        {"r7": AtCfa(-8), "lr": AtCfa(-4)},
+    ),
     "sub.w sp, sp, #0x1000; subw sp, sp, #5": (RegisterPlus("sp", 0x1005), {}),
-    "push {r7, lr}; mov r7, sp; mov r4, sp; mov sp, r0": (RegisterPlus("r7", 8), {"r4": U, "r7": AtCfa(-8), "lr": AtCfa(-4)}),
+    "push {r7, lr}; mov r7, sp; mov r4, sp; mov sp, r0": (
+        RegisterPlus("r7", 8),
+        {"r4": U, "r7": AtCfa(-8), "lr": AtCfa(-4)},
+    ),
     "push {r7, lr}; mov r7, sp; mov sp, r0; mov sp, r7; pop {r7}": (RegisterPlus("sp", 4), {"lr": AtCfa(-4)}),
     "vpush {d8}; vpop {d8}": (RegisterPlus("sp", 0), {}),
     "movs r4, #1; adds r5, #1": (RegisterPlus("sp", 0), {"r4": U, "r5": U}),
-}  # fmt: skip
+}
 
 CASES = [
     pytest.param(isa, text, cfa, rules, id=f"{isa}-{text or 'entry'}")
@@ -141,7 +180,7 @@ def test_the_row_behind(isa: str, text: str, cfa: Rule, rules: dict[str, Rule | 
     ],
 )
 def test_it_says_nothing_where_the_frame_or_the_way_back_is_lost(isa: str, text: str) -> None:
-    with pytest.raises(NoUnwindInfo, match="leads to the CFA|the return address is in no"):
+    with pytest.raises(NoUnwindInfo, match=r"leads to the CFA|the return address is in no"):
         row_after(isa, text)
 
 
