@@ -18,6 +18,7 @@ from unwinders.fp_chain_entry import FP_CHAIN_ENTRY
 from unwinders.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
 from unwinders.lr_leaf import LR_LEAF
 from unwinders.orc import ORC
+from unwinders.prologue_analysis import PROLOGUE_ANALYSIS
 from unwinders.qi_stack_frame import QI_STACK_FRAME
 from unwinders.sframe import SFRAME
 from unwinders.shadow_call_stack import SHADOW_CALL_STACK
@@ -44,6 +45,7 @@ UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
             SFRAME,
             COMPACT_UNWIND,
             SHADOW_CALL_STACK,
+            PROLOGUE_ANALYSIS,
             STACK_SCAN,
             STACK_SCAN_STRICT,
             STACK_SCAN_BREAKPAD,

@@ -1,0 +1,121 @@
+"""The instructions of a function, decoded on demand, from wherever control reaches.
+
+Decoding runs straight on from there, so that a Thumb IT block keeps its conditions, until it meets what is decoded
+already, the end of the function, or bytes that are no instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from capstone import Cs
+
+from testbed.arch import Isa
+from testbed.errors import NoUnwindInfo
+from testbed.image import Image
+from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
+from unwinders.analysis.emulate import ReadCode
+from unwinders.analysis.functions import Function, functions_of
+from unwinders.analysis.operations import Instruction, Return
+
+Decode = Callable[[Any, Isa, ReadCode], Instruction]
+
+# By instruction set: how capstone's instruction becomes ours, and the smallest distance between two instructions.
+DECODERS: Mapping[str, tuple[Decode, int]] = MappingProxyType(
+    {
+        "x86_64": (lambda insn, isa, read: decode_x86.decode(insn), 1),
+        "arm64": (lambda insn, isa, read: decode_arm64.decode(insn), 4),
+        "a32": (decode_arm32.decode, 4),
+        "thumb": (decode_arm32.decode, 2),
+    }
+)
+
+
+_POPS: WeakKeyDictionary[Image, dict[int, int]] = WeakKeyDictionary()
+
+
+@cache
+def _capstone(settings: tuple[int, int]) -> Cs:
+    decoder = Cs(*settings)
+    decoder.detail = True
+    return decoder
+
+
+@dataclass(eq=False)
+class Code:
+    """The code of one function of an image."""
+
+    image: Image
+    function: Function
+    isa: Isa = field(init=False)
+    _known: dict[int, Instruction | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.isa = self.image.isa_at(self.function.entry)
+
+    @property
+    def step(self) -> int:
+        """The smallest distance between two instructions."""
+        return DECODERS[self.isa.name][1]
+
+    def at(self, pc: int) -> Instruction | None:
+        """The instruction at a pc of the function; None where there is none."""
+        if pc not in self._known:
+            self._decode_from(pc)
+        return self._known.get(pc)
+
+    def read(self, address: int, size: int) -> int | None:
+        """A constant in memory that the program cannot write to."""
+        for segment in self.image.segments:
+            if not segment.writable and segment.address <= address <= segment.address + len(segment.data) - size:
+                at = address - segment.address
+                return int.from_bytes(segment.data[at : at + size], "little")
+        return None
+
+    def pops(self, target: int | None) -> int:
+        """The bytes of arguments that the function at a call's target takes off the stack as it returns (``ret 8``)."""
+        if target is None or self.image.arch.link is not None:  # a return address in a register lies in nobody's way
+            return 0
+        known = _POPS.setdefault(self.image, {})
+        if target not in known:
+            known[target] = self._read_pops(target)
+        return known[target]
+
+    def _read_pops(self, target: int) -> int:
+        try:
+            function = functions_of(self.image).at(target)
+        except NoUnwindInfo:
+            return 0
+        other, found = Code(self.image, function), set()
+        pc, end = function.parts[0]
+        while pc < end:
+            instruction = other.at(pc)
+            if instruction is not None and isinstance(instruction.control, Return):
+                found.add(instruction.control.pops)
+            pc = instruction.end if instruction is not None else pc + other.step
+        return found.pop() if len(found) == 1 and function.entry == target else 0
+
+    def _decode_from(self, pc: int) -> None:
+        end = next((end for start, end in self.function.parts if start <= pc < end), pc)
+        data = _bytes(self.image, pc, end)
+        decode, step = DECODERS[self.isa.name]
+        at = pc
+        if pc % step == 0:
+            for insn in _capstone(self.isa.capstone).disasm(data, pc):
+                if insn.address in self._known:
+                    return
+                self._known[insn.address] = decode(insn, self.isa, self.read)
+                at = insn.address + insn.size
+        self._known.setdefault(at, None)
+
+
+def _bytes(image: Image, start: int, end: int) -> bytes:
+    for segment in image.segments:
+        if segment.address <= start < segment.address + len(segment.data):
+            return segment.data[start - segment.address : end - segment.address]
+    return b""

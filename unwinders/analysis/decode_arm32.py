@@ -1,0 +1,304 @@
+"""A32 and T32 instructions as operations of the frame. Source: Arm Architecture Reference Manual, ARMv7-A; decoded by
+capstone.
+
+Whatever has no line of its own forgets the registers that it writes and the memory operands that it writes to. The
+code in a link register is a way back: ``bx lr`` and ``pop {pc}`` return, other writes to pc jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from capstone import arm
+
+from testbed.arch import Isa
+from unwinders.analysis.emulate import ReadCode
+from unwinders.analysis.operations import (
+    At,
+    Call,
+    Combine,
+    Condition,
+    Control,
+    Forget,
+    Instruction,
+    Jump,
+    Load,
+    Operation,
+    Return,
+    Set,
+    SetBits,
+    SetNumber,
+    Store,
+    SystemCall,
+    Trap,
+)
+
+SP, LINK, PC = "sp", "lr", "pc"
+WORD = 4
+MOST_CASES = 4096  # of a jump table inside the code
+
+# Every name of a register -> the registers of the architecture table that it is, or lies in.
+_FULL: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {f"r{n}": (f"r{n}",) for n in range(13)}
+    | {"sb": ("r9",), "sl": ("r10",), "fp": ("r11",), "ip": ("r12",), SP: (SP,), LINK: (LINK,), PC: (PC,)}
+    | {f"d{n}": (f"d{n}",) for n in range(8, 16)}
+    | {f"s{n}": (f"d{n // 2}",) for n in range(16, 32)}
+    | {f"q{n}": (f"d{2 * n}", f"d{2 * n + 1}") for n in range(4, 8)}
+)
+_CONDITION_NAMES = "eq ne hs lo mi pl vs vc hi ls ge lt gt le"
+_CONDITIONS = dict(enumerate(_CONDITION_NAMES.split(), start=1))  # capstone's numbers
+_IF_EQUAL = {1: True, 2: False}
+_COMPARE = frozenset({"cmp", "cmn", "tst", "teq", "vmrs", "msr"})
+
+
+def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
+    """One instruction that capstone has decoded."""
+    root, code = _root(insn)
+    special = _SPECIAL.get(root)
+    operations = special(insn, isa, root) if special else None
+    if operations is None:
+        operations = tuple(_generic(insn))
+    operations = tuple(o for o in operations if isinstance(o, Store) or o.to != PC)
+    control = _control(insn, root, read_code)
+    condition = None
+    if code is not None and not root.startswith("it"):
+        if root == "b":
+            equal = _IF_EQUAL.get(code)
+            control = replace(control, conditional=True, if_equal=equal) if isinstance(control, Jump) else control
+        else:
+            condition = Condition(code, ((code - 1) ^ 1) + 1)
+    flags = bool(insn.update_flags) or root in _COMPARE
+    compares = _compares(insn) if root == "cmp" and condition is None else None
+    return Instruction(insn.address, insn.size, operations, control, condition, flags, root == "nop", compares)
+
+
+def _compares(insn: Any) -> tuple[str, str] | None:
+    left, right = (_name(insn, operand) for operand in insn.operands[:2])
+    return (left, right) if left and right else None
+
+
+def _root(insn: Any) -> tuple[str, int | None]:
+    """The mnemonic without width, type and condition; and the condition."""
+    root = insn.mnemonic.partition(".")[0]
+    name = _CONDITIONS.get(insn.cc)
+    if name is None:
+        return root, None
+    return root.removesuffix(name), insn.cc
+
+
+def _control(insn: Any, root: str, read_code: ReadCode) -> Control | None:
+    operands = insn.operands
+    target = operands[-1].imm if operands and operands[-1].type == arm.ARM_OP_IMM else None
+    match root:
+        case "b":
+            return Jump((target,)) if target is not None else Jump()
+        case "bl" | "blx":
+            return Call(target)
+        case "svc":
+            return SystemCall()
+        case "cbz" | "cbnz":
+            return Jump((operands[-1].imm,), conditional=True)
+        case "bx" | "bxj":
+            return _to_register(insn, operands[0])
+        case "tbb" | "tbh":
+            return _table(insn.address + 4, 1 if root == "tbb" else 2, read_code)
+        case "udf" | "bkpt" | "hlt" | "trap":
+            return Trap()
+        case "pop" | "ldm" | "ldmia" | "ldmdb" | "ldmib" | "ldmda" | "ldr" | "mov" | "movs":
+            return _into_pc(insn, root)
+    if operands and operands[0].type == arm.ARM_OP_REG and insn.reg_name(operands[0].reg) == PC:
+        return Jump() if root not in _COMPARE else None
+    return None
+
+
+def _into_pc(insn: Any, root: str) -> Control | None:
+    operands = insn.operands
+    if PC not in _register_list(insn, operands if root in ("pop",) or root.startswith("ldm") else operands[:1]):
+        return None
+    if root.startswith("mov"):
+        return _to_register(insn, operands[1])
+    if root == "ldr":
+        at = _at(insn, operands[1])
+        return Return() if at is not None and at.register == SP and insn.writeback else Jump()
+    return Return()
+
+
+def _to_register(insn: Any, operand: Any) -> Control:
+    name = _name(insn, operand)
+    return Return() if name == LINK else Jump(via=name)
+
+
+def _table(base: int, width: int, read_code: ReadCode) -> Jump:
+    """The cases of a table branch: halved distances from ``base``, up to where the first case begins."""
+    targets: list[int] = []
+    end = None
+    for i in range(MOST_CASES):
+        here = base + i * width
+        distance = read_code(here, width) if end is None or here < end else None
+        if distance is None or base + 2 * distance < here + width:
+            break
+        targets.append(base + 2 * distance)
+        end = min(targets)
+    return Jump(tuple(dict.fromkeys(targets)), table=(base, end) if end is not None else None)
+
+
+def _name(insn: Any, operand: Any) -> str | None:
+    """The one full register that an unshifted operand is, or None."""
+    if operand.type != arm.ARM_OP_REG or operand.shift.type:
+        return None
+    name = insn.reg_name(operand.reg)
+    full = _FULL.get(name, ())
+    return full[0] if (len(full) == 1 and name[0] != "s") or name in (SP, "sb", "sl") else None
+
+
+def _register_list(insn: Any, operands: Any) -> list[str]:
+    return [insn.reg_name(o.reg) for o in operands if o.type == arm.ARM_OP_REG]
+
+
+def _at(insn: Any, operand: Any) -> At | None:
+    if operand.type != arm.ARM_OP_MEM or operand.mem.index:
+        return None
+    base = _FULL.get(insn.reg_name(operand.mem.base) or "", ())
+    return At(base[0], operand.mem.disp) if base else None
+
+
+def _generic(insn: Any) -> Iterator[Operation]:
+    memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
+    if memory is not None and _root(insn)[0].startswith(("st", "vst", "sw")) and (at := _at(insn, memory)):
+        yield Store(None, at, 32)  # the widest store of all: four double registers
+    moved = _written_back(insn, memory) if memory is not None else ()
+    names = {insn.reg_name(number) for number in insn.regs_access()[1]}
+    names |= {insn.reg_name(o.reg) for o in insn.operands if o.type == arm.ARM_OP_REG and o.access & 2}
+    written = {full for name in names for full in _FULL.get(name or "", ())} - {o.to for o in moved}
+    yield from (Forget(name) for name in sorted(written))
+    yield from moved
+
+
+def _written_back(insn: Any, memory: Any) -> tuple[Set | Forget, ...]:
+    """What the base register becomes, after the access."""
+    base = _FULL.get(insn.reg_name(memory.mem.base) or "", ())
+    last = insn.operands[-1]
+    if not insn.writeback or not base:
+        return ()
+    if last.type == arm.ARM_OP_IMM:
+        return (Set(base[0], base[0], -last.imm if last.subtracted else last.imm),)
+    if last.type == arm.ARM_OP_MEM and not memory.mem.index:
+        return (Set(base[0], base[0], memory.mem.disp),)
+    return (Forget(base[0]),)
+
+
+Special = Callable[[Any, Isa, str], "tuple[Operation, ...] | None"]  # None: as any other instruction
+
+
+def _many(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+    """push, pop, ldm, stm, and their floating-point forms: registers to or from consecutive words."""
+    operands = insn.operands
+    implied = root in ("push", "pop", "vpush", "vpop")
+    base, listed = (SP, operands) if implied else (_name(insn, operands[0]), operands[1:])
+    if base is None:
+        return None
+    names = _register_list(insn, listed)
+    sizes = [8 if name[0] == "d" else WORD for name in names]
+    total = sum(sizes)
+    down = root in ("push", "vpush") or root.endswith(("db", "da"))
+    start = -total if down else 0
+    start += WORD if root.endswith(("ib", "da")) else 0
+    load = root in ("pop", "vpop") or root.startswith(("ldm", "vldm"))
+    out: list[Operation] = []
+    last: list[Operation] = []  # a load over the base register
+    for name, size in zip(names, sizes, strict=True):
+        full, at = _FULL.get(name, ()), At(base, start)
+        start += size
+        whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
+        if not load:
+            out.append(Store(full[0] if whole else None, at, size))
+        elif whole:
+            (last if full[0] == base else out).append(Load(full[0], at, size))
+        else:
+            out.extend(Forget(one) for one in full)
+    if last:
+        return (*out, *last)
+    if implied or insn.writeback:
+        out.append(Set(base, base, -total if down else total))
+    return tuple(out)
+
+
+def _access(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+    """ldr, ldrd, str, strd, vldr, vstr."""
+    memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
+    if memory is None:
+        return None
+    at = _at(insn, memory)
+    if at is not None and at.register == PC:
+        at = At(PC, (insn.address & ~3) + (isa.pc_reads_ahead or 0) + at.offset)
+    first = insn.operands.index(memory)
+    out: list[Operation] = []
+    last: list[Operation] = []
+    offset = 0
+    for name in _register_list(insn, insn.operands[:first]):
+        full = _FULL.get(name, ())
+        size = 8 if name[0] == "d" else WORD
+        whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
+        here = At(at.register, at.offset + offset) if at else None
+        offset += size
+        if root.startswith(("str", "vstr")):
+            out.extend([Store(full[0] if whole else None, here, size)] if here else [])
+        elif whole and here:
+            (last if full[0] == here.register else out).append(Load(full[0], here, size))
+        else:
+            out.extend(Forget(one) for one in full)
+    moved = () if last else _written_back(insn, memory)
+    return (*out, *last, *moved)
+
+
+def _mov(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+    to, source = _name(insn, insn.operands[0]), insn.operands[1]
+    if to is None or len(insn.operands) != 2:
+        return None
+    if source.type == arm.ARM_OP_IMM:
+        return (SetNumber(to, ~source.imm if root.startswith("mvn") else source.imm),)
+    other = _name(insn, source)
+    if other is None or root.startswith("mvn"):
+        return None
+    return (SetNumber(to, insn.address + (isa.pc_reads_ahead or 0)),) if other == PC else (Set(to, other),)
+
+
+def _movt(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+    to = _name(insn, insn.operands[0])
+    return (SetBits(to, insn.operands[1].imm, 16, 16),) if to else None
+
+
+def _add(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+    operands = list(insn.operands)
+    if len(operands) == 2:
+        operands.insert(1, operands[0])
+    if len(operands) != 3:
+        return None
+    to, left, right = _name(insn, operands[0]), _name(insn, operands[1]), operands[2]
+    sign = 1 if root.startswith("add") else -1
+    if to is None or left is None or left == PC:
+        return None
+    if right.type == arm.ARM_OP_IMM:
+        return (Set(to, left, sign * right.imm),)
+    other = _name(insn, right)
+    return (Combine(to, left, other, sign),) if other and other != PC else None
+
+
+def _nothing(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+    return ()
+
+
+_SPECIAL: Mapping[str, Special] = MappingProxyType(
+    dict.fromkeys(
+        [f"{v}{o}m{how}" for v in ("", "v") for o in ("ld", "st") for how in ("", "ia", "db", "ib", "da")], _many
+    )
+    | dict.fromkeys(("push", "pop", "vpush", "vpop"), _many)
+    | dict.fromkeys(("ldr", "str", "ldrd", "strd", "vldr", "vstr"), _access)
+    | dict.fromkeys(("mov", "movs", "movw", "mvn", "mvns"), _mov)
+    | dict.fromkeys(("add", "adds", "addw", "sub", "subs", "subw"), _add)
+    | dict.fromkeys(("nop", "svc", "b", "bl", "blx", "bx", "it", "cbz", "cbnz", "tbb", "tbh"), _nothing)
+    | {"movt": _movt}
+)

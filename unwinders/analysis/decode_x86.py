@@ -1,0 +1,239 @@
+"""x86-64 instructions as operations of the frame. Source: Intel SDM, volume 2; capstone does the decoding.
+
+Whatever has no line of its own forgets the registers that it writes and the memory operands that it writes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from capstone import x86
+
+from unwinders.analysis.operations import (
+    At,
+    Call,
+    Combine,
+    Control,
+    Forget,
+    Instruction,
+    Jump,
+    Load,
+    Operation,
+    Return,
+    Set,
+    SetNumber,
+    Store,
+    SystemCall,
+    Trap,
+)
+
+SP, FP, PC, FLAGS = "rsp", "rbp", "rip", "rflags"
+WORD = 8
+
+_LEGACY = {"rax": "a", "rbx": "b", "rcx": "c", "rdx": "d"}
+_FULL: Mapping[str, str] = MappingProxyType(
+    {part: full for full, x in _LEGACY.items() for part in (full, f"e{x}x", f"{x}x", f"{x}l", f"{x}h")}
+    | {part: f"r{x}" for x in ("si", "di", "bp", "sp") for part in (f"r{x}", f"e{x}", x, f"{x}l")}
+    | {f"r{n}{width}": f"r{n}" for n in range(8, 16) for width in ("", "d", "w", "b")}
+)
+_ENDS = frozenset({"ret", "retf", "iretq", "sysretq"})
+_TRAPS = frozenset({"ud2", "ud1", "ud0", "hlt", "int3"})
+_IF_EQUAL = {"je": True, "jne": False}
+_IDLE = frozenset({"nop", "int3"})
+
+
+def decode(insn: Any) -> Instruction:
+    """One instruction that capstone has decoded."""
+    mnemonic = insn.mnemonic.rpartition(" ")[2]  # "notrack jmp", "rep stosq"
+    special = _SPECIAL.get(mnemonic)
+    operations = special(insn, insn.operands) if special else None
+    compares = _compares(insn) if mnemonic == "cmp" else None
+    if operations is None:
+        operations = tuple(_generic(insn))
+    control = _control(insn, mnemonic)
+    flags = any(insn.reg_name(number) == FLAGS for number in insn.regs_access()[1])
+    return Instruction(insn.address, insn.size, operations, control, None, flags, mnemonic in _IDLE, compares)
+
+
+def _compares(insn: Any) -> tuple[str, str] | None:
+    left, right = (_register(insn, operand) for operand in insn.operands)
+    return (left, right) if left and right else None
+
+
+def _control(insn: Any, mnemonic: str) -> Control | None:
+    if mnemonic in _ENDS:
+        return Return(insn.operands[0].imm if insn.operands else 0)
+    if mnemonic == "syscall":
+        return SystemCall()
+    if mnemonic in _TRAPS:
+        return Trap()
+    if mnemonic == "call":
+        target = _target(insn)
+        return None if target == insn.address + insn.size else Call(target)
+    if mnemonic == "jmp":
+        target, operand = _target(insn), insn.operands[0]
+        via = _register(insn, operand) if operand.type == x86.X86_OP_REG else None
+        return Jump(() if target is None else (target,), via=via)
+    if x86.X86_GRP_JUMP in insn.groups or mnemonic.startswith("loop"):
+        target = _target(insn)
+        return None if target is None else Jump((target,), conditional=True, if_equal=_IF_EQUAL.get(mnemonic))
+    return None
+
+
+def _target(insn: Any) -> int | None:
+    operand = insn.operands[0] if insn.operands else None
+    return operand.imm if operand is not None and operand.type == x86.X86_OP_IMM else None
+
+
+def _register(insn: Any, operand: Any) -> str | None:
+    """The full-width register of a 64-bit register operand, else None."""
+    if operand.type != x86.X86_OP_REG or operand.size != WORD:
+        return None
+    return _FULL.get(insn.reg_name(operand.reg))
+
+
+def _memory(insn: Any, operand: Any) -> At | None:
+    """A memory operand without index and segment, or None."""
+    if operand.type != x86.X86_OP_MEM or operand.mem.index or operand.mem.segment:
+        return None
+    base = _FULL.get(insn.reg_name(operand.mem.base) or "")
+    return At(base, operand.mem.disp) if base else None
+
+
+def _generic(insn: Any) -> Iterator[Operation]:
+    for operand in insn.operands:
+        if operand.type == x86.X86_OP_MEM and operand.access & 2 and (at := _memory(insn, operand)):
+            yield Store(None, at, operand.size)
+    written = {_FULL.get(insn.reg_name(number) or "") for number in insn.regs_access()[1]}
+    yield from (Forget(name) for name in sorted(filter(None, written)))
+
+
+Special = Callable[[Any, Any], "tuple[Operation, ...] | None"]  # None: as any other instruction
+
+
+def _down(size: int) -> Set:
+    return Set(SP, SP, -size)
+
+
+def _push(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    operand = operands[0] if operands else None
+    if operand is None:
+        return _down(WORD), Store(None, At(SP, 0), WORD)  # pushfq
+    size = WORD if operand.type == x86.X86_OP_IMM else operand.size
+    source = _register(insn, operand)
+    if source == SP:
+        return Store(SP, At(SP, -WORD), WORD), _down(WORD)
+    return _down(size), Store(source, At(SP, 0), size)
+
+
+def _pop(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    if not operands:
+        return (Set(SP, SP, WORD),)  # popfq
+    to, at, size = _register(insn, operands[0]), _memory(insn, operands[0]), operands[0].size
+    if to == SP:
+        return (Load(SP, At(SP, 0), WORD),)
+    if to:
+        return Load(to, At(SP, 0), WORD), Set(SP, SP, WORD)
+    rest: tuple[Operation, ...] = (Store(None, at, size),) if at else ()
+    if operands[0].type == x86.X86_OP_REG and (part := _FULL.get(insn.reg_name(operands[0].reg))):
+        rest = (Forget(part),)
+    return Set(SP, SP, size), *rest
+
+
+def _call(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    """``call next``: the way that position-independent code reads its own address. Other calls give SP back."""
+    end = insn.address + insn.size
+    return (_down(WORD), Store(None, At(SP, 0), WORD)) if _target(insn) == end else ()
+
+
+def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    to, source = operands
+    register = _register(insn, to)
+    if source.type == x86.X86_OP_IMM and to.type == x86.X86_OP_REG and to.size >= 4:
+        value = source.imm if to.size == WORD else source.imm & 0xFFFF_FFFF
+        return (SetNumber(_FULL[insn.reg_name(to.reg)], value),)
+    if register and (from_register := _register(insn, source)):
+        return (Set(register, from_register),)
+    if register and (at := _memory(insn, source)):
+        return (Load(register, at, WORD),)
+    if (at := _memory(insn, to)) and to.size == WORD:
+        return (Store(_register(insn, source), at, WORD),)
+    return None
+
+
+def _lea(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    to, at = _register(insn, operands[0]), _memory(insn, operands[1])
+    if to and at is None and insn.reg_name(operands[1].mem.base) == PC:
+        return (SetNumber(to, insn.address + insn.size + operands[1].mem.disp),)
+    return (Set(to, at.register, at.offset),) if to and at else None
+
+
+def _add(insn: Any, operands: Any, sign: int = 1) -> tuple[Operation, ...] | None:
+    to, source = _register(insn, operands[0]), operands[1]
+    if to is None:
+        return None
+    if source.type == x86.X86_OP_IMM:
+        return (Set(to, to, sign * source.imm),)
+    other = _register(insn, source)
+    return (Combine(to, to, other, sign),) if other else None
+
+
+def _xor(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    to, source = operands
+    if to.type == source.type == x86.X86_OP_REG and to.reg == source.reg and to.size >= 4:
+        return (SetNumber(_FULL[insn.reg_name(to.reg)], 0),) if insn.reg_name(to.reg) in _FULL else None
+    return None
+
+
+def _step(sign: int) -> Special:
+    def one(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+        to = _register(insn, operands[0])
+        return (Set(to, to, sign),) if to else None
+
+    return one
+
+
+def _leave(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    return Set(SP, FP), Load(FP, At(SP, 0), WORD), Set(SP, SP, WORD)
+
+
+def _enter(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    size, level = operands[0].imm & 0xFFFF, operands[1].imm & 0x1F
+    if level:
+        return Forget(FP), Forget(SP)
+    return _down(WORD), Store(FP, At(SP, 0), WORD), Set(FP, SP), _down(size)
+
+
+def _ret(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    return Load(PC, At(SP, 0), WORD), Set(SP, SP, WORD + (operands[0].imm if operands else 0))
+
+
+def _nothing(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    return ()
+
+
+_SPECIAL: Mapping[str, Special] = MappingProxyType(
+    {
+        "push": _push,
+        "pushfq": _push,
+        "pop": _pop,
+        "popfq": _pop,
+        "call": _call,
+        "mov": _mov,
+        "movabs": _mov,
+        "lea": _lea,
+        "add": _add,
+        "sub": lambda insn, operands: _add(insn, operands, -1),
+        "xor": _xor,
+        "inc": _step(1),
+        "dec": _step(-1),
+        "leave": _leave,
+        "enter": _enter,
+        "nop": _nothing,
+        "endbr64": _nothing,
+        "jmp": _nothing,
+        "ret": _ret,
+    }
+)

@@ -1,0 +1,114 @@
+"""The rows of a function: its states before each instruction, as rules, equal neighbours made one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from testbed.errors import NoUnwindInfo, UnwindError
+from testbed.image import Image
+from testbed.rows import RowTable, Rule, Undefined, UnwindRow
+from unwinders.analysis.code import Code
+from unwinders.analysis.emulate import State, join
+from unwinders.analysis.flow import states_of
+from unwinders.analysis.functions import Function, functions_of
+from unwinders.analysis.locate import frame_rules
+
+FOUND_BY = "prologue of "
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionRows:
+    """The rows of one function, and where it has none, why."""
+
+    table: RowTable
+    refused: dict[int, str]
+
+
+@dataclass(eq=False)
+class _Image:
+    """What was analysed of an image, function by function, as it was asked for."""
+
+    known: dict[Function, FunctionRows] = field(default_factory=dict)
+
+
+_IMAGES: WeakKeyDictionary[Image, _Image] = WeakKeyDictionary()
+
+
+def row_at(image: Image, pc: int) -> UnwindRow:
+    """The row for a link-time pc. Raises NoUnwindInfo where no function covers it, or its frame cannot be known."""
+    function = functions_of(image).at(pc)
+    rows = rows_of(image, function)
+    row = rows.table.at(pc)
+    if row is None:
+        raise NoUnwindInfo(f"{function.name}+{pc - function.entry:#x}: {_why(rows, pc)}")
+    return row
+
+
+def _why(rows: FunctionRows, pc: int) -> str:
+    return rows.refused.get(pc) or rows.refused.get(-1) or "no way from the function's entry leads here"
+
+
+def rows_of(image: Image, function: Function) -> FunctionRows:
+    """The rows of a function, analysed once."""
+    known = _IMAGES.setdefault(image, _Image()).known
+    if function not in known:
+        known[function] = _analyse(image, function)
+    return known[function]
+
+
+def table_of(image: Image) -> RowTable:
+    """The rows of all functions of an image."""
+    rows = [row for function in functions_of(image).all for row in rows_of(image, function).table]
+    return RowTable("instructions", tuple(sorted(rows, key=lambda row: row.start)))
+
+
+def _analyse(image: Image, function: Function) -> FunctionRows:
+    code = Code(image, function)
+    found: list[UnwindRow] = []
+    refused: dict[int, str] = {}
+    try:
+        states = states_of(code)
+    except UnwindError as error:
+        return FunctionRows(RowTable(function.name, ()), {-1: str(error)})
+    outermost = function.covers(image.entry)
+    for pc, ways in states.items():
+        instruction = code.at(pc)
+        if instruction is None:
+            continue
+        end = min(instruction.end, next((e for s, e in function.parts if s <= pc < e), pc))
+        try:
+            cfa, rules = _rules(image, ways, outermost=outermost)
+        except UnwindError as error:
+            refused |= dict.fromkeys(range(pc, end), str(error))
+            continue
+        _add(found, UnwindRow(pc, end, cfa, rules, image.arch.return_address, found_by=FOUND_BY + function.name))
+    return FunctionRows(RowTable(function.name, tuple(found)), refused)
+
+
+def _rules(image: Image, ways: tuple[State, ...], *, outermost: bool) -> tuple[Rule | None, dict[str, Rule]]:
+    arch = image.arch
+    state = ways[0]
+    for other in ways[1:]:
+        state = join(state, other)
+    if not outermost:
+        return frame_rules(arch, state)
+    # Whoever started the program did not call its entry: gdb ends the stack there too ("backtrace past-entry").
+    try:
+        cfa, rules = frame_rules(arch, state)
+    except UnwindError:
+        cfa, rules = None, {}
+    return cfa, rules | {arch.return_address: Undefined()}
+
+
+def _add(rows: list[UnwindRow], row: UnwindRow) -> None:
+    """One more row; in an overlap of instructions the first one stays."""
+    last = rows[-1] if rows else None
+    if last is not None and row.start < last.end:
+        if row.end <= last.end:
+            return
+        row = UnwindRow(last.end, row.end, row.cfa, row.registers, row.return_address, found_by=row.found_by)
+    if last is not None and last.end == row.start and (last.cfa, last.registers) == (row.cfa, row.registers):
+        rows[-1] = UnwindRow(last.start, row.end, row.cfa, row.registers, row.return_address, found_by=row.found_by)
+    else:
+        rows.append(row)

@@ -1,0 +1,92 @@
+"""Where a function begins and ends, as the symbols say.
+
+A function covers its symbol's size; without one, everything up to the next function symbol or the end of its segment.
+The parts that a compiler has moved elsewhere (``f.cold``) belong to it: they are entered by jumps, with its frame.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from testbed.errors import NoUnwindInfo
+from testbed.image import Image, Symbol
+
+COLD = ".cold"  # GCC and LLVM name what they split off ``f.cold``, a second part ``f.cold.1``
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """``parts`` are its [start, end) of link-time addresses, that with the entry first."""
+
+    name: str
+    parts: tuple[tuple[int, int], ...]
+
+    @property
+    def entry(self) -> int:
+        return self.parts[0][0]
+
+    def covers(self, pc: int) -> bool:
+        return any(start <= pc < end for start, end in self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """All functions of an image, and which one covers a pc."""
+
+    image: Image = field(repr=False)
+    all: tuple[Function, ...]
+    _starts: tuple[int, ...]
+    _parts: tuple[tuple[int, int, Function], ...]
+
+    def at(self, pc: int) -> Function:
+        """The function that covers a link-time pc. Raises NoUnwindInfo where no symbol does."""
+        i = bisect_right(self._starts, pc) - 1
+        # A symbol inside another function (a second entry) ends before it does.
+        for start, end, function in reversed(self._parts[max(0, i - 16) : i + 1]):
+            if start <= pc < end:
+                return function
+        raise NoUnwindInfo(f"no function symbol covers {pc:#x}: where its function begins is unknown")
+
+
+_KNOWN: WeakKeyDictionary[Image, Functions] = WeakKeyDictionary()
+
+
+def functions_of(image: Image) -> Functions:
+    """The functions of an image, read once."""
+    if image not in _KNOWN:
+        _KNOWN[image] = _read(image)
+    return _KNOWN[image]
+
+
+def _read(image: Image) -> Functions:
+    symbols = [s for s in image.symbols if s.is_function and _executable_end(image, s.address) is not None]
+    longest: dict[int, Symbol] = {}
+    for symbol in symbols:
+        if symbol.address not in longest or symbol.size >= longest[symbol.address].size:
+            longest[symbol.address] = symbol
+    starts = sorted(longest)
+    own: list[tuple[str, tuple[int, int]]] = []
+    cold: dict[str, list[tuple[int, int]]] = {}
+    for i, start in enumerate(starts):
+        symbol, end = longest[start], _executable_end(image, start) or start
+        stop = start + symbol.size if symbol.size else starts[i + 1] if i + 1 < len(starts) else end
+        name, is_cold, _ = symbol.name.partition(COLD)
+        if is_cold:
+            cold.setdefault(name, []).append((start, min(stop, end)))
+        else:
+            own.append((name, (start, min(stop, end))))
+    count = Counter(name for name, _ in own)
+    # Two static functions of one name: nothing says whose the cold part is, so it is nobody's.
+    found = [Function(n, (part, *(cold.get(n, ()) if count[n] == 1 else ()))) for n, part in own]
+    parts = sorted(((a, b, f) for f in found for a, b in f.parts), key=lambda part: (part[0], -part[1]))
+    return Functions(image, tuple(found), tuple(part[0] for part in parts), tuple(parts))
+
+
+def _executable_end(image: Image, address: int) -> int | None:
+    for segment in image.segments:
+        if segment.executable and segment.address <= address < segment.address + len(segment.data):
+            return segment.address + len(segment.data)
+    return None

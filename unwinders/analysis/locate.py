@@ -1,0 +1,133 @@
+"""From what is known before an instruction to the rules of a row: where the CFA and the caller's registers are.
+
+The CFA counts from SP wherever SP is known, else from a frame pointer or another register that calls leave alone, else
+from where it is stored in the frame, as a function that realigns its stack stores it. A register that nothing is known
+of is `Undefined`: unknown in the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.arch import Arch
+from testbed.errors import UnsupportedRule
+from testbed.rows import (
+    AtCfa,
+    AtRegister,
+    Constant,
+    IsExpression,
+    Operation,
+    RegisterPlus,
+    Rule,
+    Undefined,
+)
+from unwinders.analysis.emulate import CFA, Entry, Place, State
+from unwinders.formats.cfi_rows import RA_SIGNED
+
+_BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
+
+
+def has_frame(arch: Arch, state: State) -> bool:
+    """True where the CFA and the return address can be had."""
+    return _cfa(arch, state) is not None and _return_address(arch, state) is not None
+
+
+def frame_rules(arch: Arch, state: State) -> tuple[Rule, dict[str, Rule]]:
+    """The CFA and the rules of the caller's registers. Raises UnsupportedRule where there is no CFA or no way back.
+
+    A callee-saved register without a rule is unchanged, as in any row.
+    """
+    cfa = _cfa(arch, state)
+    if cfa is None:
+        raise UnsupportedRule("no register and no slot of the frame leads to the CFA here")
+    link = _return_address(arch, state)
+    if link is None:
+        raise UnsupportedRule("the return address is in no register and in no slot of the frame here")
+    rules: dict[str, Rule] = {}
+    for name in arch.preserved:
+        value = Entry(name)
+        if state.registers.get(name) != value:
+            rules[name] = _held(arch, state, value) or Undefined()
+    value, where = link
+    if where is not None:
+        rules[arch.return_address] = where
+    if value.signed:
+        rules[RA_SIGNED] = Constant(1)
+    return cfa, rules
+
+
+def _return_address(arch: Arch, state: State) -> tuple[Entry, Rule | None] | None:
+    """The return address, plain or signed, and where it is; no rule where it is in the link register alone.
+
+    The slot comes first: a call overwrites the link register.
+    """
+    for value in (Entry(arch.return_address), Entry(arch.return_address, True)):
+        where = _slot(arch, state, value)
+        if where is not None:
+            return value, where
+        holders = [name for name, held in state.registers.items() if held == value]
+        if holders:
+            kept = min(holders, key=lambda name: (name not in arch.preserved, name != arch.return_address))
+            return value, None if kept == arch.return_address else RegisterPlus(kept, 0)
+    return None
+
+
+def _places(arch: Arch, state: State) -> Iterator[tuple[str, Place]]:
+    """The registers that hold an address in the frame; those that survive a call first."""
+    order = dict.fromkeys((arch.sp, *arch.frame_pointers, *arch.preserved, *state.registers))
+    for name in order:
+        value = state.registers.get(name)
+        if isinstance(value, Place):
+            yield name, value
+
+
+def _cfa(arch: Arch, state: State) -> Rule | None:
+    counted = {name: place.offset for name, place in _places(arch, state) if place.base == CFA}
+    kept = next((name for name in counted if name == arch.sp or name in arch.preserved), None)
+    if kept is not None:
+        return RegisterPlus(kept, -counted[kept])
+    for (base, offset), (size, value) in state.slots.items():
+        if isinstance(value, Place) and value.base == CFA and size == arch.word:
+            rule = _at(arch, state, base, offset)
+            if rule is not None:
+                return rule if value.offset == 0 else _loaded_plus(arch, rule, -value.offset)
+    # At last a register that a call overwrites: the interrupted frame still has it.
+    return next((RegisterPlus(name, -offset) for name, offset in counted.items()), None)
+
+
+def _loaded_plus(arch: Arch, rule: AtRegister, distance: int) -> Rule | None:
+    number = arch.by_name[rule.register].dwarf
+    if number is None or number > 31:
+        return None
+    load = Operation(_BREG0 + number, (rule.offset,), 0)
+    plus = Operation(_PLUS_UCONST, (distance & arch.word_mask,), 2)
+    return IsExpression((load, Operation(_DEREF, (), 1), plus))
+
+
+def _at(arch: Arch, state: State, base: int, offset: int) -> AtRegister | None:
+    """The slot, counted from a register."""
+    for name, place in _places(arch, state):
+        if place.base == base:
+            return AtRegister(name, offset - place.offset)
+    return None
+
+
+def _held(arch: Arch, state: State, value: Entry) -> Rule | None:
+    """Where a value of the caller is: in a slot, or in another register."""
+    slot = _slot(arch, state, value)
+    return slot or next((RegisterPlus(name, 0) for name, kept in state.registers.items() if kept == value), None)
+
+
+def _slot(arch: Arch, state: State, value: Entry) -> Rule | None:
+    """The slot that a value of the caller is in; not one below SP: a signal handler may have written there."""
+    sp = state.registers.get(arch.sp)
+    known = arch.by_name[value.register]
+    for (base, offset), (size, kept) in state.slots.items():
+        if kept != value or 8 * size != known.bits:
+            continue
+        if isinstance(sp, Place) and sp.base == base and offset < sp.offset:
+            continue
+        rule = AtCfa(offset) if base == CFA else _at(arch, state, base, offset)
+        if rule is not None:
+            return rule
+    return None
