@@ -12,6 +12,7 @@ from testbed.image import Image, LoadedImage
 from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, Unwinder
+from unwinders.eh_frame import EH_FRAME
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
 from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
@@ -46,4 +47,5 @@ EH_FRAME_HDR = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION, FRAME}),
+    limits=EH_FRAME.limits,
 )

@@ -18,7 +18,7 @@ import click
 from testbed.cli.terminal import WIDTH
 from testbed.errors import TestbedError
 
-COMMANDS = ("run", "matrix", "table", "list", "cache")  # in the order of --help
+COMMANDS = ("run", "matrix", "table", "lint", "list", "cache")  # in the order of --help
 
 
 class _Commands(click.Group):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from testbed.errors import EmulationError
+from testbed.header import Signal
 from testbed.image import Image, LoadedImage, describe
 from testbed.machine.load import load
 from testbed.machine.record_light import record_light
@@ -22,14 +24,15 @@ def record(
     seed: int = 1,
     budget: int = 1_000_000,
     recorder: Recorder = record_light,
+    signals: Iterable[Signal] = (),
 ) -> Trace:
-    """Run a program from its entry to its exit, with registers planted from ``seed``.
+    """Run a program from its entry to its exit, with registers planted from ``seed``; ``signals`` arrive on the way.
 
     A program that does not exit is no exception here: its trace ends with the EmulationError, and the steps
     until then are valid. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
-    machine = start_machine(loaded, seed=seed)
+    machine = start_machine(loaded, seed=seed, signals=signals)
     tape = recorder(machine, budget)
     trace = Trace(
         arch=machine.arch,
@@ -40,6 +43,7 @@ def record(
         initial=tuple(mapping.region for mapping in machine.mappings),
         end=Exited(0),  # known below: an error is told with what was recorded
         seed=seed,
+        resumed=tape.resumed,
     )
     end = tape.ending
     return replace(trace, end=end if isinstance(end, Exited) else _error(trace, end))
@@ -61,5 +65,7 @@ def _line(trace: Trace, step: int) -> str:
     from testbed.image.disassembly import disassemble  # capstone: only where something went wrong
 
     pc = int(trace.pc[step])
+    if trace.interrupted(step):
+        return f"{describe(trace.images, pc)}  a signal arrives"
     code = trace.memory(step).read(pc, int(trace.sizes[step]))
     return f"{describe(trace.images, pc)}  {disassemble(trace.isa(step), code, pc)}"
