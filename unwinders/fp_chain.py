@@ -128,7 +128,7 @@ LIMITS = (
     ),
     Limit(
         Trait.OPEN_END,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
+        frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.STOPPED, Outcome.REFUSED}),
         "the chain ends at a zero pointer; start code left another one, or a record of something that was no call",
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),

@@ -68,6 +68,13 @@ FP_CHAIN_ENTRY = replace(
             "https://github.com/libunwind/libunwind/issues/1061",
         ),
         Limit(
+            Trait.ROOT,
+            frozenset({Outcome.PHANTOM}),
+            "the first function of a stack was called by nobody: what the link register or the stack's top holds there "
+            "is believed all the same",
+            "https://github.com/tarantool/tarantool/issues/6889",
+        ),
+        Limit(
             Trait.SPLIT_FUNCTION,
             frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.WRONG_REGISTER, Outcome.REFUSED}),
             "a symbol stands where a jump enters: nothing was called there, and the frame is set up already",

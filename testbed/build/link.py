@@ -22,7 +22,7 @@ from testbed.build.assembly import (
 )
 from testbed.build.expressions import Expression
 from testbed.build.keystone import Code, assemble_code
-from testbed.build.layout import TEXT_BASE
+from testbed.build.layout import TEXT_BASE, ZEROED_BASE
 from testbed.build.place import Place
 from testbed.build.round_trip import verify
 from testbed.build.tables import orc
@@ -43,6 +43,9 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
         raise BuildError(f"{source.path}: there is no instruction in it")
     code = assemble_code(assembly.statements, arch, TEXT_BASE)
     _check(assembly, code, arch)
+    # Only words name what is in .bss, so keystone need not know it.
+    zeroed = {name: ZEROED_BASE + offset for name, offset in assembly.zeroed.items()}
+    code = replace(code, labels={**code.labels, **zeroed})
     symbols = _symbols(assembly, code, arch)
     content = _with_data(assembly, code, symbols)
     procedures = tuple(_procedures(assembly, code))
@@ -53,7 +56,9 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     if entry is None:
         raise BuildError(f"{source.path}: there is no label {source.header.entry!r}, where the program starts")
     named = [symbol for symbol in symbols.values() if not symbol.name.startswith(".L")]
-    return write_elf(arch, content, tables, debug_frame, [*_mapping(assembly, code), *named], entry.value)
+    return write_elf(
+        arch, content, tables, debug_frame, [*_mapping(assembly, code), *named], entry.value, assembly.zeroed_size
+    )
 
 
 def _check(assembly: Assembly, code: Code, arch: Arch) -> None:
