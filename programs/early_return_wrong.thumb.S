@@ -3,6 +3,7 @@
 // trap: 8 dotnet/runtime#98738, llvm/llvm-project#68984, llvm/llvm-project#125299
 // twin: early_return
 // wrong: late..late_return
+// trap: 8 dotnet/runtime#98738, dotnet/runtime#99103, swiftlang/llvm-project#1082
 // frames: classify = classify, main, _start
 // frames: early = classify, main, _start
 // frames: early_reuse = classify, main, _start

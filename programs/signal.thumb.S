@@ -133,15 +133,15 @@ on_signal_popped:
     .cfi_escape 0x10, 0x8e, 2, 3, 0x7d, 0xe0, 3
     .cfi_escape 0x10, 0x8f, 2, 3, 0x7d, 0xe8, 3
     nop
-    .type give_back, %function
-    .thumb_func
+.type give_back, %function
+.thumb_func
 give_back:
     movs r7, #0xad
     svc #0
     .cfi_endproc
     .fnend
 give_back_end:
-    .size give_back, . - give_back
+.size give_back, . - give_back
 // leaf(x) = x + 7
 .type leaf, %function
 .thumb_func

@@ -155,14 +155,14 @@ on_second_popped:
     .cfi_escape 0x10, 0x8e, 2, 3, 0x7d, 0xe0, 3
     .cfi_escape 0x10, 0x8f, 2, 3, 0x7d, 0xe8, 3
     nop
-    .type give_back, %function
+.type give_back, %function
 give_back:
     mov r7, #0xad
     svc #0
     .cfi_endproc
     .fnend
 give_back_end:
-    .size give_back, . - give_back
+.size give_back, . - give_back
 // one more
 .type count, %function
 count:

@@ -122,10 +122,10 @@ on_signal_popped:
 .size on_signal, . - on_signal
 
     // The trampoline, without a table and without a nop before it: the look-up of a call finds the function before.
-    .type give_back, %function
-    .thumb_func
+.type give_back, %function
+.thumb_func
 give_back:
     movs r7, #0xad
     svc #0
 give_back_end:
-    .size give_back, . - give_back
+.size give_back, . - give_back

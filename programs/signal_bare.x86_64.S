@@ -90,9 +90,9 @@ on_signal_popped:
 .size on_signal, . - on_signal
 
     // The trampoline, without a table and without a nop before it: the look-up of a call finds the function before.
-    .type give_back, @function
+.type give_back, @function
 give_back:
     mov eax, 0xf
     syscall
 give_back_end:
-    .size give_back, . - give_back
+.size give_back, . - give_back

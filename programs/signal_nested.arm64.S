@@ -142,13 +142,13 @@ on_second_popped:
     .cfi_escape 0x10, 0x4e, 3, 0x8f, 0xc0, 6
     .cfi_escape 0x10, 0x4f, 3, 0x8f, 0xd0, 6
     nop
-    .type give_back, %function
+.type give_back, %function
 give_back:
     mov x8, #0x8b
     svc #0
     .cfi_endproc
 give_back_end:
-    .size give_back, . - give_back
+.size give_back, . - give_back
 // leaf(x) = x + 7
 .type leaf, %function
 leaf:

@@ -110,13 +110,13 @@ on_second_popped:
     .cfi_escape 0x10, 2, 3, 0x77, 0x98, 1
     .cfi_escape 0x10, 0x10, 3, 0x77, 0xa8, 1
     nop
-    .type give_back, @function
+.type give_back, @function
 give_back:
     mov eax, 0xf
     syscall
     .cfi_endproc
 give_back_end:
-    .size give_back, . - give_back
+.size give_back, . - give_back
 // leaf(x) = x + 7
 .type leaf, @function
 leaf:

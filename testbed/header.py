@@ -17,6 +17,8 @@
 ``twin``                  the program that differs from this one in its tables only, and has the right ones
 ``wrong``                 ``LABEL..LABEL``, comma-separated: the instructions whose table rows are wrong
 ``untabled``              ``LABEL..LABEL``, comma-separated: code that no table covers
+``exchanged``             ``F, G``: the search table of ``.eh_frame_hdr`` has the entries of these two functions
+                          the wrong way round (recipes ``keystone*``: a linker does not do that)
 ``signal``                ``at LABEL handler F restorer G``: a signal that arrives before that instruction (a
                           visit ``#2`` may be given); ``... on alternate stack``; ``at fault`` for a wild jump
 ========================  ======================================================================
@@ -93,6 +95,7 @@ class Header:
     twin: str | None = None
     wrong: tuple[Span, ...] = ()
     untabled: tuple[Span, ...] = ()
+    exchanged: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
 
 
@@ -110,7 +113,7 @@ _REFERENCE = re.compile(r"^(?:[\w.-]+/[\w.-]+#\d+|https://\S+)$")
 _REPEATED = ("frames", "trap", "signal")
 _KEYS = (
     *("summary", "exit", "entry", "traits", "frames", "frame-record", "recipes", "clang-only"),
-    *("trap", "twin", "wrong", "untabled", "signal"),
+    *("trap", "twin", "wrong", "untabled", "exchanged", "signal"),
 )
 
 
@@ -141,6 +144,7 @@ def parse_header(path: Path | str, text: str) -> Header:
         twin=given("twin")[0] if "twin" in values else None,
         wrong=_spans(path, "wrong", *given("wrong")) if "wrong" in values else (),
         untabled=_spans(path, "untabled", *given("untabled")) if "untabled" in values else (),
+        exchanged=_exchanged(path, *given("exchanged")) if "exchanged" in values else (),
         signals=tuple(_signal(path, value, line) for value, line in values.get("signal", ())),
     )
 
@@ -219,6 +223,12 @@ def _spans(path: Path | str, key: str, value: str, line: int) -> tuple[Span, ...
         if match is None:
             raise ProgramError(path, line, f"{key}: 'LABEL..LABEL' is needed, not {part!r}")
     return tuple(Span(match["start"], match["end"], line) for _, match in matches if match)
+
+
+def _exchanged(path: Path | str, value: str, line: int) -> tuple[str, ...]:
+    if len(_listed(value)) != 2:
+        raise ProgramError(path, line, f"exchanged: 'F, G' is needed, not {value!r}")
+    return _listed(value)
 
 
 def _signal(path: Path | str, value: str, line: int) -> Signal:

@@ -35,6 +35,7 @@ class Trait(Enum):
     REALIGNED = "a frame whose record is a copy, away from the CFA, as the header declares"
     CANNOT_UNWIND = "a table says of a function in mid-stack that it cannot be unwound, as the header declares"
     INEXPRESSIBLE = "a rule that only an expression can say: compact formats have none, as the header declares"
+    WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
     SPLIT_FUNCTION = "a symbol of a function where a jump enters a frame that is set up, as the header declares"
 
@@ -51,6 +52,7 @@ _DECLARED = frozenset(
         Trait.REALIGNED,
         Trait.CANNOT_UNWIND,
         Trait.INEXPRESSIBLE,
+        Trait.WRONG_INDEX,
         Trait.LOST_REGISTER,
         Trait.SPLIT_FUNCTION,
     }

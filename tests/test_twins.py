@@ -15,6 +15,8 @@ from testbed.traits import Trait
 from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
 
+# Here no row can be right: a return address is written over.
+NO_TWIN = {"retpoline"}
 TABLES = ("eh_frame", "eh_frame_hdr", "debug_frame")
 BAD = [program for program in PROGRAMS.values() if any(s.header.twin for s in program.sources.values())]
 CELLS = [
@@ -38,7 +40,8 @@ def test_every_wrong_table_has_a_twin_and_every_twin_is_right() -> None:
     assert len(BAD) >= 4
     for program in PROGRAMS.values():
         for source in program.sources.values():
-            assert bool(source.header.twin) == bool(source.header.wrong), source.path.name
+            if program.name not in NO_TWIN:
+                assert bool(source.header.twin) == bool(source.header.wrong), source.path.name
     for program in BAD:
         for isa, source in program.sources.items():
             twin = PROGRAMS[source.header.twin or ""]

@@ -245,6 +245,21 @@ def _check_handled(function: HandledFunction) -> None:
         raise function.place.error(".cantunwind with a personality or handler data")
 
 
+def _exchange(frame: EhFrame, assembly: Assembly, code: Code) -> EhFrame:
+    """The entries as the search table is to name them: two of them the wrong way round, if the header says so."""
+    names = assembly.source.header.exchanged
+    if not names:
+        return frame
+    if missing := [name for name in names if name not in code.labels]:
+        raise BuildError(f"{assembly.source.path}: exchanged: there is no label {missing[0]!r}")
+    first, second = (code.labels[name] for name in names)
+    at = dict(frame.entries)
+    if not {first, second} <= at.keys():
+        raise BuildError(f"{assembly.source.path}: exchanged: no table entry begins at {' or '.join(names)}")
+    at[first], at[second] = at[second], at[first]
+    return replace(frame, entries=tuple(at.items()))
+
+
 def _tables(
     assembly: Assembly,
     code: Code,
@@ -272,6 +287,7 @@ def _tables(
     at = table_addresses(len(code.content), sizes)
     if with_frame:
         frame = write_eh_frame(procedures, arch, at[".eh_frame"])
+        frame = _exchange(frame, assembly, code)
         tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
         tables[".eh_frame"] = frame.content
         if arch.sframe_abi is not None:

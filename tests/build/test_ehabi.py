@@ -110,7 +110,6 @@ def test_prel31_keeps_the_top_bit_clear() -> None:
         ([d.SetFp(13, 13, 0)], "sp and pc are no frame pointers"),
         ([d.SetFp(7, 6, 0)], "from sp or from the frame pointer"),
         ([d.MovSp(15, 0)], "cannot hold a copy of sp"),
-        ([d.Save(1 << 13)], "sp is not saved"),
     ],
 )
 def test_what_has_no_opcode_is_an_error_at_its_line(rules: list[d.EhabiRule], message: str) -> None:

@@ -1,0 +1,46 @@
+"""The traps are in the corpus, with references, and in what is printed about them."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.cli import cli
+from testbed.matrix import judge_unit, units
+from testbed.report.traps_text import shown_traps, traps_markdown
+from testbed.traps import TRAPS
+from unwinders import UNWINDERS
+
+NOT_YET = {11: "signed return addresses need a core that signs"}
+
+
+def test_every_trap_has_a_program_and_a_reference() -> None:
+    shown = {trap.number: trap for trap in shown_traps(PROGRAMS)}
+    assert list(shown) == list(TRAPS) == list(range(1, 37))
+    assert {number for number, trap in shown.items() if not trap.programs} == set(NOT_YET)
+    assert all(trap.references for trap in shown.values() if trap.programs)
+
+
+def test_the_list_of_traps_names_programs_and_references() -> None:
+    printed = CliRunner().invoke(cli, ["list", "programs", "--traps"])
+    assert printed.exit_code == 0
+    assert "epilogue_cfa_wrong" in "".join(printed.output.split())
+    refused = CliRunner().invoke(cli, ["list", "recipes", "--traps"])
+    assert refused.exit_code != 0
+
+
+def test_the_page_says_who_lies_who_stops_and_who_survives() -> None:
+    chosen = [PROGRAMS["epilogue_cfa_wrong"], PROGRAMS["no_table"]]
+    strategies = [UNWINDERS[name] for name in ("fp_chain", "eh_frame")]
+    planned = units(chosen, [ARCHES["x86_64"]], [RECIPES["keystone"]])
+    cells = [cell for unit in planned for cell in judge_unit(unit, PROGRAMS, strategies).cells]
+    page = traps_markdown({program.name: program for program in chosen}, cells)
+    rows = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in page.splitlines() if line.startswith("| ")}
+    assert len(rows) == 1 + len(TRAPS)
+    assert rows["6"][2] == "`epilogue_cfa_wrong`"
+    assert "`eh_frame` 5 %" in rows["6"][3]
+    assert "https://github.com/llvm/llvm-project/issues/110810" in rows["6"][6]
+    assert rows["18"][4].startswith("`eh_frame`"), "without a table it stops, and does not lie"
+    assert rows["15"][2:6] == ["-"] * 4
