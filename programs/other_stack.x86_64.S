@@ -2,6 +2,7 @@
 // exit: 24
 // trap: 25 golang/go#63630, golang/go#17381, open-telemetry/opentelemetry-ebpf-profiler#1275, parca-dev/parca-agent#3123
 // trap: 36 https://gcc.gnu.org/wiki/SplitStacks
+// traits: OTHER_STACK, INEXPRESSIBLE
 // frames: elsewhere_body = elsewhere, main, _start
 // frames: helper#1 = helper, task, elsewhere, main, _start
 // frames: elsewhere_back = elsewhere, main, _start

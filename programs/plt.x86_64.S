@@ -1,7 +1,7 @@
 // summary: stubs of a procedure linkage table that bind lazily: three instructions in, a word deeper
 // exit: 16
 // trap: 10 parca-dev/parca-agent#1058, https://sourceware.org/bugzilla/show_bug.cgi?id=20830
-// traits: SPLIT_FUNCTION
+// traits: SPLIT_FUNCTION, INEXPRESSIBLE
 // frames: stub = plt, main, _start
 // frames: stub_pushed = plt, main, _start
 // frames: plt = plt, main, _start

@@ -1,6 +1,7 @@
 // summary: a 64 KiB frame whose prologue touches every page in a loop, with the CFA in a scratch register
 // exit: 17
 // trap: 23 llvm/llvm-project#66524, llvm/llvm-project#68984, openssl/openssl#8853
+// traits: INEXPRESSIBLE
 // frames: work_probe = work, main, _start
 // frames: work_probe#8 = work, main, _start
 // frames: work_body = work, main, _start

@@ -1,6 +1,7 @@
 // summary: an exception as OCaml raises it: a check of the stack's limit, and a last instruction that cuts the stack
 // exit: 23
 // trap: 24 ocaml/ocaml#15037, ocaml/ocaml#7120, oxcaml/oxcaml#5409
+// traits: LOST_REGISTER
 // frames: guard_body = guard, main, _start
 // frames: body = body, guard, main, _start
 // frames: raising = body, guard, main, _start

@@ -3,7 +3,7 @@
 // trap: 35 intel/confidential-computing.sgx#1023
 // wrong: thunk_return..thunk_end
 // frames: thunk = thunk, work, main, _start
-// frames: set_target = thunk, thunk, work, main, _start
+// frames: set_target = set_target, thunk, work, main, _start
 // frames: helper = helper, work, main, _start
 
 .intel_syntax noprefix
@@ -65,14 +65,20 @@ thunk:
 spin:
     pause
     jmp spin
+    .cfi_endproc
+.size thunk, . - thunk
+
+// throws away where the call came from, and puts the target there
+.type set_target, @function
 set_target:
+    .cfi_startproc
     mov qword ptr [rsp], rax
     // No row can be right here: the return address of the call is written over, and no code will ever use it.
 thunk_return:
     ret
 thunk_end:
     .cfi_endproc
-.size thunk, . - thunk
+.size set_target, . - set_target
 
 // helper(x) = x + 7
 .type helper, @function

@@ -84,8 +84,13 @@ def findings(run: Run, step: int, table: RowTable) -> tuple[Finding, ...]:
 
 
 def _row(run: Run, step: int, table: RowTable) -> UnwindRow | None:
-    pc = int(run.trace.pc[step])
-    return next((table.at(pc - image.bias) for image in run.trace.images if image.image is run.built.image), None)
+    return table.at(_link_time(run, step))
+
+
+def _link_time(run: Run, step: int) -> int:
+    """The pc of a step as the table counts it."""
+    own = next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
+    return int(run.trace.pc[step]) - own.bias
 
 
 def _of_the_root(row: UnwindRow) -> tuple[Finding, ...]:
@@ -202,13 +207,14 @@ def _grouped(
 def _fix(run: Run, step: int, table: RowTable, found: tuple[Finding, ...]) -> tuple[tuple[str, ...], str]:
     """The directives of the findings; where a row further up in the function says it all, a return to that row."""
     if len(found) > 1 and (row := _remembered(run, step, table)):
-        return (".cfi_restore_state",), run.where(row.end)
+        bias = int(run.trace.pc[step]) - _link_time(run, step)
+        return (".cfi_restore_state",), run.where(row.end + bias)
     return tuple(dict.fromkeys(finding.directive for finding in found if finding.directive)), ""
 
 
 def _remembered(run: Run, step: int, table: RowTable) -> UnwindRow | None:
     """The last row of the same function, before this instruction, that would be right here."""
-    pc = int(run.trace.pc[step])
+    pc = _link_time(run, step)
     function = run.built.image.function_at(pc)
     frames = run.truth(step).frames
     if function is None or frames[0].cfa is None:

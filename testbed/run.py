@@ -160,7 +160,8 @@ class Run:
         symbol = self.built.image.symbol_named(name)
         if symbol is None:
             raise ProgramError(self.built.source.path, span.line, f"{name!r} is no symbol of the built file")
-        return symbol.address + int(offset or "0", 0)
+        own = next(loaded for loaded in self.trace.images if loaded.image is self.built.image)
+        return symbol.address + own.bias + int(offset or "0", 0)
 
     def where(self, pc: int, *, caller: bool = False) -> str:
         """``function+0x4`` for an address of this run; with ``caller``, for a return address."""

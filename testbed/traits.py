@@ -37,6 +37,7 @@ class Trait(Enum):
     INEXPRESSIBLE = "a rule that only an expression can say: compact formats have none, as the header declares"
     WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
+    OTHER_STACK = "the stack goes on on another one, as the header declares"
     SPLIT_FUNCTION = "a symbol of a function where a jump enters a frame that is set up, as the header declares"
 
     @property
@@ -54,6 +55,7 @@ _DECLARED = frozenset(
         Trait.INEXPRESSIBLE,
         Trait.WRONG_INDEX,
         Trait.LOST_REGISTER,
+        Trait.OTHER_STACK,
         Trait.SPLIT_FUNCTION,
     }
 )
