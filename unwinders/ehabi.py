@@ -51,7 +51,7 @@ LIMITS = (
     ),
     Limit(
         Trait.NO_TABLE,
-        frozenset(Outcome) - {Outcome.EXACT},
+        frozenset({Outcome.REFUSED, Outcome.SKIPPED}),
         "the index says where functions begin, not where they end: code without an entry has the one before it",
         "https://github.com/getsentry/symbolic/pull/1017",
     ),
@@ -84,14 +84,14 @@ LIMITS = (
     ),
     Limit(
         Trait.SIGNAL,
-        _LIES | {Outcome.STOPPED},
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.STOPPED, Outcome.WRONG}),
         "the one row of a function is true at its calls: a signal interrupts it anywhere, and nothing here says "
         "that pc is no return address",
         _SYNCHRONOUS,
     ),
     Limit(
         Trait.NO_CODE,
-        _LIES | {Outcome.STOPPED, Outcome.REFUSED},
+        frozenset({Outcome.REFUSED}),
         "where a null pointer leads there is no entry",
         "https://github.com/libunwind/libunwind/issues/106",
     ),

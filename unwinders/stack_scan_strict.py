@@ -67,7 +67,6 @@ LIMITS = (
                 Outcome.WRONG,
             ),
             Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
-            Trait.WRONG_TABLE: (Outcome.SKIPPED,),
         },
     ),
 )
