@@ -61,7 +61,7 @@ from unwinders.prefetch import AHEAD, prefetch
 DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
 
 # Places in a sweep's state.
-STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE, FRESH = range(8)
+STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE = range(7)
 
 FOUND = 0  # `_evaluate` found a caller; otherwise it returns ROOT, STOPPED or SPECIFICATION
 NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -378,7 +378,8 @@ def sweep(
     values, out = scratch
     all_known = NOWHERE if width >= 64 else (u64(1) << u64(width)) - u64(1)
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
-    last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], state[FRESH] != 0
+    last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], False
+    last_target = u64(0)  # where the last step's caller is: a step there repeats a frame, with whatever registers
     why = DONE
     row_bytes = u64(registers.shape[1] * 8)
     while step < stop:
@@ -396,7 +397,7 @@ def sweep(
             write += 1
         pc = registers[step, pc_column]
         entry = _row_at(pc, INTERRUPTED, lookup)
-        if entry == last_row and fresh and _unchanged(step, registers, entry - ROWS, rows):
+        if entry == last_row and fresh and pc != last_target and _unchanged(step, registers, entry - ROWS, rows):
             site[step] = last_site
             step += 1
             continue
@@ -415,7 +416,7 @@ def sweep(
             code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
                 row, True, pc, values, all_known, rows, lookup, facts, memory, out
             )
-            first_pointer = pointer
+            first_pointer, last_target = pointer, target
         outer_cfa, outer_cfa_known = cfa, cfa_known
         first_new, previous, result = used, np.int64(-1), np.int64(code)
         while code == FOUND:
@@ -477,8 +478,8 @@ def sweep(
                 node_site[result] = here_site
         site[step] = here_site
         last_row, last_site = entry, here_site
-        fresh = entry >= ROWS
+        fresh = entry >= ROWS and result != STOPPED  # it may have stopped because its caller was at this very pc
         step += 1
     state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES] = step, write, head, used, sites_used
-    state[LAST_ROW], state[LAST_SITE], state[FRESH] = last_row, last_site, fresh
+    state[LAST_ROW], state[LAST_SITE] = last_row, last_site
     return why
