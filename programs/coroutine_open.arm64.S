@@ -36,7 +36,8 @@ main:
     str x19, [sp, #0x10]
     .cfi_offset x19, -0x20
     add x19, sp, #0x20
-    ldr x9, .Lstack_pointer
+    adr x9, .Lstack_pointer
+    ldr x9, [x9]
     adr x10, coroutine
     sub x9, x9, #0x20
     mov x11, #0x51

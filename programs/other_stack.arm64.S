@@ -55,7 +55,8 @@ elsewhere:
     mov x29, sp
     .cfi_def_cfa_register x29
 elsewhere_body:
-    ldr x9, .Lstack_pointer
+    adr x9, .Lstack_pointer
+    ldr x9, [x9]
     mov sp, x9
     bl task
     mov sp, x29
@@ -82,7 +83,8 @@ system:
     .cfi_offset x20, -8
     mov x19, sp
     .cfi_def_cfa x19, 0x20
-    ldr x9, .Lstack_pointer
+    adr x9, .Lstack_pointer
+    ldr x9, [x9]
     mov sp, x9
     mov x29, #0
 system_body:

@@ -35,7 +35,8 @@ class EhFrame:
 
 
 def write_eh_frame(procedures: Sequence[Procedure], arch: Arch, address: int) -> EhFrame:
-    """``.eh_frame`` at an address: each kind of CIE before its first FDE, and four zero bytes at the end."""
+    """``.eh_frame`` at an address: each kind of CIE before its FDEs, in LLVM's order, and four zero bytes."""
+    procedures = sorted(procedures, key=lambda p: (p.signal_frame, p.simple, p.return_column is None, p.return_column))
     content = b""
     cies: dict[tuple[bool, bool, int], int] = {}
     entries = []
