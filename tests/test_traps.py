@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from click.testing import CliRunner
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.cli import cli
+from testbed.errors import BuildError
 from testbed.matrix import judge_unit, units
+from testbed.outcome import Outcome
+from testbed.program import program_from_text
 from testbed.report.traps_text import shown_traps, traps_markdown
+from testbed.run import judge_all, run_program
 from testbed.traps import TRAPS
 from unwinders import UNWINDERS
 
@@ -44,3 +50,20 @@ def test_the_page_says_who_lies_who_stops_and_who_survives() -> None:
     assert "https://github.com/llvm/llvm-project/issues/110810" in rows["6"][6]
     assert rows["18"][4].startswith("`eh_frame`"), "without a table it stops, and does not lie"
     assert rows["15"][2:6] == ["-"] * 4
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_an_exchanged_index_misleads_the_search_and_not_the_table(arch: str) -> None:
+    run = run_program(PROGRAMS["index_exchanged"], ARCHES[arch])
+    assert all(verdict.exact for verdict in judge_all(run, UNWINDERS["eh_frame"]))
+    verdicts = judge_all(run, UNWINDERS["eh_frame_hdr"])
+    inside = {*run.steps_in("work"), *run.steps_in("helper")}
+    assert inside == {step for step, verdict in enumerate(verdicts) if verdict.outcome is Outcome.REFUSED}
+    assert all(verdicts[step].exact for step in range(len(run)) if step not in inside)
+
+
+def test_exchanged_functions_have_to_exist() -> None:
+    text = "// summary: no such function here\n// exit: 1\n// exchanged: work, helper\n_start:\n.cfi_startproc\nnop\n.cfi_endproc\n"
+    program = program_from_text("x", ARCHES["arm64"], text)
+    with pytest.raises(BuildError, match="there is no label 'work'"):
+        build(program, ARCHES["arm64"], RECIPES["keystone"])
