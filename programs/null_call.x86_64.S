@@ -3,6 +3,8 @@
 // trap: 16 libunwind/libunwind#106, libunwind/libunwind#235
 // signal: at fault handler on_fault restorer give_back
 // frames: work_body = work, main, _start
+// frames: on_fault = on_fault, give_back, 0x0, work, main, _start
+// frames: give_back = give_back, 0x0, work, main, _start
 // frames: work_back = work, main, _start
 
 .intel_syntax noprefix

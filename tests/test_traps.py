@@ -63,7 +63,8 @@ def test_an_exchanged_index_misleads_the_search_and_not_the_table(arch: str) -> 
 
 
 def test_exchanged_functions_have_to_exist() -> None:
-    text = "// summary: no such function here\n// exit: 1\n// exchanged: work, helper\n_start:\n.cfi_startproc\nnop\n.cfi_endproc\n"
+    header = "// summary: no such function here\n// exit: 1\n// exchanged: work, helper\n"
+    text = f"{header}_start:\n.cfi_startproc\nnop\n.cfi_endproc\n"
     program = program_from_text("x", ARCHES["arm64"], text)
     with pytest.raises(BuildError, match="there is no label 'work'"):
         build(program, ARCHES["arm64"], RECIPES["keystone"])

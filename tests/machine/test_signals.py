@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,7 +12,8 @@ from testbed.arch import ARCHES
 from testbed.errors import UsageError
 from testbed.machine import record
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
-from testbed.run import Run, judge_all, run_program
+from testbed.outcome import Outcome
+from testbed.run import Run, judge, judge_all, run_program
 from testbed.trace import Exited, Snapshot
 from testbed.traits import Trait
 from unwinders import UNWINDERS
@@ -97,6 +99,17 @@ def test_the_interrupted_frame_has_every_register_of_the_interrupted_state(arch:
     assert [frame.calling for frame in frames[:3]] == [False, False, False]
     assert frames[1].cfa == run[step].sp
     assert dict(frames[2].registers) == dict(run[step].registers)
+
+
+def test_a_false_register_of_an_interrupted_frame_is_a_lie_even_where_a_call_would_not_preserve_it() -> None:
+    run = ran("signal", "x86_64", "keystone")
+    step = arrivals(run)[1] + 1
+    said = UNWINDERS["eh_frame"].unwind(run[step])
+    assert judge(run, step, said).exact
+    leaf = said.frames[2]
+    changed = replace(leaf, registers={**leaf.registers, "rdi": leaf.registers["rdi"] ^ 1})
+    verdict = judge(run, step, replace(said, frames=(*said.frames[:2], changed, *said.frames[3:])))
+    assert (verdict.outcome, "rdi" in verdict.difference) == (Outcome.WRONG_REGISTER, True)
 
 
 @everywhere
