@@ -13,11 +13,11 @@
 .type _start, %function
 _start:
     .fnstart
+    .cantunwind
     .cfi_startproc
     adr lr, helper
     mov r11, #0
     push {r11, lr}
-    .save {r11, lr}
     .cfi_def_cfa_offset 8
     .cfi_offset lr, -4
     .cfi_offset r11, -8

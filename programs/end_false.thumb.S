@@ -14,12 +14,12 @@
 .thumb_func
 _start:
     .fnstart
+    .cantunwind
     .cfi_startproc
     ldr r0, .Lhelper
     mov lr, r0
     movs r7, #0
     push {r7, lr}
-    .save {r7, lr}
     .cfi_def_cfa_offset 8
     .cfi_offset lr, -4
     .cfi_offset r7, -8
