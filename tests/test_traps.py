@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -68,3 +71,15 @@ def test_exchanged_functions_have_to_exist() -> None:
     program = program_from_text("x", ARCHES["arm64"], text)
     with pytest.raises(BuildError, match="there is no label 'work'"):
         build(program, ARCHES["arm64"], RECIPES["keystone"])
+
+
+def test_the_page_in_the_documents_has_today_s_traps_and_programs() -> None:
+    """Its numbers are those of the day it was made; `python docs/regenerate.py` makes it anew."""
+    page = (Path(__file__).parents[1] / "docs" / "traps.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| \d", line)]
+    said = [(row[0].strip("| "), row[1], row[2]) for row in rows]
+    assert said == [
+        (str(trap.number), TRAPS[trap.number], ", ".join(f"`{p.name}`" for p in trap.programs) or "-")
+        for trap in shown_traps(PROGRAMS)
+    ]
+    assert all("`" in row[3] + row[4] for row in rows if row[2] != "-"), "nobody falls for it"
