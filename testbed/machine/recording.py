@@ -33,7 +33,8 @@ def record(
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
     machine = start_machine(loaded, seed=seed, signals=signals)
-    tape = recorder(machine, budget)
+    # Signals come from the light recorder, whatever else is asked for: their programs are short.
+    tape = (record_light if machine.signals else recorder)(machine, budget)
     trace = Trace(
         arch=machine.arch,
         images=(loaded,),
