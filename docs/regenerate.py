@@ -1,6 +1,6 @@
 """Write what the documents show: the outputs inside README.md, the list of strategies, the pictures.
 
-    python docs/regenerate.py            write README.md, docs/*.svg, and with a browser docs/*.png
+    python docs/regenerate.py            write README.md, docs/traps.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --pages    only the pictures of the pages
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
@@ -60,6 +60,23 @@ def readme(text: str) -> str:
     return _BLOCK.sub(block, text)
 
 
+def traps() -> str:
+    """docs/traps.md: how the strategies fare on the programs that show a trap."""
+    from programs import PROGRAMS
+    from testbed.arch import ARCHES
+    from testbed.build.recipes import RECIPES
+    from testbed.matrix import units
+    from testbed.report.traps_text import traps_markdown
+    from testbed.results import judge_and_keep
+    from unwinders import UNWINDERS
+
+    showing = [p for p in PROGRAMS.values() if any(source.header.traps for source in p.sources.values())]
+    strategies = list(UNWINDERS.values())
+    planned = units(showing, ARCHES.values(), RECIPES.values())
+    cells = [cell for unit in planned for cell in judge_and_keep(unit, PROGRAMS, strategies, fresh=False).cells]
+    return traps_markdown(PROGRAMS, cells)
+
+
 def pictures() -> None:
     """The pictures that README.md shows."""
     testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
@@ -110,6 +127,7 @@ def main() -> None:
     if "--check" in sys.argv[1:]:
         sys.exit(made != current)
     README.write_text(made, encoding="utf-8")
+    (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
     pictures()
 
 

@@ -1,5 +1,6 @@
 // summary: an early return: a whole epilogue in the middle of the function, and the frame again behind it
 // exit: 31
+// trap: 8 dotnet/runtime#98738, dotnet/runtime#99103, swiftlang/llvm-project#1082
 // frames: classify = classify, main, _start
 // frames: early = classify, main, _start
 // frames: early_reuse = classify, main, _start

@@ -1,5 +1,6 @@
 // summary: A32 calls Thumb calls A32 calls Thumb: two frame-pointer registers chain through one stack
 // exit: 25
+// trap: 13 python/cpython#149362, mstange/framehop#43, ARM-software/abi-aa#24, llvm/llvm-project#108019
 // frames: main_body = main, _start
 // frames: thumb_middle_body = thumb_middle, main, _start
 // frames: arm_middle_body = arm_middle, thumb_middle, main, _start

@@ -1,5 +1,6 @@
 // summary: a leaf below two callers, each with the standard frame-pointer prologue and epilogue
 // exit: 42
+// trap: 1 mstange/framehop#4, mstange/samply#2, open-telemetry/opentelemetry-ebpf-profiler#1578
 // frames: main_body = main, _start
 // frames: middle_body = middle, main, _start
 // frames: leaf = leaf, middle, main, _start

@@ -1,5 +1,9 @@
 // summary: no frame pointers below main: a caller that only moves SP, a leaf without a frame, a leaf with locals
 // exit: 77
+// trap: 1 mstange/samply#2, tikv/pprof-rs#75
+// trap: 2 kstenerud/KSCrash#327, xroche/coffeecatch#68, rust-minidump/rust-minidump#607
+// trap: 17 rust-minidump/rust-minidump#1138, rust-minidump/rust-minidump#1155
+// trap: 18 libunwind/libunwind#1006, async-profiler/async-profiler#1459
 // frames: main_body = main, _start
 // frames: middle_body = middle, main, _start
 // frames: leaf = leaf, middle, main, _start

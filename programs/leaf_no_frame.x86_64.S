@@ -1,5 +1,7 @@
 // summary: no frame pointers below main: a caller that only moves SP, a leaf without a frame, a leaf with locals
 // exit: 77
+// trap: 1 mstange/samply#2, tikv/pprof-rs#75
+// trap: 18 libunwind/libunwind#1006, async-profiler/async-profiler#1459
 // frames: main_body = main, _start
 // frames: middle_body = middle, main, _start
 // frames: leaf = leaf, middle, main, _start

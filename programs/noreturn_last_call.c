@@ -1,6 +1,7 @@
 // summary: a call that never returns is the last instruction: its return address lies behind its function
 // exit: 33
 // recipes: clang-*, macho-*
+// trap: 3 libunwind/libunwind#54, libunwind/libunwind#131, OP-TEE/optee_os#3992, swiftlang/llvm-project#14040
 // frames: finish = finish, work, main, _start
 // frames: work = work, main, _start
 // frames: helper = helper, work, main, _start

@@ -1,5 +1,6 @@
 // summary: tail calls: direct after an epilogue, then through a register; both callers vanish from the stack
 // exit: 46
+// trap: 21 llvm/llvm-project#52758
 // frames: outer_body = outer, main, _start
 // frames: helper#1 = helper, outer, main, _start
 // frames: inner = inner, main, _start

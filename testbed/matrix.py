@@ -202,8 +202,8 @@ def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
     snapshot = run.trace.snapshot(step)
     said = unwinder.unwind(snapshot)
     verdict = judge(run, snapshot, said, unwinder)
-    true = " < ".join(run.frame_names([frame.pc for frame in run.truth(step).frames]))
-    claimed = " < ".join(run.frame_names([frame.pc for frame in said.frames]))
+    true = " < ".join(run.frame_names(run.truth(step).frames))
+    claimed = " < ".join(run.frame_names(said.frames))
     end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {said.stopped}"
     limit = verdict.explained_by
     why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {verdict.difference}."

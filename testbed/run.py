@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ from testbed.arch import Arch
 from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, Recipe, recipe_named, recipes_for
 from testbed.catalogue import nearest
-from testbed.errors import EmulationError, UsageError
+from testbed.errors import EmulationError, ProgramError, UsageError
+from testbed.header import Span
 from testbed.image import LoadedImage, describe, image_covering, read_image
 from testbed.image.disassembly import disassemble
 from testbed.judge import Verdict, judge_backtrace
@@ -23,8 +24,8 @@ from testbed.machine import record
 from testbed.program import Header, Language, Program, Source
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.traits import Trait
-from testbed.truth import CallStack, Truth, observe
-from testbed.unwinder import Backtrace, Unwinder
+from testbed.truth import CallStack, TrueFrame, Truth, observe
+from testbed.unwinder import Backtrace, Frame, Unwinder
 
 # Loading the native walk and judge takes as long as judging this many steps one after the other.
 NATIVE_FROM = 10_000
@@ -131,7 +132,36 @@ class Run:
 
     def traits(self, at: Snapshot | int) -> frozenset[Trait]:
         """What is true of a site: observed in the trace, or declared by the header or the recipe."""
-        return self.watched.traits(_step(at)) | self.built.traits
+        step = _step(at)
+        traits = self.watched.traits(step) | self.built.traits
+        if self._spans:
+            inside = [frame.lookup_pc for frame in self.truth(step).frames]
+            traits |= {trait for trait, start, end in self._spans if any(start <= pc < end for pc in inside)}
+        return traits
+
+    @cached_property
+    def _spans(self) -> tuple[tuple[Trait, int, int], ...]:
+        """The parts of the code that the header says something about. Raises ProgramError for an unknown label."""
+        header = self.built.source.header
+        declared = ((Trait.WRONG_TABLE, header.wrong), (Trait.NO_TABLE, header.untabled))
+        return tuple(
+            (trait, self._address(span.start, span), self._address(span.end, span))
+            for trait, spans in declared
+            for span in spans
+        )
+
+    @property
+    def in_columns(self) -> bool:
+        """True where every fact about this run has a column: signals and declared places are in short runs only."""
+        return not self._spans and bool(self.trace.sizes.all())
+
+    def _address(self, location: str, span: Span) -> int:
+        name, _, offset = location.partition("+")
+        symbol = self.built.image.symbol_named(name)
+        if symbol is None:
+            raise ProgramError(self.built.source.path, span.line, f"{name!r} is no symbol of the built file")
+        own = next(loaded for loaded in self.trace.images if loaded.image is self.built.image)
+        return symbol.address + own.bias + int(offset or "0", 0)
 
     def where(self, pc: int, *, caller: bool = False) -> str:
         """``function+0x4`` for an address of this run; with ``caller``, for a return address."""
@@ -143,12 +173,14 @@ class Run:
         symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
         return symbol.name if symbol else self.where(pc)
 
-    def frame_names(self, pcs: Sequence[int]) -> tuple[str, ...]:
-        """Function names of a stack's pcs: the first as it is, return addresses looked up at their call."""
-        return tuple(self.function(pc if i == 0 else pc - 1) for i, pc in enumerate(pcs))
+    def frame_names(self, frames: Iterable[TrueFrame | Frame]) -> tuple[str, ...]:
+        """Function names of a stack's frames: return addresses are looked up at their call."""
+        return tuple(self.function(frame.lookup_pc) for frame in frames)
 
     def instruction(self, step: int) -> str:
         """The instruction that ``step`` executes, as text."""
+        if self.trace.interrupted(step):
+            return "a signal arrives"
         pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
         return disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
 
@@ -206,7 +238,7 @@ def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int
 
 def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
     """Run a built program in the emulator and watch it."""
-    trace = record(built.image, seed=seed, budget=budget)
+    trace = record(built.image, seed=seed, budget=budget, signals=built.source.header.signals)
     return Run(built, trace, observe(trace))
 
 
@@ -224,7 +256,7 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """
     if natively is None:
         natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
-    if natively and unwinder.unwind_trace is not None:
+    if natively and unwinder.unwind_trace is not None and run.in_columns:
         backtraces = unwinder.unwind_trace(run.trace)
         return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits)
     verdicts = []

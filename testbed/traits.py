@@ -1,7 +1,7 @@
 """Facts about a site (one executed instruction) that explain why a technique cannot be right there.
 
 A trait is *observed*: it follows from what the emulator executed, never from a table. Or it is *declared*:
-the header of a program, or the recipe that built it, says so.
+the header of a program, or the recipe that built it, says so, of the whole program or of some of its instructions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,19 @@ class Trait(Enum):
     CODE_POINTER = "the stack holds a code address that is no return address, at or above SP"
     TAIL_CALLED = "some activation executes another function than the one that its caller called"
     TRANSITION = "between the SP write and the jump of a non-local transfer: no single answer is right"
+    SIGNAL = "a signal frame lies on the stack: the kernel's call, which no instruction made"
+    NO_CODE = "some activation's pc lies in no code: a call through a wild pointer"
     FP_OMITTED = "built without frame pointers: the frame-pointer register is an ordinary one"
+    WRONG_TABLE = "some activation is at an instruction whose table row the header declares wrong"
+    NO_TABLE = "some activation is in code that no table covers, as the header declares"
+    OPEN_END = "nothing marks the outermost frame, or something marks it falsely, as the header declares"
+    REALIGNED = "a frame whose record is a copy, away from the CFA, as the header declares"
+    CANNOT_UNWIND = "a table says of a function in mid-stack that it cannot be unwound, as the header declares"
+    INEXPRESSIBLE = "a rule that only an expression can say: compact formats have none, as the header declares"
+    WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
+    LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
+    OTHER_STACK = "the stack goes on on another one, as the header declares"
+    SPLIT_FUNCTION = "a symbol of a function where a jump enters a frame that is set up, as the header declares"
 
     @property
     def declared(self) -> bool:
@@ -34,4 +46,16 @@ class Trait(Enum):
         return self in _DECLARED
 
 
-_DECLARED = frozenset({Trait.FP_OMITTED})
+_DECLARED = frozenset(
+    {
+        Trait.FP_OMITTED,
+        Trait.OPEN_END,
+        Trait.REALIGNED,
+        Trait.CANNOT_UNWIND,
+        Trait.INEXPRESSIBLE,
+        Trait.WRONG_INDEX,
+        Trait.LOST_REGISTER,
+        Trait.OTHER_STACK,
+        Trait.SPLIT_FUNCTION,
+    }
+)

@@ -16,14 +16,30 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.errors import ProgramError
+from testbed.header import Signal, Span, Trapped
 from testbed.image import describe
 from testbed.program import Expectation, Language, parse_header, program_name, read_program, read_source
 from testbed.run import Run, run_program
+from testbed.traits import Trait
 from testbed.truth import disagreements
 
 FOLDER = Path(__file__).parent.parent / "programs"
 ISAS = [isa.name for arch in ARCHES.values() for isa in arch.isas]
-SINGLE_ISA = {"interworking": "A32 and Thumb in one image: only arm32 has two instruction sets"}
+SINGLE_ISA = {
+    "index_exchanged": "32-bit Arm has no .eh_frame_hdr",
+    "interworking": "A32 and Thumb in one image: only arm32 has two instruction sets",
+    "callee_pops": "only x86 has a return that pops arguments",
+    "cant_unwind": "a mark of the exception-handling tables of 32-bit Arm",
+    "drap": "GCC makes this for x86",
+    "drap_wrong": "GCC makes this for x86",
+    "outlined": "what LLVM's outliner does on arm64",
+    "overlap": "32-bit Arm has no .eh_frame",
+    "overlap_wrong": "32-bit Arm has no .eh_frame",
+    "plt": "Thumb code calls the stubs of A32",
+    "push_ret": "where calls push, a return can jump",
+    "record_place": "the psABI of x86_64 fixes the place",
+    "retpoline": "a mitigation for x86 processors",
+}
 MOST_STEPS = 1500
 
 # One unoptimised and one optimised way to compile, with and without frame pointers; both ways to assemble.
@@ -67,14 +83,15 @@ def test_every_header_has_a_sentence_a_status_and_declared_frames(path: Path) ->
     assert header.exit, "0 is what a program that did nothing returns"
     assert header.entry == "_start"
     assert header.frames
-    assert all(expectation.frames[-1] == header.entry for expectation in header.frames), "a stack ends at its root"
+    roots = {header.entry, *(["coroutine"] if "coroutine" in path.name else [])}
+    assert all(expectation.frames[-1] in roots for expectation in header.frames), "a stack ends at its root"
 
 
 @pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if "c" not in p.sources])
 def test_an_assembly_program_exists_for_every_instruction_set_or_says_why_not(name: str) -> None:
     assert "c" not in PROGRAMS[name].sources
     if name in SINGLE_ISA:
-        assert len(PROGRAMS[name].sources) == 1, SINGLE_ISA[name]
+        assert len(PROGRAMS[name].sources) < len(ISAS), SINGLE_ISA[name]
     else:
         assert sorted(PROGRAMS[name].sources) == sorted(ISAS)
 
@@ -123,13 +140,15 @@ def test_the_readme_explains_every_header_key() -> None:
 # The subset that both assemblers understand
 
 _DIRECTIVES = re.compile(
-    r"\.(cfi_\w+|globl|type|size|thumb_func|word|quad|p2align|arm|thumb|syntax unified|intel_syntax noprefix"
+    r"\.(cfi_\w+|globl|type|size|thumb_func|word|quad|p2align|bss|space|arm|thumb|syntax unified|intel_syntax noprefix"
     r"|fnstart|fnend|save|vsave|setfp|pad|movsp|cantunwind|personality|handlerdata)\b"
 )
 
 
 @pytest.mark.parametrize("path", ASSEMBLY, ids=lambda path: path.name)
 def test_assembly_stays_inside_the_common_subset(path: Path) -> None:
+    if read_source(path).header.clang_only:
+        return
     for number, line in enumerate(path.read_text().splitlines(), 1):
         code = re.sub(r"//.*", "", line).strip()
         where = f"{path.name}:{number}: {line}"
@@ -146,14 +165,19 @@ def test_assembly_stays_inside_the_common_subset(path: Path) -> None:
 def test_every_assembly_function_has_a_type_a_size_and_a_table(path: Path) -> None:
     text = path.read_text()
     functions = re.findall(r"^\.type (\w+), [@%]function$", text, re.M)
-    assert functions[:2] == ["_start", "main"]
+    assert functions[0] == "_start"
+    assert "main" in functions
     for function in functions:
         assert re.search(rf"^{function}:$", text, re.M), function
         assert f".size {function}, . - {function}\n" in text, function
-    assert text.count(".cfi_startproc") == text.count(".cfi_endproc") == len(functions)
+    header = read_source(path).header
+    tabled = text.count(".cfi_startproc")
+    assert tabled == text.count(".cfi_endproc")
+    assert tabled == len(functions) or (header.untabled and tabled < len(functions))
     if ".syntax unified" in text:
-        assert text.count(".fnstart") == text.count(".fnend") == len(functions)
-        assert text.count(".cantunwind") == 1
+        assert text.count(".fnstart") == text.count(".fnend") == tabled
+        marked_otherwise = header.traits & {Trait.OPEN_END, Trait.CANNOT_UNWIND} or "coroutine" in path.name
+        assert text.count(".cantunwind") == 1 or marked_otherwise
         assert ".cfi_sections .debug_frame" in text
 
 
@@ -164,7 +188,7 @@ def test_every_assembly_function_has_a_type_a_size_and_a_table(path: Path) -> No
 def test_program_exits_as_its_header_says_in_few_steps(program: str, arch: str, recipe: str) -> None:
     run = ran(program, arch, recipe)
     assert run.failure == ""
-    assert 15 < len(run) <= MOST_STEPS
+    assert 10 < len(run) <= MOST_STEPS
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
@@ -177,6 +201,8 @@ def test_declared_frames_are_the_watched_ones(program: str, arch: str, recipe: s
 @pytest.mark.parametrize(("program", "arch", "recipe"), NATIVE)
 def test_program_exits_the_same_on_a_real_processor(program: str, arch: str, recipe: str, tmp_path: Path) -> None:
     built = build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
+    if PROGRAMS[program].has_signals:
+        pytest.skip("its signals come from the emulator")
     file = tmp_path / program
     shutil.copyfile(built.path, file)
     file.chmod(0o755)
@@ -282,6 +308,15 @@ def header_with(**changed: str | None) -> str:
         (header_with(line4="// frames: 2leaf = leaf"), 4, "'LOCATION = f, g, h' is needed"),
         (header_with(line3="// frame-record: r11-gc"), 3, "no frame record 'r11-gc'; did you mean r11-gcc"),
         (header_with(line3="// what this does"), 3, "not a header line ('// key: value'): '// what this does'"),
+        (header_with(line3="// trap: six a/b#1"), 3, "'NUMBER REFERENCE, REFERENCE' is needed, not 'six a/b#1'"),
+        (header_with(line3="// trap: 6"), 3, "'NUMBER REFERENCE, REFERENCE' is needed"),
+        (header_with(line3="// trap: 99 a/b#1"), 3, "there is no trap 99; they are numbered 1 to 36"),
+        (header_with(line3="// trap: 6 a/b#1, the bug"), 3, "'owner/name#12' or an https address is needed"),
+        (header_with(line3="// wrong: popped"), 3, "'LABEL..LABEL' is needed, not 'popped'"),
+        (header_with(line3="// untabled: a..b, c-d"), 3, "'LABEL..LABEL' is needed, not 'c-d'"),
+        (header_with(line3="// exchanged: work"), 3, "'F, G' is needed, not 'work'"),
+        (header_with(line3="// signal: leaf handler f restorer g"), 3, "'at LABEL handler F restorer G'"),
+        (header_with(line3="// signal: at leaf#0 handler f restorer g"), 3, "'at LABEL handler F restorer G'"),
         ("//   a continuation of nothing\n" + header_with(), 1, "not a header line"),
     ],
 )
@@ -304,6 +339,20 @@ def test_a_good_header_is_read_with_its_continuations() -> None:
     assert (header.frame_record, header.clang_only) == ("r11-gcc", "PAC")
     assert header.recipes == ("clang-O2*", "clang-Os")
     assert header.frames == (Expectation("leaf+0x4", 2, ("leaf", "main"), 9),)
+
+
+def test_traps_places_and_signals_are_read() -> None:
+    text = (
+        "// summary: a leaf\n// exit: 7\n// twin: good\n// trap: 6 a/b#1, https://x.org/2\n// trap: 7 c/d#3\n"
+        "// wrong: a..b, c+0x4..d\n// untabled: e..f\n// signal: at leaf#2 handler f restorer g on alternate stack\n"
+        "// signal: at fault handler f restorer g\n"
+    )
+    header = parse_header("x.c", text)
+    assert header.traps == (Trapped(6, ("a/b#1", "https://x.org/2")), Trapped(7, ("c/d#3",)))
+    assert header.twin == "good"
+    assert header.wrong == (Span("a", "b", 6), Span("c+0x4", "d", 6))
+    assert header.untabled == (Span("e", "f", 7),)
+    assert header.signals == (Signal("leaf", 2, "f", "g", True, 8), Signal(None, 1, "f", "g", False, 9))
 
 
 @pytest.mark.parametrize("name", ["x.S", "x.mips.S", "arm64.S", "x.s", "x.txt"])

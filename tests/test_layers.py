@@ -14,8 +14,9 @@ ROOT = Path(__file__).parents[1]
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(line.split())
     for line in (
-        "errors catalogue traits outcome",
+        "errors catalogue traits traps outcome",
         "arch",
+        "header",
         "image program",
         "rows trace",
         "unwinder backtraces",
@@ -24,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "truth",
         "judge judge_native judge_trace",
         "run",
-        "compare matrix named saved",
+        "compare matrix named lint saved",
         "symbolize",
         "judge_names",
         "results",

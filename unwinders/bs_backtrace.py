@@ -21,6 +21,7 @@ from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Limit, NoUnwindInfo, UnreadableMemory, Unwinder
 from unwinders.qi_stack_frame import MOST_FRAMES
 from unwinders.records import KERNEL_ARM64, listed, not_a_pointer, read_record, record_in_force, unlinked
+from unwinders.shared_limits import RECORDS, shared_limits
 
 LOGGER = "https://github.com/bestswifter/BSBacktraceLogger"
 
@@ -74,6 +75,14 @@ LIMITS = (
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
+    *shared_limits(
+        RECORDS,
+        {
+            Trait.SIGNAL: (Outcome.SKIPPED,),
+            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
+            Trait.OPEN_END: (Outcome.PHANTOM,),
+        },
+    ),
 )
 
 BS_BACKTRACE = Unwinder(

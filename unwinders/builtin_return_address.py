@@ -19,6 +19,7 @@ from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Limit, UnreadableMemory, Unwinder
 from unwinders.records import listed, not_a_pointer, read_record, record_in_force, unlinked
+from unwinders.shared_limits import RECORDS, shared_limits
 
 LEVELS = 16
 MANUAL = "https://gcc.gnu.org/onlinedocs/gcc/Return-Address.html"
@@ -55,6 +56,20 @@ LIMITS = (
         frozenset({Outcome.STOPPED}),
         "nothing marks the outermost frame: past it the frame pointer of zero is dereferenced",
         MANUAL,
+    ),
+    *shared_limits(
+        RECORDS,
+        {
+            Trait.SIGNAL: (
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
+            Trait.OPEN_END: (
+                Outcome.PHANTOM,
+                Outcome.WRONG,
+            ),
+        },
     ),
 )
 

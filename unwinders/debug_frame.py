@@ -12,7 +12,7 @@ from testbed.rows import RowTable
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Limit, Unwinder
-from unwinders.eh_frame import table_rows
+from unwinders.eh_frame import table_limits, table_rows
 from unwinders.formats.cfi import cfi_table
 from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
@@ -34,6 +34,7 @@ _LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/
 
 # The sections that compilers write for ARM32: nothing below holds for assembly sources that say it all.
 LIMITS = (
+    *table_limits(),
     Limit(
         Trait.EPILOGUE,
         frozenset(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from testbed.errors import NoUnwindInfo
 from testbed.image import Image, LoadedImage
+from testbed.outcome import Outcome
 from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, Unwinder
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.cfi import cfi_table
 from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
@@ -42,6 +44,44 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, table_rows(SECTION))
 
 
+def table_limits(*without_a_table: Outcome) -> tuple[Limit, ...]:
+    """The limits of every technique that believes call frame information."""
+    return (
+        Limit(
+            Trait.WRONG_TABLE,
+            frozenset(Outcome) - {Outcome.EXACT},
+            "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
+            "https://github.com/llvm/llvm-project/issues/63598",
+        ),
+        Limit(
+            Trait.NO_TABLE,
+            frozenset({Outcome.REFUSED, Outcome.STOPPED, *without_a_table}),
+            "code that nobody wrote a table for: there is nothing to apply; or, where a return address is its very "
+            "first byte, the row of the code before it",
+            "https://github.com/openssl/openssl/issues/8853",
+        ),
+        Limit(
+            Trait.NO_CODE,
+            frozenset({Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED}),
+            "where a null pointer leads there is no table; once the fault's handler has written another pc into its "
+            "frame, nothing remembers the old one",
+            "https://github.com/libunwind/libunwind/issues/106",
+        ),
+        Limit(
+            Trait.LOST_REGISTER,
+            frozenset({Outcome.STOPPED}),
+            "the table says that a caller's register cannot be had any more, and the caller's row needs it",
+            "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+        ),
+        Limit(
+            Trait.OPEN_END,
+            frozenset({Outcome.PHANTOM, Outcome.STOPPED}),
+            "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+            "https://github.com/kstenerud/KSCrash/issues/764",
+        ),
+    )
+
+
 EH_FRAME = Unwinder(
     name="eh_frame",
     summary="the rows of .eh_frame, found by linear search, applied frame by frame",
@@ -51,4 +91,5 @@ EH_FRAME = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
+    limits=table_limits(Outcome.ENDED_EARLY),
 )

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from testbed.errors import NoUnwindInfo
 from testbed.image import Image, LoadedImage
+from testbed.outcome import Outcome
 from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, Unwinder
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
+from unwinders.eh_frame import EH_FRAME
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
 from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
@@ -46,4 +49,14 @@ EH_FRAME_HDR = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION, FRAME}),
+    limits=(
+        *EH_FRAME.limits,
+        Limit(
+            Trait.WRONG_INDEX,
+            frozenset({Outcome.REFUSED}),
+            "the index is believed: where the entry that it names is another function's, there is no row, though one "
+            "exists",
+            "https://github.com/libunwind/libunwind/issues/285",
+        ),
+    ),
 )

@@ -44,6 +44,24 @@ _SYNCHRONOUS = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32
 
 LIMITS = (
     Limit(
+        Trait.CANNOT_UNWIND,
+        frozenset({Outcome.ENDED_EARLY}),
+        "EXIDX_CANTUNWIND marks the outermost frame, and every function that throws nothing: it is taken for the first",
+        "https://github.com/llvm/llvm-project/issues/57648",
+    ),
+    Limit(
+        Trait.NO_TABLE,
+        frozenset({Outcome.REFUSED, Outcome.SKIPPED}),
+        "the index says where functions begin, not where they end: code without an entry has the one before it",
+        "https://github.com/getsentry/symbolic/pull/1017",
+    ),
+    Limit(
+        Trait.INEXPRESSIBLE,
+        frozenset({Outcome.WRONG_REGISTER}),
+        "the opcodes pop registers and move SP; that a register was changed in another way cannot be said",
+        _SYNCHRONOUS,
+    ),
+    Limit(
         Trait.PROLOGUE,
         _LIES | {Outcome.REFUSED},
         "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, or "
@@ -63,6 +81,31 @@ LIMITS = (
         "a function that leaves its frame and then takes another one, without a frame pointer: the one row of the "
         "function describes the first",
         _SYNCHRONOUS,
+    ),
+    Limit(
+        Trait.SIGNAL,
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.STOPPED, Outcome.WRONG}),
+        "the one row of a function is true at its calls: a signal interrupts it anywhere, and nothing here says "
+        "that pc is no return address",
+        _SYNCHRONOUS,
+    ),
+    Limit(
+        Trait.NO_CODE,
+        frozenset({Outcome.REFUSED}),
+        "where a null pointer leads there is no entry",
+        "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    Limit(
+        Trait.LOST_REGISTER,
+        frozenset({Outcome.SKIPPED}),
+        "that a register's value is lost cannot be said: the opcodes know pops only",
+        _SYNCHRONOUS,
+    ),
+    Limit(
+        Trait.OPEN_END,
+        frozenset({Outcome.PHANTOM, Outcome.STOPPED}),
+        "the start code's entry does not say that it has no caller: lr is taken for a return address",
+        "https://github.com/kstenerud/KSCrash/issues/764",
     ),
 )
 

@@ -113,6 +113,31 @@ LIMITS = (
         "https://github.com/tikv/pprof-rs/issues/75",
     ),
     *NOT_A_FRAME_POINTER,
+    Limit(
+        Trait.SIGNAL,
+        frozenset({Outcome.SKIPPED, Outcome.WRONG}),
+        "a signal's handler links its record to what the interrupted code had for a frame pointer: the interrupted "
+        "function has no record of its own, and where the kernel makes one, it holds the link register and not pc",
+        "https://github.com/libunwind/libunwind/issues/1061",
+    ),
+    Limit(
+        Trait.REALIGNED,
+        frozenset({Outcome.WRONG_REGISTER}),
+        "a realigned frame copies its record to a place away from the CFA, which the convention says is 16 bytes up",
+        "https://github.com/mstange/framehop/issues/48",
+    ),
+    Limit(
+        Trait.OPEN_END,
+        frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.STOPPED, Outcome.REFUSED}),
+        "the chain ends at a zero pointer; start code left another one, or a record of something that was no call",
+        "https://github.com/kstenerud/KSCrash/issues/764",
+    ),
+    Limit(
+        Trait.LOST_REGISTER,
+        frozenset({Outcome.SKIPPED}),
+        "the frame pointer is already that of the frame that a jump will go to, and the chain starts there",
+        "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+    ),
 )
 
 FP_CHAIN = Unwinder(

@@ -16,9 +16,11 @@ from functools import cache
 
 from testbed.arch import Arch
 from testbed.image import LoadedImage
+from testbed.outcome import Outcome
 from testbed.rows import AtCfa, RegisterPlus, Rule, SameValue, UnwindRow
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit
 from unwinders.fp_chain import EVERYWHERE, FP_CHAIN, chain_rows
 from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
@@ -56,4 +58,27 @@ FP_CHAIN_ENTRY = replace(
     summary="frame-pointer chain, with a row of its own at a function's first instruction",
     unwind=unwind,
     unwind_trace=over_traces(unwind, entry_rows),
+    limits=(
+        *FP_CHAIN.limits,
+        Limit(
+            Trait.SIGNAL,
+            frozenset({Outcome.REFUSED}),
+            "at a handler's first instruction the link register leads to the trampoline, with SP and FP unmoved; the "
+            "chain from there is no step further out",
+            "https://github.com/libunwind/libunwind/issues/1061",
+        ),
+        Limit(
+            Trait.ROOT,
+            frozenset({Outcome.PHANTOM}),
+            "the first function of a stack was called by nobody: what the link register or the stack's top holds there "
+            "is believed all the same",
+            "https://github.com/tarantool/tarantool/issues/6889",
+        ),
+        Limit(
+            Trait.SPLIT_FUNCTION,
+            frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.WRONG_REGISTER, Outcome.REFUSED}),
+            "a symbol stands where a jump enters: nothing was called there, and the frame is set up already",
+            "https://github.com/llvm/llvm-project/issues/125299",
+        ),
+    ),
 )

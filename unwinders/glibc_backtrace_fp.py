@@ -16,6 +16,7 @@ from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, UnreadableMemory, Unwinder
 from unwinders.records import listed, not_a_pointer, read_record, record_in_force, unlinked
+from unwinders.shared_limits import RECORDS, shared_limits
 
 MOST_FRAMES = 1024
 
@@ -43,6 +44,21 @@ LIMITS = (
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.WRONG),
     not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.MIXED_ISA, Outcome.ENDED_EARLY, Outcome.SKIPPED),
+    *shared_limits(
+        RECORDS,
+        {
+            Trait.SIGNAL: (
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
+            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
+            Trait.OPEN_END: (
+                Outcome.PHANTOM,
+                Outcome.WRONG,
+            ),
+        },
+    ),
 )
 
 GLIBC_BACKTRACE_FP = Unwinder(

@@ -21,6 +21,7 @@ from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 from unwinders.fp_chain import FP_CHAIN
 from unwinders.records import KERNEL_ARM64 as PERF
 from unwinders.records import not_a_pointer
+from unwinders.shared_limits import RECORDS, shared_limits
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
@@ -64,6 +65,22 @@ LIMITS = (
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED, Outcome.STOPPED),
     not_a_pointer(Trait.MIXED_ISA, Outcome.STOPPED, Outcome.ENDED_EARLY),
+    *shared_limits(
+        RECORDS,
+        {
+            Trait.SIGNAL: (
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.NO_CODE: (Outcome.ENDED_EARLY,),
+            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
+            Trait.SPLIT_FUNCTION: (Outcome.SKIPPED,),
+            Trait.OPEN_END: (
+                Outcome.STOPPED,
+                Outcome.PHANTOM,
+            ),
+        },
+    ),
 )
 
 LR_LEAF = Unwinder(

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from testbed.errors import NoUnwindInfo
 from testbed.image import Image, LoadedImage
+from testbed.outcome import Outcome
 from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
+from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Unwinder
 from unwinders.formats.orc import ENTRIES, PLACES, orc_table
+from unwinders.shared_limits import TABLES, shared_limits
 from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
 
@@ -42,6 +45,33 @@ ORC = Unwinder(
     summary="binary search in .orc_unwind_ip, then the entry's SP and BP rules: the Linux kernel's own unwinder",
     unwind=unwind,
     rows=rows,
+    limits=shared_limits(
+        TABLES,
+        {
+            Trait.WRONG_TABLE: (
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.WRONG_REGISTER,
+                Outcome.WRONG,
+            ),
+            Trait.NO_TABLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+                Outcome.ENDED_EARLY,
+            ),
+            Trait.SIGNAL: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.NO_CODE: (Outcome.REFUSED,),
+            Trait.INEXPRESSIBLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.LOST_REGISTER: (Outcome.REFUSED,),
+            Trait.OPEN_END: (Outcome.PHANTOM,),
+        },
+    ),
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     arches=frozenset({"x86_64"}),
     needs=frozenset({ENTRIES, PLACES}),

@@ -19,6 +19,7 @@ from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Limit, UnreadableMemory, Unwinder
 from unwinders.records import KERNEL_ARM64, listed, not_a_pointer, read_record, record_in_force, unlinked
+from unwinders.shared_limits import RECORDS, shared_limits
 
 MOST_FRAMES = 50
 
@@ -58,6 +59,21 @@ LIMITS = (
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.MIXED_ISA, Outcome.WRONG),
+    *shared_limits(
+        RECORDS,
+        {
+            Trait.SIGNAL: (
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
+            Trait.OTHER_STACK: (Outcome.WRONG,),
+            Trait.OPEN_END: (
+                Outcome.PHANTOM,
+                Outcome.WRONG,
+            ),
+        },
+    ),
 )
 
 QI_STACK_FRAME = Unwinder(

@@ -14,6 +14,7 @@ from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.calls import call_before
 from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.shared_limits import SCANS, shared_limits
 
 WORDS = 4096
 
@@ -44,6 +45,23 @@ LIMITS = (
     ),
     Limit(Trait.LINK_LIVE, frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
     Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
+    *shared_limits(
+        SCANS,
+        {
+            Trait.SIGNAL: (
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
+            Trait.LOST_REGISTER: (
+                Outcome.SKIPPED,
+                Outcome.PHANTOM,
+            ),
+            Trait.REALIGNED: (Outcome.PHANTOM,),
+            Trait.WRONG_TABLE: (Outcome.SKIPPED,),
+        },
+    ),
 )
 
 STACK_SCAN = Unwinder(

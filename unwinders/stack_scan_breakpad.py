@@ -13,6 +13,7 @@ from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.calls import function_at
 from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.shared_limits import SCANS, shared_limits
 
 
 def in_a_function(snapshot: Snapshot, value: int, _: Frame) -> bool:
@@ -49,6 +50,18 @@ LIMITS = (
     ),
     Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
     Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), GAVE_UP, HEURISTIC),
+    *shared_limits(
+        SCANS,
+        {
+            Trait.SIGNAL: (
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.LOST_REGISTER: (Outcome.PHANTOM,),
+            Trait.REALIGNED: (Outcome.PHANTOM,),
+            Trait.NO_TABLE: (Outcome.SKIPPED,),
+        },
+    ),
 )
 
 STACK_SCAN_BREAKPAD = Unwinder(

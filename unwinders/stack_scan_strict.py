@@ -18,6 +18,7 @@ from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.calls import call_before, function_at
 from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.shared_limits import SCANS, shared_limits
 from unwinders.stack_scan import WORDS, behind_a_call
 
 
@@ -57,6 +58,17 @@ LIMITS = (
         HEURISTIC,
     ),
     Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
+    *shared_limits(
+        SCANS,
+        {
+            Trait.SIGNAL: (
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.WRONG,
+            ),
+            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
+        },
+    ),
 )
 
 STACK_SCAN_STRICT = Unwinder(

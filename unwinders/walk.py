@@ -9,7 +9,8 @@
 * There are at most MAX_FRAMES frames.
 
 A return address of zero marks the outermost frame too: no code is there, thread starters leave it behind, and gdb,
-libunwind and elfutils all end the stack at it.
+libunwind and elfutils all end the stack at it. A pc of zero that a signal interrupted is no end but a call through a
+null pointer (https://github.com/libunwind/libunwind/issues/106).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def step_out(frame: Frame, snapshot: Snapshot, row_for: RowFor) -> tuple[int | N
     loaded = image_covering(snapshot.images, frame.lookup_pc)
     row = row_for(frame, loaded)
     cfa, caller = apply(row, frame, snapshot, loaded.bias if loaded else 0)
-    if caller is None or caller.pc == 0:
+    if caller is None or (caller.pc == 0 and caller.kind is FrameKind.CALLER):
         return cfa, None
     if not row.signal_frame:
         may_stay = frame.kind is FrameKind.INTERRUPTED or keeps_return_address(row, snapshot)

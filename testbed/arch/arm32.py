@@ -16,7 +16,7 @@ import keystone as ks
 from unicorn import arm_const as arm
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, SignalFrame
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)
 GCC_A32 = FrameRecord("r11-gcc", "r11", saved_pointer=-4, return_address=0)
@@ -113,6 +113,26 @@ ARM32 = Arch(
     link_flags=("--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"),
     exit_call=ExitCall("r7", "r0", frozenset({1, 248}), interrupt=2),
     stack_top=0xBEFF_0000,
+    # arch/arm/kernel/signal.c, asm/ucontext.h: siginfo, ucontext with vfp_sigframe, retcode.
+    signal_frame=SignalFrame(
+        call=173,
+        size=888,
+        alignment=8,
+        skew=0,
+        red_zone=0,
+        registers={
+            **{f"r{i}": 160 + 4 * i for i in range(13)},
+            "sp": 212,
+            "lr": 216,
+            "pc": 220,
+            "cpsr": 224,
+            **{f"d{i}": 368 + 8 * i for i in range(8, 16)},
+        },
+        number=0,
+        context=128,
+        arguments=("r0", "r1", "r2"),
+        constants=((360, 4, 0x5646_5001), (364, 4, 288)),  # VFP_MAGIC, its size
+    ),
     spellings={"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"},
     parts={
         **{f"s{i}": (f"d{i // 2}",) if i >= 16 else () for i in range(32)},

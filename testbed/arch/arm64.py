@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register, SignalFrame
 
 _START = """
     .globl _start
@@ -120,6 +120,26 @@ ARM64 = Arch(
     link_flags=(),
     exit_call=ExitCall("x8", "x0", frozenset({93, 94}), interrupt=2),
     stack_top=0x7FFF_FFFF_0000,
+    # arch/arm64/kernel/signal.c, uapi/asm/sigcontext.h: siginfo, ucontext with fpsimd_context, frame record.
+    signal_frame=SignalFrame(
+        call=139,
+        size=4704,
+        alignment=16,
+        skew=0,
+        red_zone=0,
+        registers={
+            **{f"x{i}": 312 + 8 * i for i in range(31)},
+            "sp": 560,
+            "pc": 568,
+            "nzcv": 576,
+            **{f"d{i}": 608 + 16 * i for i in range(8, 16)},
+        },
+        number=0,
+        context=128,
+        arguments=("x0", "x1", "x2"),
+        constants=((592, 4, 0x4650_8001), (596, 4, 528)),  # FPSIMD_MAGIC, its size
+        record=4688,
+    ),
     spellings={"fp": "x29", "lr": "x30"},
     cfi_unit=4,
     sframe_abi=2,

@@ -96,6 +96,39 @@ class MachO:
     start: str
 
 
+@dataclass(frozen=True, slots=True)
+class ExtendedState:
+    """Floating-point state that lies above a signal frame, which points at it from offset ``pointer``."""
+
+    size: int
+    alignment: int
+    pointer: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignalFrame:
+    """What Linux writes to the stack for a signal handler: ``struct rt_sigframe``.
+
+    Offsets count from the frame's lowest address, which is SP at the handler's first instruction. ``registers`` says
+    where each register of the interrupted code is kept, ``number`` is ``siginfo.si_signo``, ``context`` the
+    ``ucontext``; ``constants`` are (offset, size, value). ``record`` is a frame record of the interrupted frame
+    pointer and link register, to which the handler's frame pointer is set; None: there is none.
+    """
+
+    call: int  # the number of rt_sigreturn
+    size: int
+    alignment: int
+    skew: int  # the frame's address is a multiple of the alignment, minus this
+    red_zone: int
+    registers: Mapping[str, int]
+    number: int
+    context: int
+    arguments: tuple[str, str, str]  # the registers of the handler's parameters: number, siginfo, ucontext
+    constants: tuple[tuple[int, int, int], ...] = ()
+    record: int | None = None
+    extended: ExtendedState | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Arch:
     """An architecture: its registers in recording order and the role each one plays.
@@ -129,6 +162,7 @@ class Arch:
     link_flags: tuple[str, ...]
     exit_call: ExitCall
     stack_top: int
+    signal_frame: SignalFrame
     block_state: int = 0  # bits of `flags` with the state of a Thumb IT block: stale after a hooked store
     exceptions: Mapping[int, str] = field(default_factory=dict)  # what the emulator's exception numbers mean
     spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources

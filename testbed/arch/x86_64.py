@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register
+from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Isa, MachO, Register, SignalFrame
 
 _REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
 _GENERAL = tuple(_REGISTERS.split())  # in DWARF order
@@ -142,6 +142,24 @@ X86_64 = Arch(
         start=_MACH_O_START,
     ),
     red_zone=128,
+    # arch/x86/include/asm/sigframe.h, uapi/asm/sigcontext.h: return address, ucontext, siginfo; above it FXSAVE's area.
+    signal_frame=SignalFrame(
+        call=15,
+        size=440,
+        alignment=16,
+        skew=8,
+        red_zone=128,
+        registers={
+            **{f"r{8 + i}": 48 + 8 * i for i in range(8)},
+            **{n: 112 + 8 * i for i, n in enumerate(("rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp", "rip"))},
+            "rflags": 184,
+        },
+        number=312,
+        context=8,
+        arguments=("rdi", "rsi", "rdx"),
+        constants=((192, 8, 0x002B_0000_0000_0033),),  # ss, fs, gs, cs
+        extended=ExtendedState(size=512, alignment=64, pointer=232),
+    ),
     exceptions={
         0: "divide error",
         1: "debug trap",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from testbed.arch import Arch, Isa
@@ -98,11 +99,14 @@ Statement = Label | Instruction | Data | Fill | Align | Cfi | Ehabi | MarkGlobal
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A source, read. ``cfi_sections`` names the sections that the CFI goes to."""
+    """A source, read. ``cfi_sections`` names the sections that the CFI goes to. ``zeroed`` are the labels of ``.bss``
+    with their offsets in it, which has ``zeroed_size`` bytes."""
 
     source: Source
     statements: tuple[Statement, ...]
     cfi_sections: frozenset[str]
+    zeroed: Mapping[str, int]
+    zeroed_size: int
 
 
 _LABEL = re.compile(r"(?P<name>[A-Za-z_.$][\w.$]*)\s*:(?!:)\s*")
@@ -128,7 +132,7 @@ _CFI_SECTIONS = (".eh_frame", ".debug_frame")
 _IGNORED = frozenset({".text", ".syntax unified", ".intel_syntax noprefix"})
 _LARGEST = 1 << 20  # bytes that one directive may ask for
 _OTHERS = (".globl", ".global", ".type", ".size", ".thumb_func", ".arm", ".thumb", ".p2align", ".balign", ".align")
-_DIRECTIVES = (*_DATA, *_STRINGS, *EHABI, *_OTHERS, ".space", ".zero", ".skip", ".text", ".cfi_sections")
+_DIRECTIVES = (*_DATA, *_STRINGS, *EHABI, *_OTHERS, ".space", ".zero", ".skip", ".text", ".bss", ".cfi_sections")
 
 
 def read_assembly(source: Source, arch: Arch, isa: Isa) -> Assembly:
@@ -142,6 +146,9 @@ class _Reader:
         self.statements: list[Statement] = []
         self.cfi_sections = frozenset({_CFI_SECTIONS[0]})
         self.thumb_next = False
+        self.zeroed: dict[str, int] = {}
+        self.zeroed_size = 0
+        self.in_zeroed = False
         self.handler_data: int | None = None  # index of the .handlerdata whose words are being read
 
     def read(self) -> Assembly:
@@ -149,18 +156,28 @@ class _Reader:
             code = _without_comment(text)
             at = len(code) - len(code.lstrip())
             while (match := _LABEL.match(code, at)) is not None:
-                place = Place(self.source.path, number, at + 1)
-                self.statements.append(Label(place, self.isa, match["name"], self.thumb_next))
-                self.thumb_next = False
+                self.label(Place(self.source.path, number, at + 1), match["name"])
                 at = match.end()
             if code[at:].strip():
                 self.statement(Place(self.source.path, number, at + 1), code[at:].strip())
         if self.handler_data is not None:
             raise self.statements[self.handler_data].place.error(".handlerdata without .fnend")
-        return Assembly(self.source, tuple(self.statements), self.cfi_sections)
+        return Assembly(self.source, tuple(self.statements), self.cfi_sections, self.zeroed, self.zeroed_size)
+
+    def label(self, place: Place, name: str) -> None:
+        if not self.in_zeroed:
+            self.statements.append(Label(place, self.isa, name, self.thumb_next))
+            self.thumb_next = False
+        elif name in self.zeroed or not name.startswith(".L"):
+            raise place.error(
+                f"{name!r}: a label of .bss is a new one that begins with .L; a word can hold its address"
+            )
+        else:
+            self.zeroed[name] = self.zeroed_size
 
     def statement(self, place: Place, text: str) -> None:
         if " ".join(text.split()) in _IGNORED:
+            self.in_zeroed = self.in_zeroed and text.strip() != ".text"
             return
         match = _WORD.match(text)
         if match is None:
@@ -172,6 +189,8 @@ class _Reader:
             self.instruction(place, name, rest)
 
     def instruction(self, place: Place, mnemonic: str, operands: str) -> None:
+        if self.in_zeroed:
+            raise place.error(f"{mnemonic}: an instruction in .bss")
         if self.handler_data is not None:
             raise place.error("an instruction between .handlerdata and .fnend")
         if mnemonic.lower() in _PREFIXES:
@@ -186,7 +205,13 @@ class _Reader:
 
     def directive(self, place: Place, name: str, rest: str) -> None:
         operands = tuple(part.strip() for part in rest.split(",")) if rest else ()
-        if name == ".cfi_sections":
+        if name == ".bss" and not rest:
+            self.in_zeroed = True
+        elif self.in_zeroed:
+            if name not in (".space", ".zero", ".skip") or len(operands) != 1:
+                raise place.error(f"in .bss there are labels and .space with a size, not {name} {rest}")
+            self.zeroed_size += _bounded(place, Expression(place, operands[0]).constant())
+        elif name == ".cfi_sections":
             unknown = set(operands) - set(_CFI_SECTIONS)
             if unknown or not operands:
                 raise place.error(f".cfi_sections takes {' or '.join(_CFI_SECTIONS)}, not {rest!r}")

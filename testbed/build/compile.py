@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
-from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE
+from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.errors import BuildError, ToolchainMissing
 from testbed.program import Source
 
@@ -110,6 +110,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
         placed = (
             f"--image-base={IMAGE_BASE:#x}",
             f"-Ttext={TEXT_BASE:#x}",
+            f"-Tbss={ZEROED_BASE:#x}",
             f"-zmax-page-size={PAGE:#x}",
             "--no-merge-exidx-entries",  # one entry per function, as the source says
         )

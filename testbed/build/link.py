@@ -22,7 +22,7 @@ from testbed.build.assembly import (
 )
 from testbed.build.expressions import Expression
 from testbed.build.keystone import Code, assemble_code
-from testbed.build.layout import TEXT_BASE
+from testbed.build.layout import TEXT_BASE, ZEROED_BASE
 from testbed.build.place import Place
 from testbed.build.round_trip import verify
 from testbed.build.tables import orc
@@ -43,6 +43,9 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
         raise BuildError(f"{source.path}: there is no instruction in it")
     code = assemble_code(assembly.statements, arch, TEXT_BASE)
     _check(assembly, code, arch)
+    # Only words name what is in .bss, so keystone need not know it.
+    zeroed = {name: ZEROED_BASE + offset for name, offset in assembly.zeroed.items()}
+    code = replace(code, labels={**code.labels, **zeroed})
     symbols = _symbols(assembly, code, arch)
     content = _with_data(assembly, code, symbols)
     procedures = tuple(_procedures(assembly, code))
@@ -53,7 +56,9 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     if entry is None:
         raise BuildError(f"{source.path}: there is no label {source.header.entry!r}, where the program starts")
     named = [symbol for symbol in symbols.values() if not symbol.name.startswith(".L")]
-    return write_elf(arch, content, tables, debug_frame, [*_mapping(assembly, code), *named], entry.value)
+    return write_elf(
+        arch, content, tables, debug_frame, [*_mapping(assembly, code), *named], entry.value, assembly.zeroed_size
+    )
 
 
 def _check(assembly: Assembly, code: Code, arch: Arch) -> None:
@@ -240,6 +245,21 @@ def _check_handled(function: HandledFunction) -> None:
         raise function.place.error(".cantunwind with a personality or handler data")
 
 
+def _exchange(frame: EhFrame, assembly: Assembly, code: Code) -> EhFrame:
+    """The entries as the search table is to name them: two of them the wrong way round, if the header says so."""
+    names = assembly.source.header.exchanged
+    if not names:
+        return frame
+    if missing := [name for name in names if name not in code.labels]:
+        raise BuildError(f"{assembly.source.path}: exchanged: there is no label {missing[0]!r}")
+    first, second = (code.labels[name] for name in names)
+    at = dict(frame.entries)
+    if not {first, second} <= at.keys():
+        raise BuildError(f"{assembly.source.path}: exchanged: no table entry begins at {' or '.join(names)}")
+    at[first], at[second] = at[second], at[first]
+    return replace(frame, entries=tuple(at.items()))
+
+
 def _tables(
     assembly: Assembly,
     code: Code,
@@ -267,6 +287,7 @@ def _tables(
     at = table_addresses(len(code.content), sizes)
     if with_frame:
         frame = write_eh_frame(procedures, arch, at[".eh_frame"])
+        frame = _exchange(frame, assembly, code)
         tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
         tables[".eh_frame"] = frame.content
         if arch.sframe_abi is not None:

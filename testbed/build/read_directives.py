@@ -13,16 +13,17 @@ from testbed.build.place import Place
 from testbed.catalogue import nearest
 
 _RANGE = re.compile(r"(?P<kind>[a-z]+)(?P<first>\d+)\s*-\s*(?P=kind)(?P<last>\d+)")
+_NUMBER = re.compile(r"0x[0-9a-f]+|0|[1-9]\d*")
 _VFP = re.compile(r"d(\d+)")
 
 
 def register_number(place: Place, arch: Arch, text: str) -> int:
     """The DWARF number of a register given by name, by another of its names, or by that number."""
     name = text.strip().lstrip("%").lower()
-    if name.isdecimal():
-        if int(name) not in arch.by_dwarf:
+    if _NUMBER.fullmatch(name):
+        if int(name, 0) not in arch.by_dwarf:
             raise place.error(f"{arch} has no register with the DWARF number {name}")
-        return int(name)
+        return int(name, 0)
     register = arch.by_name.get(arch.spellings.get(name, name))
     if register is None or register.dwarf is None:
         raise place.error(f"{arch} has no register {name!r} in its tables; {nearest(name, arch.by_name)}")

@@ -18,7 +18,9 @@ import click
 from testbed.cli.terminal import WIDTH
 from testbed.errors import TestbedError
 
-COMMANDS = ("run", "show", "record", "matrix", "table", "backtrace", "names", "list", "cache")  # in the order of --help
+COMMANDS = (  # in the order of --help
+    *("run", "show", "record", "matrix", "table", "lint", "backtrace", "names", "list", "cache"),
+)
 
 
 class _Commands(click.Group):

@@ -13,6 +13,7 @@ from unicorn import unicorn_const as uc
 from testbed.arch import Arch
 from testbed.errors import ImageError
 from testbed.image import Image, LoadedImage
+from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
 from testbed.trace import Region
 
 PAGE = 0x1000
@@ -111,3 +112,8 @@ def map_stack(arch: Arch) -> tuple[Mapping, int]:
     sp = arch.stack_top
     data = bytes(STACK_SIZE + PAGE)
     return Mapping(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE), sp
+
+
+def map_alternate_stack(arch: Arch) -> Mapping:
+    """The stack of ``sigaltstack``: memory away from everything else."""
+    return Mapping(alternate_top(arch) - ALTERNATE_SIZE, bytes(ALTERNATE_SIZE), uc.UC_PROT_READ | uc.UC_PROT_WRITE)

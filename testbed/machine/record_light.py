@@ -12,6 +12,7 @@ import numpy as np
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
+from testbed.machine.signals import Delivery, enter_handler, frame_at_return
 from testbed.machine.start import Machine
 from testbed.machine.stops import Fault, Stops, out_of_budget
 from testbed.machine.tape import Tape
@@ -44,16 +45,24 @@ def record_light(machine: Machine, budget: int) -> Tape:
     rows, sizes = bytearray(), bytearray()
     journal: list[tuple[int, int, int, int]] = []
     interrupted: list[BaseException] = []
+    resumed: list[int] = []
+    places, arrived = stops.arrivals.places, list[Delivery]()
 
     def on_code(_uc: int, address: int, size: int, _data: int) -> None:
         # A stop inside a Thumb IT block is ignored until the block is over: record nothing from then on.
         try:
-            if stops.ending is None and len(sizes) < budget:
+            if address in places and (signal := stops.arrivals.before(address)):
+                read_batch(handle, ids, pointers, count)
+                rows.extend(cells)
+                sizes.append(0)
+                arrived.append(signal)
+            elif stops.ending is None and len(sizes) < budget:
                 read_batch(handle, ids, pointers, count)
                 rows.extend(cells)
                 sizes.append(size if size <= _LONGEST else 1)
                 return
-            stops.end(out_of_budget(budget, address))
+            else:
+                stops.end(out_of_budget(budget, address))
         except BaseException as error:  # Ctrl-C arrives here; ctypes would print it and go on
             stops.end(Fault("interrupted"))
             interrupted.append(error)
@@ -91,12 +100,55 @@ def record_light(machine: Machine, budget: int) -> Tape:
         )
         assert status == const.UC_ERR_OK, status
     # "until" is an address that no program can execute: 0 would hide a call through a null pointer.
-    status = emu_start(handle, machine.start, machine.arch.word_mask - 3, 0, 0)
-    if interrupted:
-        raise interrupted[0]
+    start: int | None = machine.start
+    while start is not None:
+        status = emu_start(handle, start, machine.arch.word_mask - 3, 0, 0)
+        if interrupted:
+            raise interrupted[0]
+        if stops.wild_jump is not None:
+            read_batch(handle, ids, pointers, count)
+            cells[machine.arch.index[machine.arch.pc]] = stops.wild_jump
+            rows.extend(cells)
+            sizes.append(0)
+            arrived.append(stops.arrivals.fault())
+            stops.wild_jump = None
+        start = None
+        if stops.ending is None and arrived:
+            start = _deliver(machine, arrived.pop(), list(cells), len(sizes) - 1, journal)
+        elif stops.ending is None and stops.gives_back:
+            stops.gives_back = False
+            resumed.append(len(sizes))
+            start = _give_back(machine)
     table = np.frombuffer(rows, np.uint64).reshape(-1, count)
     table &= np.array([(1 << register.bits) - 1 for register in registers], np.uint64)
-    return Tape(table, np.frombuffer(sizes, np.uint8), _writes(journal), stops.after(status))
+    return Tape(table, np.frombuffer(sizes, np.uint8), _writes(journal), stops.after(status), tuple(resumed))
+
+
+def _deliver(
+    machine: Machine, signal: Delivery, values: list[int], step: int, journal: list[tuple[int, int, int, int]]
+) -> int:
+    """Do what the kernel does for a signal; where to go on."""
+    arch, uc = machine.arch, machine.uc
+    registers = {r.name: value & ((1 << r.bits) - 1) for r, value in zip(arch.registers, values, strict=True)}
+    writes, changed = enter_handler(arch, signal, registers)
+    for address, size, value in writes:
+        uc.mem_write(address, value.to_bytes(size, "little"))
+        journal.append((step, address, size, value))
+    for name, value in changed.items():
+        uc.reg_write(arch.by_name[name].unicorn, value)
+    return signal.handler
+
+
+def _give_back(machine: Machine) -> int:
+    """Load all registers from the signal frame; where to go on."""
+    arch, uc = machine.arch, machine.uc
+    frame = frame_at_return(arch, uc.reg_read(arch.by_name[arch.sp].unicorn))
+    values: dict[str, int] = {}
+    for name, offset in arch.signal_frame.registers.items():
+        register = arch.by_name[name]
+        values[name] = int.from_bytes(uc.mem_read(frame + offset, register.bits // 8), "little")
+        uc.reg_write(register.unicorn, values[name])
+    return values[arch.pc] | arch.isa_of_flags(values[arch.flags]).address_bit
 
 
 def _writes(journal: list[tuple[int, int, int, int]]) -> Writes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from testbed.errors import EmulationError
+from testbed.header import Signal
 from testbed.image import Image, LoadedImage, describe
 from testbed.machine.load import load
 from testbed.machine.record_light import record_light
@@ -24,8 +26,9 @@ def record(
     seed: int = 1,
     budget: int = 1_000_000,
     recorder: Recorder | None = None,
+    signals: Iterable[Signal] = (),
 ) -> Trace:
-    """Run a program from its entry to its exit, with registers planted from ``seed``.
+    """Run a program from its entry to its exit, with registers planted from ``seed``; ``signals`` arrive on the way.
 
     Without a ``recorder`` the light one begins. A run that is not over after `NATIVE_FROM` steps starts once more with
     the native one, which writes down the same: doing those steps again takes it less time than loading did.
@@ -34,13 +37,16 @@ def record(
     until then are valid. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
-    machine = start_machine(loaded, seed=seed)
-    tape = (recorder or record_light)(machine, budget if recorder else min(budget, NATIVE_FROM))
-    if recorder is None and budget > NATIVE_FROM and len(tape.sizes) == NATIVE_FROM and isinstance(tape.ending, Fault):
-        from testbed.machine.record_native import record_native  # numba: only for a run that is long
+    machine = start_machine(loaded, seed=seed, signals=signals)
+    if machine.signals:  # signals come from the light recorder, whatever else is asked for: their programs are short
+        tape = record_light(machine, budget)
+    else:
+        tape = (recorder or record_light)(machine, budget if recorder else min(budget, NATIVE_FROM))
+        if not recorder and budget > NATIVE_FROM and len(tape.sizes) == NATIVE_FROM and isinstance(tape.ending, Fault):
+            from testbed.machine.record_native import record_native  # numba: only for a run that is long
 
-        machine = start_machine(loaded, seed=seed)
-        tape = record_native(machine, budget)
+            machine = start_machine(loaded, seed=seed)
+            tape = record_native(machine, budget)
     trace = Trace(
         arch=machine.arch,
         images=(loaded,),
@@ -50,6 +56,7 @@ def record(
         initial=tuple(mapping.region for mapping in machine.mappings),
         end=Exited(0),  # known below: an error is told with what was recorded
         seed=seed,
+        resumed=tape.resumed,
     )
     end = tape.ending
     return replace(trace, end=end if isinstance(end, Exited) else _error(trace, end))
@@ -71,5 +78,7 @@ def _line(trace: Trace, step: int) -> str:
     from testbed.image.disassembly import disassemble  # capstone: only where something went wrong
 
     pc = int(trace.pc[step])
+    if trace.interrupted(step):
+        return f"{describe(trace.images, pc)}  a signal arrives"
     code = trace.memory(step).read(pc, int(trace.sizes[step]))
     return f"{describe(trace.images, pc)}  {disassemble(trace.isa(step), code, pc)}"

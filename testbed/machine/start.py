@@ -14,8 +14,10 @@ from types import MappingProxyType
 from unicorn import Uc
 
 from testbed.arch import Arch
+from testbed.header import Signal
 from testbed.image import LoadedImage
 from testbed.machine import load
+from testbed.machine.signals import Delivery, deliveries
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +29,16 @@ class Machine:
     mappings: tuple[load.Mapping, ...] = field(repr=False)
     start: int
     planted: Mapping[str, int]
+    signals: tuple[Delivery, ...] = ()
 
 
-def start_machine(loaded: LoadedImage, *, seed: int) -> Machine:
+def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] = ()) -> Machine:
     """Map a loaded image and a stack, plant the registers from ``seed``, and point pc at the entry."""
+    arriving = deliveries(loaded, signals)
     image, arch = loaded.image, loaded.image.arch
     stack, sp = load.map_stack(arch)
-    mappings = (*load.map_image(loaded), stack)
+    alternate = (load.map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
+    mappings = (*load.map_image(loaded), stack, *alternate)
     uc = Uc(*arch.unicorn)
     for register, keep, bits in arch.cpu_setup:
         uc.reg_write(register, (uc.reg_read(register) & keep) | bits)
@@ -44,7 +49,7 @@ def start_machine(loaded: LoadedImage, *, seed: int) -> Machine:
     for name, value in planted.items():
         uc.reg_write(arch.by_name[name].unicorn, value)
     uc.reg_write(arch.by_name[arch.sp].unicorn, sp)
-    return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted)
+    return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted, arriving)
 
 
 def plant(arch: Arch, seed: int, mappings: Iterable[load.Mapping]) -> Mapping[str, int]:

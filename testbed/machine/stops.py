@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from unicorn import Uc
 from unicorn import unicorn_const as const
 
+from testbed.machine.signals import Arrivals
 from testbed.machine.start import Machine
 from testbed.trace import Exited
 
@@ -44,6 +45,9 @@ class Stops:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self.ending: Exited | Fault | None = None
+        self.arrivals = Arrivals(machine.signals)
+        self.wild_jump: int | None = None  # where to, if a signal is to be sent for it
+        self.gives_back = False  # rt_sigreturn was called
         uc, call = machine.uc, machine.arch.exit_call
         uc.hook_add(const.UC_HOOK_MEM_INVALID, self._invalid_access)
         uc.hook_add(const.UC_HOOK_INTR, self._exception)
@@ -64,6 +68,9 @@ class Stops:
         return Fault(f"the emulator stopped by itself (Unicorn status {status})", pc)
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
+        if access in _FETCHES and self.ending is None and self.arrivals.catches_faults:
+            self.wild_jump = self._machine.arch.code_address(address)
+            return False
         detail = _ACCESS.get(access, "touches {size} bytes at {address:#x}, which it may not")
         jumped_to = self._machine.arch.code_address(address) if access in _FETCHES else None
         self.end(Fault(detail.format(size=size, address=address), jumped_to))
@@ -83,6 +90,8 @@ class Stops:
         if number in call.numbers:
             status = uc.reg_read(arch.by_name[call.argument].unicorn)
             self.end(Exited(status & 0xFF))
+        elif number == arch.signal_frame.call and self._machine.signals:
+            self.gives_back = True
         else:
             self.end(Fault(f"system call {number} is not emulated, only exit ({_numbers(call.numbers)})"))
         uc.emu_stop()

@@ -18,13 +18,15 @@ class Tape:
     """A raw recording, in the columns of `testbed.trace.Trace`; values are cut to their register's width.
 
     Every instruction whose execution began has a row, the one that faulted included; an instruction at which
-    the step budget was used up has none.
+    the step budget was used up has none. A row of size 0 is the state that a signal interrupted; ``resumed`` are the
+    steps before which ``rt_sigreturn`` gave a state back.
     """
 
     registers: NDArray[np.uint64] = field(repr=False)
     sizes: NDArray[np.uint8] = field(repr=False)
     writes: Writes = field(repr=False)
     ending: Exited | Fault
+    resumed: tuple[int, ...] = ()
 
 
 class Recorder(Protocol):

@@ -40,7 +40,7 @@ def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]])
     pc = int(run.trace.pc[step])
     symbol = run.loaded.image.symbol_at(pc - run.loaded.bias)
     frames = run.truth(step).frames
-    names = run.frame_names([frame.pc for frame in frames])
+    names = run.frame_names(frames)
     return {
         "step": step,
         "pc": pc,

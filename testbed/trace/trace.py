@@ -27,7 +27,9 @@ class Trace:
     """Everything that was recorded of one run.
 
     ``registers[k]`` is the state *before* instruction ``k`` executes, one column per ``arch.registers``;
-    ``sizes[k]`` is that instruction's length in bytes. Memory at ``k`` is ``initial`` plus every write with
+    ``sizes[k]`` is that instruction's length in bytes; 0 where a signal arrived instead, so that the next step is the
+    first one of its handler. ``resumed`` are the steps that go on after a signal, with the registers of its frame.
+    Memory at ``k`` is ``initial`` plus every write with
     ``step < k``. ``end`` is how the run ended: an exit, or the error that stopped it (what was recorded before
     stays valid). ``planted`` are the values given to the callee-saved registers before entry, from ``seed``.
     """
@@ -40,6 +42,7 @@ class Trace:
     initial: tuple[Region, ...] = field(repr=False)
     end: Exited | EmulationError
     seed: int
+    resumed: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.registers)
@@ -60,6 +63,10 @@ class Trace:
     @cached_property
     def sp(self) -> NDArray[np.uint64]:
         return np.ascontiguousarray(self.column(self.arch.sp))
+
+    def interrupted(self, step: int) -> bool:
+        """True where a signal arrived before the instruction at ``step`` could execute."""
+        return not self.sizes[step]
 
     @cached_property
     def history(self) -> History:

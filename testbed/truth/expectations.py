@@ -54,8 +54,7 @@ def _address(trace: Trace, location: str) -> int | None:
 
 def frame_names(truth: Truth, step: int) -> tuple[str, ...]:
     """The functions of the watched stack, innermost first; a caller is looked up inside its call instruction."""
-    pcs = truth.stack(step).pcs
-    return tuple(_function(truth.trace, pc if i == 0 else pc - 1) for i, pc in enumerate(pcs))
+    return tuple(_function(truth.trace, frame.lookup_pc) for frame in truth.stack(step).frames)
 
 
 def _function(trace: Trace, pc: int) -> str:

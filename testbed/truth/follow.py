@@ -2,6 +2,7 @@
 
 The rules, at a transfer to ``(pc, SP)`` while ``top`` is the innermost activation:
 
+0. a signal opens two: its trampoline, which the handler returns to, and the handler;
 1. the effect of a call opens an activation;
 2. ``(pc, SP) = (top.return_address, top.cfa)``: it is over, whatever instruction did that;
 3. ``(pc, SP)`` is where some call of a living activation comes back to: ``longjmp`` if that one is on this
@@ -30,12 +31,13 @@ from testbed.truth.model import Activation, Activations, Path
 from testbed.truth.transfers import Event, Transfers
 
 MAX_ROUNDS = 32
+NOWHERE = -1  # the call site of what no instruction called
 NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more than it saves
 
 
 def follow(trace: Trace, transfers: Transfers) -> Path:
     """The activation of every step; sites that were no calls are found out and left out."""
-    if len(trace) >= NATIVE_FROM:
+    if len(trace) >= NATIVE_FROM and trace.sizes.all():  # signals belong to short programs
         from testbed.truth.follow_native import follow_natively  # numba: worth loading for a long trace only
 
         return follow_natively(trace, transfers, MAX_ROUNDS)
@@ -82,6 +84,9 @@ class _Walk:
             self._open_bottom(0, int(trace.sp[0]))
 
     def at(self, event: Event) -> None:
+        if self._trace.interrupted(event.step - 1):
+            self._interrupt(event)
+            return
         if event.call and event.site not in self._disbelieved:
             self._open(event)
             return
@@ -146,6 +151,20 @@ class _Walk:
         index = len(self._activations)
         self._comes_back[event.fall, cfa] = index
         self._add(Activation(index, self._top, event.fall, event.sp, cfa, event.step), event)
+
+    def _interrupt(self, event: Event) -> None:
+        """The kernel has entered a handler: its return address leads to the trampoline, which gives all back."""
+        arch, step = self._trace.arch, event.step
+        after = event.sp + self._entry_cfa
+        if arch.link is None:
+            restorer = self._trace.memory(step).unsigned(event.sp, arch.word)
+        else:
+            restorer = arch.code_address(int(self._trace.column(arch.link)[step]))
+        site = event._replace(site=NOWHERE)
+        pc, sp = int(self._trace.pc[step - 1]), int(self._trace.sp[step - 1])
+        index = len(self._activations)
+        self._add(Activation(index, self._top, pc, after, sp, step, signal=True), site)
+        self._add(Activation(index + 1, index, restorer, event.sp, after, step), site)
 
     def _region(self, sp: int) -> tuple[int, int]:
         """The region that a push at ``sp`` writes to; an empty one where nothing is mapped."""

@@ -17,6 +17,10 @@ class Activation:
     ``return_address`` is a code address (no Thumb bit) and ``cfa`` is SP after the return, which is SP just
     before the call. ``entry_sp`` is SP at the first step, ``opened`` that step. ``parent`` is the index of the
     activation that made the call. The bottom of a stack has no parent, no return address and no CFA.
+
+    A ``signal`` one stands for a signal's frame: it is the trampoline that the handler returns to. Nobody called it, so
+    its return address is the next instruction of the interrupted activation, its parent, and the registers to go back
+    to are those of the step before ``opened``.
     """
 
     index: int
@@ -25,6 +29,7 @@ class Activation:
     entry_sp: int
     cfa: int | None
     opened: int
+    signal: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +87,21 @@ class TrueFrame:
     """One frame of the truth: where its activation continues, and with which registers.
 
     ``registers`` holds the callee-saved ones, SP and pc, as this frame will see them when control is back in it;
-    for the innermost frame as they are now. ``cfa`` is None for the bottom of the stack.
+    for the innermost frame as they are now. ``cfa`` is None for the bottom of the stack. ``calling`` is true where
+    ``pc`` is a return address, false where it is the next instruction to execute: the innermost frame, one that a
+    signal interrupted, and a signal's trampoline, which nobody called.
     """
 
     pc: int
     cfa: int | None
     registers: Mapping[str, int] = field(repr=False)
     activation: int
+    calling: bool = True
+
+    @property
+    def lookup_pc(self) -> int:
+        """An address inside the instruction at which this frame stands: the call, for a return address."""
+        return self.pc - self.calling
 
 
 @dataclass(frozen=True, slots=True)

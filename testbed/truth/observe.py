@@ -52,7 +52,7 @@ class Truth:
         activation = self.activations[index]
         values = self.trace.registers[step, self._columns].tolist()
         registers = MappingProxyType(dict(zip(self._names, values, strict=True)))
-        innermost = TrueFrame(registers[self.trace.arch.pc], activation.cfa, registers, index)
+        innermost = TrueFrame(registers[self.trace.arch.pc], activation.cfa, registers, index, calling=False)
         return CallStack((innermost, *self._callers(index)))
 
     def traits(self, step: int) -> frozenset[Trait]:
@@ -73,6 +73,7 @@ class Truth:
             (Trait.CODE_POINTER, self.code_pointers[step]),
             (Trait.TAIL_CALLED, self._tail_called(index, step)),
             *self._link_traits(index, step),
+            (Trait.NO_CODE, self._leads_nowhere(step)),
         )
         return outer.traits | {trait for trait, holds in here if holds}
 
@@ -95,6 +96,8 @@ class Truth:
 
     def _tail_called(self, index: int, step: int) -> bool:
         """By the names of the functions at the activation's first step and at this one."""
+        if self.activations[index].signal:  # opened at the handler's first step: it has not run yet
+            return False
         opened = self.activations[index].opened
         return self.function(int(self.trace.pc[opened])) != self.function(int(self.trace.pc[step]))
 
@@ -115,6 +118,10 @@ class Truth:
         """What further activations add to the traits of each, in columns."""
         return outer_traits(self)
 
+    def _leads_nowhere(self, step: int) -> bool:
+        """Only where a signal came instead of an instruction can there be none."""
+        return self.trace.interrupted(step) and image_covering(self.trace.images, int(self.trace.pc[step])) is None
+
     @cached_property
     def _names(self) -> tuple[str, ...]:
         arch = self.trace.arch
@@ -131,21 +138,28 @@ class Truth:
     def _caller(self, index: int) -> TrueFrame | None:
         """The frame that activation ``index`` comes back to.
 
-        A call changes no callee-saved register, and the callee has changed none at its first step.
+        A call changes no callee-saved register, and the callee has changed none at its first step. A signal gives
+        back every register as it was.
         """
         activation = self.activations[index]
         if activation.parent is None or activation.return_address is None or activation.cfa is None:
             return None
         if index not in self._frames:
-            values = self.trace.registers[activation.opened, self._columns].tolist()
-            registers = dict(zip(self._names, values, strict=True))
+            parent = self.activations[activation.parent]
+            if activation.signal:
+                names = tuple(register.name for register in self.trace.arch.registers)
+                values = self.trace.registers[activation.opened - 1].tolist()
+            else:
+                names, values = self._names, self.trace.registers[activation.opened, self._columns].tolist()
+            registers = dict(zip(names, values, strict=True))
             registers[self.trace.arch.sp] = activation.cfa
             registers[self.trace.arch.pc] = activation.return_address
             self._frames[index] = TrueFrame(
                 activation.return_address,
-                self.activations[activation.parent].cfa,
+                parent.cfa,
                 MappingProxyType(registers),
                 activation.parent,
+                calling=not activation.signal and not parent.signal,
             )
         return self._frames[index]
 
@@ -175,7 +189,14 @@ class Truth:
                 known.append(_Outer())
                 continue
             parent, call = activation.parent, activation.opened - 1
+            if self.activations[parent].signal:  # the handler, and the trampoline that it returns to: one event
+                known.append(known[parent])
+                continue
             added = set()
+            if activation.signal:
+                added.add(Trait.SIGNAL)
+                if image_covering(self.trace.images, activation.return_address or 0) is None:
+                    added.add(Trait.NO_CODE)
             if self.activations[parent].parent is not None and not self.sites.moved[call]:
                 added.add(Trait.FRAMELESS_CALLER)
             if self._reuses_pointer(parent, call):

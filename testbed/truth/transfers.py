@@ -62,6 +62,7 @@ def find_transfers(trace: Trace) -> Transfers:
     transfer = pc != fall
     if not trace.arch.link:
         transfer |= _returned_to_next(trace, transfer)
+    transfer[list(trace.resumed)] = True  # the interrupted code may lie right behind the trampoline
     call = _linked(trace, fall, transfer) if trace.arch.link else _pushed(trace, fall, transfer)
     call[:1] = False
     return Transfers(trace, fall, transfer, call)

@@ -40,6 +40,7 @@ CORPUS = [
     for unit in units(CATALOGUE.values(), ARCHES.values(), RECIPES.values())
     if unit.arch in ARCHITECTURES
     and unit.program not in THUMB
+    and not CATALOGUE[unit.program].has_signals  # they come from our recorder
     and unit.recipe in ("clang-asm", "clang-O0-fp", "clang-O2")
 ]
 

@@ -71,7 +71,7 @@ def test_names_and_locations_of_a_slid_run(arch: str, recipe: str) -> None:
     assert at.pc == main.address + SLIDE
     assert run.where(at.pc + 4) == "main+0x4"
     assert run.step_at("twice") == run.trace.pc.tolist().index(at.pc - main.address + address_of(image, "twice"))
-    assert run.frame_names(run.truth(run.step_at("twice")).pcs) == ("twice", "apply", "main", "_start")
+    assert run.frame_names(run.truth(run.step_at("twice")).frames) == ("twice", "apply", "main", "_start")
     steps = run.steps_in("main")
     assert steps and all(main.address <= int(run.trace.pc[step]) - SLIDE < main.address + main.size for step in steps)
     first = run_data(run, [])["steps"][run.step_at("main")]

@@ -22,12 +22,22 @@ from testbed.errors import UnknownRegister
 from testbed.machine import record
 from testbed.matrix import Unit, units
 from testbed.trace import Snapshot
+from testbed.traits import Trait
 from testbed.unwinder import Backtrace
 from tests.unwinders import libdw
 from unwinders.eh_frame import EH_FRAME, table_rows
 from unwinders.walk import walk
 
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+# Where a table is wrong, missing or without an end, the two guess differently; `index_exchanged` misleads
+# libdw, and it takes the link register of `coroutine`'s first function, which a row calls undefined.
+DECLARED = frozenset({Trait.OPEN_END, Trait.LOST_REGISTER, Trait.WRONG_INDEX})
+TROUBLED = {
+    name
+    for name, program in PROGRAMS.items()
+    if any(s.header.wrong or s.header.untabled or s.header.traits & DECLARED for s in program.sources.values())
+} | {"coroutine"}
+SOUND = [program for name, program in PROGRAMS.items() if name not in TROUBLED]
+UNITS = units(SOUND, ARCHES.values(), RECIPES.values())
 STEPS = 400  # of a run at most, spread evenly: the call stacks of a long one repeat
 
 

@@ -44,6 +44,16 @@ def compared(unwinder: Unwinder, trace: Trace) -> Backtraces:
     return found
 
 
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_a_step_at_its_own_return_address_is_judged_anew(arch: str) -> None:
+    """`coroutine_open` jumps to where its link register already leads: the same row, the same registers, another pc."""
+    built = build(PROGRAMS["coroutine_open"], ARCHES[arch], RECIPES["keystone"])
+    trace = record(built.image)
+    for unwinder in NATIVE:
+        if unwinder.applies_to(built.image):
+            compared(unwinder, trace)
+
+
 def chosen(arch: str, every: bool) -> Sequence[Unit]:
     here = [unit for unit in UNITS if unit.arch == arch]
     return here if every else here[::PART]

@@ -15,18 +15,18 @@ from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.image import Image
-from testbed.matrix import Unit, units
+from testbed.matrix import Unit
 from testbed.program import Language, Program
 from testbed.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
 from tests.unwinders import producers
-from tests.unwinders.test_sframe_producers import assert_equal_at_every_pc
+from tests.unwinders.test_sframe_producers import EXPRESSIBLE, assert_equal_at_every_pc
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.orc import ENTRIES, orc_table
 from unwinders.orc import ORC
 
 X86_64 = ARCHES["x86_64"]
-WRITTEN = [unit for unit in units(PROGRAMS.values(), [X86_64], RECIPES.values()) if unit.recipe == "keystone"]
+WRITTEN = [unit for unit in EXPRESSIBLE if unit.arch == X86_64.name]
 C_PROGRAMS = [p for p in PROGRAMS.values() if any(s.language is Language.C for s in p.sources.values())]
 FLAGS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 CASES = [pytest.param(p, flag, id=f"{p.name}{flag[2:]}") for p in C_PROGRAMS for flag in FLAGS]

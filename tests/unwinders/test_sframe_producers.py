@@ -23,6 +23,7 @@ from testbed.matrix import Unit, units
 from testbed.program import Language, Program, program_from_text
 from testbed.rows import AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
+from testbed.traits import Trait
 from testbed.unwinder import Frame, FrameKind
 from tests.unwinders import producers
 from tests.unwinders.frames import snapshot
@@ -37,6 +38,11 @@ from unwinders.sframe import SFRAME
 WITH_NUMBER = [arch for arch in ARCHES.values() if arch.sframe_abi is not None]
 UNITS = units(PROGRAMS.values(), WITH_NUMBER, RECIPES.values())
 WRITTEN = [unit for unit in UNITS if unit.recipe == "keystone"]
+# What a compact format cannot express, as a program's header declares; producers then leave out more, or less, than we.
+BEYOND = frozenset({Trait.REALIGNED, Trait.INEXPRESSIBLE, Trait.LOST_REGISTER})
+EXPRESSIBLE = [
+    unit for unit in WRITTEN if not any(s.header.traits & BEYOND for s in PROGRAMS[unit.program].sources.values())
+]
 COMPILED = [unit for unit in UNITS if unit.recipe.endswith("-sframe")]
 C_PROGRAMS = [p for p in PROGRAMS.values() if any(s.language is Language.C for s in p.sources.values())]
 GNU_CASES = [
@@ -106,7 +112,7 @@ def test_written_rows_are_those_of_eh_frame(unit: Unit) -> None:
     assert assert_equal_at_every_pc(image, sframe_table(image), RowTable(".eh_frame", tuple(said))) > 10
 
 
-@pytest.mark.parametrize("unit", [unit for unit in WRITTEN if unit.arch == "x86_64"], ids=str)
+@pytest.mark.parametrize("unit", [unit for unit in EXPRESSIBLE if unit.arch == "x86_64"], ids=str)
 def test_clangs_assembler_writes_what_we_write(unit: Unit, tmp_path: Path) -> None:
     """clang does not say that a frame is the outermost one, nor that the frame pointer is lost: see below."""
     arch = ARCHES[unit.arch]
@@ -217,6 +223,7 @@ _start:
     ours = sframe_table(read_elf(path)).rows
     lost = "rbp" in directive
     assert [row.registers["rip"] for row in ours] == ([] if lost else [AtCfa(-8), Undefined()])
+    assert assert_equal_at_every_pc(ours, sframe_table(ours), sframe_table(clangs), roots=False) > 10
 
 
 @pytest.mark.parametrize("unit", COMPILED, ids=str)

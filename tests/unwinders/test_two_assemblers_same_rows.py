@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from programs import PROGRAMS
@@ -13,10 +15,12 @@ from testbed.matrix import Unit, units
 from testbed.rows import RowTable
 from unwinders.formats.cfi import cfi_table
 
+EVERY = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 UNITS = [
     unit
-    for unit in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+    for unit in EVERY
     if unit.recipe in ("keystone", "keystone-thumb")
+    and replace(unit, recipe=unit.recipe.replace("keystone", "clang-asm")) in EVERY
 ]
 
 

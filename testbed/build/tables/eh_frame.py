@@ -35,7 +35,8 @@ class EhFrame:
 
 
 def write_eh_frame(procedures: Sequence[Procedure], arch: Arch, address: int) -> EhFrame:
-    """``.eh_frame`` at an address: each kind of CIE before its first FDE, and four zero bytes at the end."""
+    """``.eh_frame`` at an address: each kind of CIE before its FDEs, in LLVM's order, and four zero bytes."""
+    procedures = sorted(procedures, key=lambda p: (p.signal_frame, p.simple, p.return_column is None, p.return_column))
     content = b""
     cies: dict[tuple[bool, bool, int], int] = {}
     entries = []
@@ -99,7 +100,8 @@ def _eh_cie(procedure: Procedure, arch: Arch) -> bytes:
 
 
 def _debug_cie(procedure: Procedure, arch: Arch) -> bytes:
-    body = _NO_CIE_BEFORE.to_bytes(4, "little") + b"\x04" + b"\0"  # version, no augmentation
+    body = _NO_CIE_BEFORE.to_bytes(4, "little") + b"\x04"  # version
+    body += b"S\0" if procedure.signal_frame else b"\0"  # as GNU as writes it: there are no augmentation data
     body += bytes([arch.word, 0])  # bytes of an address, of a segment selector
     body += uleb128(CODE_ALIGNMENT) + sleb128(data_alignment(arch)) + uleb128(_return_column(procedure, arch))
     return body + _rules(procedure, arch)

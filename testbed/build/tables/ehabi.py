@@ -141,7 +141,7 @@ def unwind_opcodes(function: HandledFunction) -> bytes:
         match rule:
             case d.Save(mask):
                 sp -= 4 * mask.bit_count()
-                undo += _pops(mask, place)
+                undo += _pops(mask)
             case d.VSave(mask):
                 sp -= 8 * mask.bit_count()
                 undo += _vfp_pops(mask)
@@ -182,10 +182,11 @@ def _moves(distance: int, place: Place) -> list[bytes]:
     return [*undo, bytes([0x40 | ((-distance - 4) >> 2)])] if distance else undo
 
 
-def _pops(mask: int, place: Place) -> list[bytes]:
-    """Pops of core registers: the one-byte form for r4-r(4+n) with or without lr, else by mask; r0-r3 apart."""
-    if mask & (1 << _SP):
-        raise place.error("sp is not saved by pushing it")
+def _pops(mask: int) -> list[bytes]:
+    """Pops of core registers: the one-byte form for r4-r(4+n) with or without lr, else by mask; r0-r3 apart.
+
+    sp among them is no push but a signal's frame, which holds every register.
+    """
     undo = []
     high, low = mask & 0xFFF0, mask & 0xF
     if high:

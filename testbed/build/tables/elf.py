@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE
+from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 
 _PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX, _GNU_SFRAME = 1, 2, 3, 0x7000_0001, 0x6FFF_FFF4
 _WRITE, _ALLOC, _EXECINSTR, _LINK_ORDER = 1, 2, 4, 0x80
@@ -94,9 +94,10 @@ def write_elf(
     debug_frame: bytes,
     symbols: Sequence[ElfSymbol],
     entry: int,
+    zeroed: int = 0,
 ) -> bytes:
     """The bytes of the file. ``tables`` are the loaded sections, written for the addresses that
-    ``table_addresses`` gave for their sizes."""
+    ``table_addresses`` gave for their sizes; ``zeroed`` is the size of ``.bss``."""
     sections = [_Section(".text", _PROGBITS, _ALLOC | _EXECINSTR, TEXT_BASE, code, 4)]
     addresses = table_addresses(len(code), [(name, len(content)) for name, content in tables.items()])
     for name, address in addresses.items():
@@ -115,13 +116,13 @@ def write_elf(
     sections.append(_Section(".strtab", _STRTAB, 0, 0, names, 1))
     section_names, name_offsets = _strings([*(s.name for s in sections), ".shstrtab"])
     sections.append(_Section(".shstrtab", _STRTAB, 0, 0, section_names, 1))
-    return _file(arch, sections, loaded, name_offsets, entry)
+    return _file(arch, sections, loaded, name_offsets, entry, zeroed)
 
 
-def _file(arch: Arch, sections: list[_Section], loaded: int, names: Sequence[int], entry: int) -> bytes:
+def _file(arch: Arch, sections: list[_Section], loaded: int, names: Sequence[int], entry: int, zeroed: int) -> bytes:
     header_size, program_size, section_size = (64, 56, 64) if arch.word == 8 else (52, 32, 40)
     special = [(s, h) for s in sections[:loaded] if (h := _header_of(s)) is not None]
-    program_headers = 3 + (loaded > 1) + len(special)
+    program_headers = 3 + (loaded > 1) + len(special) + (zeroed > 0)
     headers_end = header_size + program_headers * program_size
     content = bytearray(headers_end)
     for section in sections:
@@ -145,6 +146,8 @@ def _file(arch: Arch, sections: list[_Section], loaded: int, names: Sequence[int
         first, last = tables[0], tables[-1]
         size = last.address + len(last.content) - first.address
         lines.append(_program_header(arch, _PT_LOAD, _R, first.offset, first.address, size, PAGE))
+    if zeroed:
+        lines.append(_program_header(arch, _PT_LOAD, _R | _W, 0, ZEROED_BASE, 0, PAGE, zeroed))
     for section, kind in special:
         lines.append(
             _program_header(arch, kind, _R, section.offset, section.address, len(section.content), section.alignment)
@@ -182,10 +185,14 @@ def _elf_header(arch: Arch, entry: int, sections_at: int, program_headers: int, 
     )
 
 
-def _program_header(arch: Arch, kind: int, flags: int, offset: int, address: int, size: int, alignment: int) -> bytes:
+def _program_header(
+    arch: Arch, kind: int, flags: int, offset: int, address: int, size: int, alignment: int, zeroed: int = 0
+) -> bytes:
+    """``zeroed`` bytes follow the ``size`` bytes of the file."""
+    whole = size + zeroed
     if arch.word == 8:
-        return struct.pack("<IIQQQQQQ", kind, flags, offset, address, address, size, size, alignment)
-    return struct.pack("<IIIIIIII", kind, offset, address, address, size, size, flags, alignment)
+        return struct.pack("<IIQQQQQQ", kind, flags, offset, address, address, size, whole, alignment)
+    return struct.pack("<IIIIIIII", kind, offset, address, address, size, whole, flags, alignment)
 
 
 def _section_header(arch: Arch, section: _Section, name: int) -> bytes:

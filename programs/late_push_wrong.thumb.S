@@ -1,0 +1,103 @@
+// summary: two pushes in a prologue, and the second one's row an instruction late
+// exit: 26
+// trap: 7 llvm/llvm-project#202570, llvm/llvm-project#52758
+// twin: late_push
+// wrong: work_pushed..work_body
+// frames: work_pushed = work, main, _start
+// frames: work_body = work, main, _start
+// frames: helper = helper, work, main, _start
+
+.syntax unified
+.thumb
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+.thumb_func
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, r7
+    mov lr, r7
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+.thumb_func
+main:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+main_body:
+    movs r0, #9
+    bl work
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// work(x) = helper(x) + x + 1
+.type work, %function
+.thumb_func
+work:
+    .fnstart
+    .cfi_startproc
+    push {r4, lr}
+    .save {r4, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r4, -8
+    push {r5, r6}
+    .save {r5, r6}
+work_pushed:
+    mov r5, r0
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset r6, -0xc
+    .cfi_offset r5, -0x10
+work_body:
+    movs r4, #1
+    bl helper
+    adds r0, r0, r4
+    adds r0, r0, r5
+    pop {r5, r6}
+    .cfi_def_cfa_offset 8
+    .cfi_restore r5
+    .cfi_restore r6
+    pop.w {r4, lr}
+    .cfi_def_cfa_offset 0
+    .cfi_restore r4
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size work, . - work
+
+// helper(x) = x + 7
+.type helper, %function
+.thumb_func
+helper:
+    .fnstart
+    .cfi_startproc
+    adds r0, r0, #7
+    bx lr
+    .cfi_endproc
+    .fnend
+.size helper, . - helper

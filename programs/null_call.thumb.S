@@ -1,0 +1,155 @@
+// summary: a call through a null pointer: no function, no table, no image, and the fault's handler on top of it
+// exit: 16
+// trap: 16 libunwind/libunwind#106, libunwind/libunwind#235
+// signal: at fault handler on_fault restorer give_back
+// frames: work_body = work, main, _start
+// frames: on_fault = on_fault, give_back, 0x0, work, main, _start
+// frames: give_back = give_back, 0x0, work, main, _start
+// frames: work_back = work, main, _start
+// recipes: keystone*
+
+.syntax unified
+.thumb
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+.thumb_func
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, r7
+    mov lr, r7
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+.thumb_func
+main:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+main_body:
+    movs r0, #9
+    bl work
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// work(x) calls through a null pointer; the handler makes it a function that returns at once
+.type work, %function
+.thumb_func
+work:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+    movs r1, #1
+work_body:
+    blx r1
+work_back:
+    adds r0, r0, #7
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size work, . - work
+
+// returns for the code that is not there
+.type on_fault, %function
+.thumb_func
+on_fault:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+on_fault_body:
+    ldr r3, [r2, #0x58]
+    subs r3, r3, #1
+leaving:
+    str r3, [r2, #0x5c]
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size on_fault, . - on_fault
+
+    // The trampoline: a return address whose table entry begins before it, where the look-up of a call would find it.
+    // Only our own writer makes this: LLVM has one CIE for all of .debug_frame, and it describes no signal frame.
+    .fnstart
+    .save {r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, sp, lr, pc}
+    .pad #0xa0
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_return_column 0xf
+    .cfi_escape 0xf, 4, 0x7d, 0xd4, 1, 6
+    .cfi_escape 0x10, 0, 3, 0x7d, 0xa0, 1
+    .cfi_escape 0x10, 1, 3, 0x7d, 0xa4, 1
+    .cfi_escape 0x10, 2, 3, 0x7d, 0xa8, 1
+    .cfi_escape 0x10, 3, 3, 0x7d, 0xac, 1
+    .cfi_escape 0x10, 4, 3, 0x7d, 0xb0, 1
+    .cfi_escape 0x10, 5, 3, 0x7d, 0xb4, 1
+    .cfi_escape 0x10, 6, 3, 0x7d, 0xb8, 1
+    .cfi_escape 0x10, 7, 3, 0x7d, 0xbc, 1
+    .cfi_escape 0x10, 8, 3, 0x7d, 0xc0, 1
+    .cfi_escape 0x10, 9, 3, 0x7d, 0xc4, 1
+    .cfi_escape 0x10, 0xa, 3, 0x7d, 0xc8, 1
+    .cfi_escape 0x10, 0xb, 3, 0x7d, 0xcc, 1
+    .cfi_escape 0x10, 0xc, 3, 0x7d, 0xd0, 1
+    .cfi_escape 0x10, 0xe, 3, 0x7d, 0xd8, 1
+    .cfi_escape 0x10, 0xf, 3, 0x7d, 0xdc, 1
+    .cfi_escape 0x10, 0x88, 2, 3, 0x7d, 0xb0, 3
+    .cfi_escape 0x10, 0x89, 2, 3, 0x7d, 0xb8, 3
+    .cfi_escape 0x10, 0x8a, 2, 3, 0x7d, 0xc0, 3
+    .cfi_escape 0x10, 0x8b, 2, 3, 0x7d, 0xc8, 3
+    .cfi_escape 0x10, 0x8c, 2, 3, 0x7d, 0xd0, 3
+    .cfi_escape 0x10, 0x8d, 2, 3, 0x7d, 0xd8, 3
+    .cfi_escape 0x10, 0x8e, 2, 3, 0x7d, 0xe0, 3
+    .cfi_escape 0x10, 0x8f, 2, 3, 0x7d, 0xe8, 3
+    nop
+.type give_back, %function
+.thumb_func
+give_back:
+    movs r7, #0xad
+    svc #0
+    .cfi_endproc
+    .fnend
+give_back_end:
+.size give_back, . - give_back

@@ -1,0 +1,69 @@
+// summary: rules that point below SP after a pop: legal, for the bytes are still there
+// exit: 25
+// trap: 34 https://gitlab.com/x86-psABIs/x86-64-ABI
+// frames: work_body = work, main, _start
+// frames: helper = helper, work, main, _start
+// frames: work_popped = work, main, _start
+
+.intel_syntax noprefix
+
+.globl _start
+.type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    call main
+    mov edi, eax
+    mov eax, 0x3c
+    syscall
+    .cfi_endproc
+.size _start, . - _start
+
+.type main, @function
+main:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+main_body:
+    mov edi, 9
+    call work
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+.size main, . - main
+
+// work(x) = helper(x) + x; behind its pop the rule of rbx points below rsp, where the value still is
+.type work, @function
+work:
+    .cfi_startproc
+    push rbx
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbx, -0x10
+    mov ebx, edi
+work_body:
+    call helper
+    mov dword ptr [rsp - 0x18], eax
+    add ebx, eax
+    mov eax, ebx
+    pop rbx
+    .cfi_def_cfa_offset 8
+work_popped:
+    mov dword ptr [rsp - 0x20], eax
+    ret
+    .cfi_endproc
+.size work, . - work
+
+// helper(x) = x + 7
+.type helper, @function
+helper:
+    .cfi_startproc
+    lea eax, [rdi + 7]
+    ret
+    .cfi_endproc
+.size helper, . - helper

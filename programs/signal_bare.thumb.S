@@ -1,0 +1,131 @@
+// summary: a signal whose trampoline has no table: the row of the code before it answers
+// exit: 17
+// trap: 4 llvm/llvm-project#92291, libunwind/libunwind#924
+// trap: 15 libunwind/libunwind#1061
+// signal: at leaf_body handler on_signal restorer give_back
+// untabled: give_back..give_back_end
+// frames: on_signal_body = on_signal, give_back, leaf, main, _start
+// frames: main_back = main, _start
+
+.syntax unified
+.thumb
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+.thumb_func
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, r7
+    mov lr, r7
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+.thumb_func
+main:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+    movs r3, #0
+    push {r3, r4}
+    .save {r4}
+    .pad #4
+    .cfi_offset r4, -0xc
+    mov r4, sp
+main_body:
+    movs r0, #9
+    bl leaf
+main_back:
+    ldr r1, [r4]
+    adds r0, r0, r1
+    pop {r3, r4}
+    .cfi_restore r4
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// leaf(x) = x + 7
+.type leaf, %function
+.thumb_func
+leaf:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+leaf_linking:
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+leaf_body:
+    adds r0, r0, #7
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+leaf_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size leaf, . - leaf
+
+// counts the signals
+.type on_signal, %function
+.thumb_func
+on_signal:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+on_signal_linking:
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+on_signal_body:
+    ldr r1, [r4]
+    adds r1, r1, #1
+    str r1, [r4]
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+on_signal_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size on_signal, . - on_signal
+
+    // The trampoline, without a table and without a nop before it: the look-up of a call finds the function before.
+.type give_back, %function
+.thumb_func
+give_back:
+    movs r7, #0xad
+    svc #0
+give_back_end:
+.size give_back, . - give_back

@@ -1,0 +1,98 @@
+// summary: a signal whose trampoline has no table: the row of the code before it answers
+// exit: 17
+// trap: 4 llvm/llvm-project#92291, libunwind/libunwind#924
+// trap: 15 libunwind/libunwind#1061
+// signal: at leaf_body handler on_signal restorer give_back
+// untabled: give_back..give_back_end
+// frames: on_signal_body = on_signal, give_back, leaf, main, _start
+// frames: main_back = main, _start
+
+.intel_syntax noprefix
+
+.globl _start
+.type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    call main
+    mov edi, eax
+    mov eax, 0x3c
+    syscall
+    .cfi_endproc
+.size _start, . - _start
+
+.type main, @function
+main:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+    push r12
+    .cfi_offset r12, -0x18
+    push 0
+    lea r12, [rbp - 0x10]
+main_body:
+    mov edi, 9
+    call leaf
+main_back:
+    add eax, dword ptr [rbp - 0x10]
+    add rsp, 8
+    pop r12
+    .cfi_restore r12
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+.size main, . - main
+
+// leaf(x) = x + 7
+.type leaf, @function
+leaf:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+leaf_linking:
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+leaf_body:
+    lea eax, [rdi + 7]
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+leaf_popped:
+    ret
+    .cfi_endproc
+.size leaf, . - leaf
+
+// counts the signals
+.type on_signal, @function
+on_signal:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+on_signal_linking:
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+on_signal_body:
+    add dword ptr [r12], 1
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+on_signal_popped:
+    ret
+    .cfi_endproc
+.size on_signal, . - on_signal
+
+    // The trampoline, without a table and without a nop before it: the look-up of a call finds the function before.
+.type give_back, @function
+give_back:
+    mov eax, 0xf
+    syscall
+give_back_end:
+.size give_back, . - give_back

@@ -1,0 +1,194 @@
+// summary: a signal in another signal's handler, at its first instruction
+// exit: 18
+// trap: 15 libunwind/libunwind#924, libunwind/libunwind#1061
+// signal: at leaf_body handler on_signal restorer give_back
+// signal: at on_signal handler on_second restorer give_back
+// frames: on_signal#2 = on_signal, give_back, leaf, main, _start
+// frames: on_second_body = on_second, give_back, on_signal, give_back, leaf, main, _start
+// frames: main_back = main, _start
+// recipes: keystone*
+
+.syntax unified
+.thumb
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+.thumb_func
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, r7
+    mov lr, r7
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+.thumb_func
+main:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+    movs r3, #0
+    push {r3, r4}
+    .save {r4}
+    .pad #4
+    .cfi_offset r4, -0xc
+    mov r4, sp
+main_body:
+    movs r0, #9
+    bl leaf
+main_back:
+    ldr r1, [r4]
+    adds r0, r0, r1
+    pop {r3, r4}
+    .cfi_restore r4
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// counts the signals
+.type on_signal, %function
+.thumb_func
+on_signal:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+on_signal_linking:
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+on_signal_body:
+    ldr r1, [r4]
+    adds r1, r1, #1
+    str r1, [r4]
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+on_signal_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size on_signal, . - on_signal
+
+// counts the signals
+.type on_second, %function
+.thumb_func
+on_second:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+on_second_linking:
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+on_second_body:
+    ldr r1, [r4]
+    adds r1, r1, #1
+    str r1, [r4]
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+on_second_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size on_second, . - on_second
+
+    // The trampoline: a return address whose table entry begins before it, where the look-up of a call would find it.
+    // Only our own writer makes this: LLVM has one CIE for all of .debug_frame, and it describes no signal frame.
+    .fnstart
+    .save {r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, sp, lr, pc}
+    .pad #0xa0
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_return_column 0xf
+    .cfi_escape 0xf, 4, 0x7d, 0xd4, 1, 6
+    .cfi_escape 0x10, 0, 3, 0x7d, 0xa0, 1
+    .cfi_escape 0x10, 1, 3, 0x7d, 0xa4, 1
+    .cfi_escape 0x10, 2, 3, 0x7d, 0xa8, 1
+    .cfi_escape 0x10, 3, 3, 0x7d, 0xac, 1
+    .cfi_escape 0x10, 4, 3, 0x7d, 0xb0, 1
+    .cfi_escape 0x10, 5, 3, 0x7d, 0xb4, 1
+    .cfi_escape 0x10, 6, 3, 0x7d, 0xb8, 1
+    .cfi_escape 0x10, 7, 3, 0x7d, 0xbc, 1
+    .cfi_escape 0x10, 8, 3, 0x7d, 0xc0, 1
+    .cfi_escape 0x10, 9, 3, 0x7d, 0xc4, 1
+    .cfi_escape 0x10, 0xa, 3, 0x7d, 0xc8, 1
+    .cfi_escape 0x10, 0xb, 3, 0x7d, 0xcc, 1
+    .cfi_escape 0x10, 0xc, 3, 0x7d, 0xd0, 1
+    .cfi_escape 0x10, 0xe, 3, 0x7d, 0xd8, 1
+    .cfi_escape 0x10, 0xf, 3, 0x7d, 0xdc, 1
+    .cfi_escape 0x10, 0x88, 2, 3, 0x7d, 0xb0, 3
+    .cfi_escape 0x10, 0x89, 2, 3, 0x7d, 0xb8, 3
+    .cfi_escape 0x10, 0x8a, 2, 3, 0x7d, 0xc0, 3
+    .cfi_escape 0x10, 0x8b, 2, 3, 0x7d, 0xc8, 3
+    .cfi_escape 0x10, 0x8c, 2, 3, 0x7d, 0xd0, 3
+    .cfi_escape 0x10, 0x8d, 2, 3, 0x7d, 0xd8, 3
+    .cfi_escape 0x10, 0x8e, 2, 3, 0x7d, 0xe0, 3
+    .cfi_escape 0x10, 0x8f, 2, 3, 0x7d, 0xe8, 3
+    nop
+.type give_back, %function
+.thumb_func
+give_back:
+    movs r7, #0xad
+    svc #0
+    .cfi_endproc
+    .fnend
+give_back_end:
+.size give_back, . - give_back
+// leaf(x) = x + 7
+.type leaf, %function
+.thumb_func
+leaf:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+leaf_linking:
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+leaf_body:
+    adds r0, r0, #7
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+leaf_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size leaf, . - leaf

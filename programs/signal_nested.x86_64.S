@@ -1,0 +1,138 @@
+// summary: a signal in another signal's handler, at its first instruction
+// exit: 18
+// trap: 15 libunwind/libunwind#924, libunwind/libunwind#1061
+// signal: at leaf_body handler on_signal restorer give_back
+// signal: at on_signal handler on_second restorer give_back
+// frames: on_signal#2 = on_signal, give_back, leaf, main, _start
+// frames: on_second_body = on_second, give_back, on_signal, give_back, leaf, main, _start
+// frames: main_back = main, _start
+
+.intel_syntax noprefix
+
+.globl _start
+.type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    call main
+    mov edi, eax
+    mov eax, 0x3c
+    syscall
+    .cfi_endproc
+.size _start, . - _start
+
+.type main, @function
+main:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+    push r12
+    .cfi_offset r12, -0x18
+    push 0
+    lea r12, [rbp - 0x10]
+main_body:
+    mov edi, 9
+    call leaf
+main_back:
+    add eax, dword ptr [rbp - 0x10]
+    add rsp, 8
+    pop r12
+    .cfi_restore r12
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+.size main, . - main
+
+// counts the signals
+.type on_signal, @function
+on_signal:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+on_signal_linking:
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+on_signal_body:
+    add dword ptr [r12], 1
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+on_signal_popped:
+    ret
+    .cfi_endproc
+.size on_signal, . - on_signal
+
+// counts the signals
+.type on_second, @function
+on_second:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+on_second_linking:
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+on_second_body:
+    add dword ptr [r12], 1
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+on_second_popped:
+    ret
+    .cfi_endproc
+.size on_second, . - on_second
+
+    // The trampoline: a return address whose table entry begins before it, where the look-up of a call would find it.
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_escape 0xf, 4, 0x77, 0xa0, 1, 6
+    .cfi_escape 0x10, 8, 2, 0x77, 0x28
+    .cfi_escape 0x10, 9, 2, 0x77, 0x30
+    .cfi_escape 0x10, 0xa, 2, 0x77, 0x38
+    .cfi_escape 0x10, 0xb, 3, 0x77, 0xc0, 0
+    .cfi_escape 0x10, 0xc, 3, 0x77, 0xc8, 0
+    .cfi_escape 0x10, 0xd, 3, 0x77, 0xd0, 0
+    .cfi_escape 0x10, 0xe, 3, 0x77, 0xd8, 0
+    .cfi_escape 0x10, 0xf, 3, 0x77, 0xe0, 0
+    .cfi_escape 0x10, 5, 3, 0x77, 0xe8, 0
+    .cfi_escape 0x10, 4, 3, 0x77, 0xf0, 0
+    .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0
+    .cfi_escape 0x10, 3, 3, 0x77, 0x80, 1
+    .cfi_escape 0x10, 1, 3, 0x77, 0x88, 1
+    .cfi_escape 0x10, 0, 3, 0x77, 0x90, 1
+    .cfi_escape 0x10, 2, 3, 0x77, 0x98, 1
+    .cfi_escape 0x10, 0x10, 3, 0x77, 0xa8, 1
+    nop
+.type give_back, @function
+give_back:
+    mov eax, 0xf
+    syscall
+    .cfi_endproc
+give_back_end:
+.size give_back, . - give_back
+// leaf(x) = x + 7
+.type leaf, @function
+leaf:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+leaf_linking:
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+leaf_body:
+    lea eax, [rdi + 7]
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+leaf_popped:
+    ret
+    .cfi_endproc
+.size leaf, . - leaf

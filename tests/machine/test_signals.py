@@ -1,0 +1,156 @@
+"""Signals: the frame that Linux would write, the handler, and everything back afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.errors import UsageError
+from testbed.machine import record
+from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
+from testbed.outcome import Outcome
+from testbed.run import Run, judge, judge_all, run_program
+from testbed.trace import Exited, Snapshot
+from testbed.traits import Trait
+from unwinders import UNWINDERS
+
+EVERYWHERE = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]
+TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
+everywhere = pytest.mark.parametrize(("arch", "recipe"), EVERYWHERE)
+
+
+@cache
+def ran(program: str, arch: str, recipe: str) -> Run:
+    run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+    assert run.failure == ""
+    return run
+
+
+def arrivals(run: Run) -> list[int]:
+    """The steps that a signal interrupted."""
+    return [step for step in range(len(run)) if run.trace.interrupted(step)]
+
+
+def word(at: Snapshot, offset: int, size: int = 0) -> int:
+    """What lies at an offset from SP."""
+    return at.memory.unsigned(at.sp + offset, size or at.arch.word)
+
+
+@everywhere
+def test_a_signal_arrives_where_the_header_says_and_nothing_is_lost(arch: str, recipe: str) -> None:
+    run = ran("signal", arch, recipe)
+    steps = arrivals(run)
+    assert [run.trace.pc[s] for s in steps] == [run.at(f"leaf{at}").pc for at in ("", "_linking", "_body", "_popped")]
+    assert len(run.trace.resumed) == len(steps) == 4
+    for interrupted, resumed in zip(steps, run.trace.resumed, strict=True):
+        assert run.trace.registers[interrupted].tolist() == run.trace.registers[resumed].tolist()
+        assert run.function(int(run.trace.pc[interrupted + 1])) == "on_signal"
+
+
+# Offsets from SP at the handler's first instruction, computed by hand from the kernel's headers: siginfo's first word,
+# and in struct sigcontext the stack pointer and the program counter.
+LAYOUT = {"x86_64": (8 + 304, 8 + 40 + 15 * 8, 8 + 40 + 16 * 8), "arm64": (0, 128 + 176 + 256, 128 + 176 + 264)}
+LAYOUT["arm32"] = (0, 128 + 20 + 12 + 13 * 4, 128 + 20 + 12 + 15 * 4)
+
+
+@everywhere
+def test_the_frame_is_laid_out_as_the_kernel_lays_it_out(arch: str, recipe: str) -> None:
+    run = ran("signal", arch, recipe)
+    for step in arrivals(run):
+        before, handler = run[step], run[step + 1]
+        number, sp, pc = LAYOUT[arch]
+        assert word(handler, number, 4) == 11
+        assert (word(handler, sp), word(handler, pc)) == (before.sp, before.pc)
+        assert handler.sp < before.sp - run.arch.signal_frame.red_zone
+        assert (handler.sp + run.arch.entry_cfa) % run.arch.stack_alignment == 0
+        for name in run.arch.preserved:
+            if name != "x29":
+                assert handler.registers[name] == before.registers[name], "a handler gets what was there"
+
+
+def test_the_kernel_of_arm64_makes_a_frame_record_of_the_interrupted_state() -> None:
+    run = ran("signal", "arm64", "keystone")
+    for step in arrivals(run):
+        before, handler = run[step].registers, run[step + 1]
+        pointer = handler.registers["x29"]
+        record = [handler.memory.unsigned(pointer + offset, 8) for offset in (0, 8)]
+        assert record == [before["x29"], before["x30"]]
+
+
+@everywhere
+@pytest.mark.parametrize("program", ["signal", "signal_nested", "signal_alternate"])
+def test_tables_that_mark_the_trampoline_are_exact_everywhere(program: str, arch: str, recipe: str) -> None:
+    run = ran(program, arch, recipe)
+    verdicts = judge_all(run, UNWINDERS[TABLE[arch]])
+    assert [run.where(int(run.trace.pc[s])) for s, v in enumerate(verdicts) if not v.exact] == []
+    assert sum(Trait.SIGNAL in run.traits(step) for step in range(len(run))) > 10
+
+
+@everywhere
+def test_the_interrupted_frame_has_every_register_of_the_interrupted_state(arch: str, recipe: str) -> None:
+    run = ran("signal", arch, recipe)
+    step = arrivals(run)[1]
+    frames = run.truth(step + 1).frames
+    assert run.frame_names(frames)[:3] == ("on_signal", "give_back", "leaf")
+    assert [frame.calling for frame in frames[:3]] == [False, False, False]
+    assert frames[1].cfa == run[step].sp
+    assert dict(frames[2].registers) == dict(run[step].registers)
+
+
+def test_a_false_register_of_an_interrupted_frame_is_a_lie_even_where_a_call_would_not_preserve_it() -> None:
+    run = ran("signal", "x86_64", "keystone")
+    step = arrivals(run)[1] + 1
+    said = UNWINDERS["eh_frame"].unwind(run[step])
+    assert judge(run, step, said).exact
+    leaf = said.frames[2]
+    changed = replace(leaf, registers={**leaf.registers, "rdi": leaf.registers["rdi"] ^ 1})
+    verdict = judge(run, step, replace(said, frames=(*said.frames[:2], changed, *said.frames[3:])))
+    assert (verdict.outcome, "rdi" in verdict.difference) == (Outcome.WRONG_REGISTER, True)
+
+
+@everywhere
+def test_an_alternate_stack_is_used_and_kept_by_a_second_signal(arch: str, recipe: str) -> None:
+    run = ran("signal_alternate", arch, recipe)
+    top = alternate_top(run.arch)
+    first, second = (run[step + 1].sp for step in arrivals(run))
+    assert top - ALTERNATE_SIZE < second < first < top
+    assert not top - ALTERNATE_SIZE < run.at("leaf").sp <= top
+
+
+@everywhere
+def test_a_call_through_a_null_pointer_is_a_frame_with_a_caller(arch: str, recipe: str) -> None:
+    run = ran("null_call", arch, recipe)
+    (step,) = arrivals(run)
+    null = run.truth(step)
+    assert null.pcs[0] == 0
+    assert run.frame_names(null.frames)[1:] == ("work", "main", "_start")
+    assert null.frames[1].pc == run.at("work_back").pc
+    assert Trait.NO_CODE in run.traits(step)
+    handler = run.truth(step + 1)
+    assert handler.pcs[2:] == null.pcs
+    for name in ("eh_frame", "eh_frame_hdr", "debug_frame"):
+        if UNWINDERS[name].applies_to(run.built.image):
+            said = UNWINDERS[name].unwind(run[step + 1])
+            assert [frame.pc for frame in said.frames] == list(handler.pcs[:3])
+            assert said.stopped is not None, "a pc of zero that was interrupted is not the end of the stack"
+
+
+def test_each_fault_is_caught_once() -> None:
+    """The handler of the only declared fault does not repair it: the second one ends the run."""
+    run = ran("null_call", "x86_64", "keystone")
+    (signal,) = run.built.source.header.signals
+    trace = record(run.built.image, signals=[signal])
+    assert trace.end == Exited(16)
+    assert record(run.built.image).end != Exited(16), "without the signal the call through null is an error"
+
+
+def test_a_signal_to_a_label_that_is_not_there_is_an_error() -> None:
+    run = ran("signal", "x86_64", "keystone")
+    (signal, *_) = run.built.source.header.signals
+    bad = type(signal)(signal.location, 1, "nobody", signal.restorer, False, 1)
+    with pytest.raises(UsageError, match="no symbol 'nobody'"):
+        record(run.built.image, signals=[bad])
