@@ -47,7 +47,7 @@ LIMITS = (
         _HONEST | {Outcome.ENDED_EARLY},
         "the trampoline that a signal's handler returns to was called by no instruction, and its own do not say where "
         "the interrupted registers are; looked up before its first instruction, it is taken for the function before it",
-        "https://sourceware.org/gdb/current/onlinedocs/gdbint/Target-Architecture-Definition.html",
+        "https://github.com/libunwind/libunwind/issues/924",
     ),
     Limit(
         Trait.NO_CODE,
@@ -58,8 +58,8 @@ LIMITS = (
     Limit(
         Trait.SPLIT_FUNCTION,
         _HONEST | {Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG},
-        "a symbol is taken for a function that is entered by a call, with nothing on the stack yet; only a part that is "
-        "named .cold is known to continue its function's frame",
+        "a symbol is taken for a function that is entered by a call, with nothing on the stack yet; only a part "
+        "that is named .cold is known to continue its function's frame",
         "https://github.com/llvm/llvm-project/issues/125299",
     ),
     Limit(
@@ -71,8 +71,8 @@ LIMITS = (
     Limit(
         Trait.FRAMELESS,
         _HONEST,
-        "hand-written code without a frame pointer that sets SP from a value of its own (a probing loop through another "
-        "register, a handler's saved SP) or replaces its return address (a retpoline): the code alone does not lead back",
+        "hand-written code without a frame pointer that sets SP from a value of its own (a probing loop through "
+        "another register, a handler's saved SP) or replaces its return address (a retpoline): no way leads back",
         "https://github.com/llvm/llvm-project/issues/66524",
     ),
 )
