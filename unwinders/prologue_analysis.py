@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from testbed.errors import NoUnwindInfo
 from testbed.image import Image, LoadedImage
+from testbed.outcome import Outcome
 from testbed.rows import RowTable, UnwindRow
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, Unwinder
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.analysis.function_rows import row_at, table_of
 from unwinders.trace_walk import over_traces
 from unwinders.walk import walk
@@ -37,10 +39,49 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
+_HONEST = frozenset({Outcome.REFUSED, Outcome.STOPPED})
+
+LIMITS = (
+    Limit(
+        Trait.SIGNAL,
+        _HONEST | {Outcome.ENDED_EARLY},
+        "the trampoline that a signal's handler returns to was called by no instruction, and its own do not say where "
+        "the interrupted registers are; looked up before its first instruction, it is taken for the function before it",
+        "https://github.com/libunwind/libunwind/issues/924",
+    ),
+    Limit(
+        Trait.NO_CODE,
+        frozenset({Outcome.REFUSED}),
+        "there are no instructions to analyse where a wild pointer was called",
+        "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    Limit(
+        Trait.SPLIT_FUNCTION,
+        _HONEST | {Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG},
+        "a symbol is taken for a function that is entered by a call, with nothing on the stack yet; only a part "
+        "that is named .cold is known to continue its function's frame",
+        "https://github.com/llvm/llvm-project/issues/125299",
+    ),
+    Limit(
+        Trait.NO_TABLE,
+        _HONEST,
+        "code without tables may be code without a symbol: where its function begins is unknown",
+        "https://github.com/openssl/openssl/issues/10635",
+    ),
+    Limit(
+        Trait.FRAMELESS,
+        _HONEST,
+        "hand-written code without a frame pointer that sets SP from a value of its own (a probing loop through "
+        "another register, a handler's saved SP) or replaces its return address (a retpoline): no way leads back",
+        "https://github.com/llvm/llvm-project/issues/66524",
+    ),
+)
+
 PROLOGUE_ANALYSIS = Unwinder(
     name="prologue_analysis",
     summary="no tables: each function's instructions, emulated abstractly from its symbol to the pc",
     unwind=unwind,
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=rows,
+    limits=LIMITS,
 )
