@@ -1,5 +1,6 @@
 // summary: a coroutine on a stack of its own, switched to and from by hand; its first function has no caller
 // exit: 23
+// traits: OTHER_STACK
 // trap: 26 tarantool/tarantool#6889, sustrik/libdill#64, ytsaurus/ytsaurus#1135
 // frames: main_body = main, _start
 // frames: coroutine#1 = coroutine

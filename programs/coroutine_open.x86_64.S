@@ -1,7 +1,7 @@
 // summary: a coroutine whose first function is not marked as the end of its stack
 // exit: 23
 // trap: 26 tarantool/tarantool#6889, sustrik/libdill#64, ytsaurus/ytsaurus#1135
-// traits: OPEN_END
+// traits: OPEN_END, OTHER_STACK
 // frames: main_body = main, _start
 // frames: coroutine#1 = coroutine
 // frames: work_body#1 = work, coroutine

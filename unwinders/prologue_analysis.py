@@ -69,6 +69,19 @@ LIMITS = (
         "https://github.com/openssl/openssl/issues/10635",
     ),
     Limit(
+        Trait.OTHER_STACK,
+        _HONEST | {Outcome.PHANTOM},
+        "a coroutine's first function was entered by a switch of stacks and by no call: what its instructions take for "
+        "the return address is whatever lies there",
+        "https://github.com/tarantool/tarantool/issues/6889",
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        frozenset({Outcome.REFUSED}),
+        "the return address has just been loaded from a shadow call stack, which is no part of the frame",
+        "https://clang.llvm.org/docs/ShadowCallStack.html",
+    ),
+    Limit(
         Trait.FRAMELESS,
         _HONEST,
         "hand-written code without a frame pointer that sets SP from a value of its own (a probing loop through "
