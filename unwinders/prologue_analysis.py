@@ -70,7 +70,7 @@ LIMITS = (
     ),
     Limit(
         Trait.OTHER_STACK,
-        _HONEST | {Outcome.PHANTOM},
+        frozenset({Outcome.STOPPED, Outcome.PHANTOM}),
         "a coroutine's first function was entered by a switch of stacks and by no call: what its instructions take for "
         "the return address is whatever lies there",
         "https://github.com/tarantool/tarantool/issues/6889",

@@ -56,7 +56,7 @@ def built(program: str, arch: str, recipe: str, extra: tuple[str, ...] = ()) -> 
     isa = chosen.isa_on(ARCHES[arch])
     assert source is not None and isa is not None
     path = Path(tempfile.mkdtemp(prefix="testbed-test-")) / f"{program}.elf"
-    path.write_bytes(compile_c(source, ARCHES[arch], isa, (*chosen.flags, *extra)))
+    path.write_bytes(compile_c(source, ARCHES[arch], isa, (*chosen.flags, *extra), chosen.start_of(isa)))
     return read_elf(path)
 
 

@@ -46,7 +46,7 @@ def test_a_timeline_replays_to_the_stacks(program: str, arch: str, recipe: str) 
         for step, stack in enumerate(lane):
             said = each.unwinder.unwind(run[step])
             claimed = [f"({said.stopped.reason})"] if said.stopped else []
-            claimed += reversed(run.frame_names([frame.pc for frame in said.frames]))
+            claimed += reversed(run.frame_names(said.frames))
             assert [names[int(str(frame))] for frame in stack] == claimed
 
 

@@ -17,6 +17,7 @@ from testbed.image import Image, LoadedImage
 from testbed.matrix import Unit, units
 from testbed.rows import RegisterPlus
 from testbed.trace import Snapshot
+from testbed.traits import Trait
 from tests.unwinders.frames import ARM64, START, X86_64, block, cie, entry, image, snapshot, u, uleb, words
 from unwinders import UNWINDERS
 from unwinders.eh_frame import EH_FRAME
@@ -253,14 +254,17 @@ def test_code_outside_all_images_is_a_stop() -> None:
     assert said.stopped.pc == 0x9_0000
 
 
-def test_it_needs_no_limit() -> None:
+def test_its_limits_are_about_the_table_and_the_stack_not_about_the_search() -> None:
     assert UNWINDERS["eh_frame_hdr"] is EH_FRAME_HDR
-    assert EH_FRAME_HDR.limits == ()
+    phases = {Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS}
+    assert not any(limit.trait in phases for limit in EH_FRAME_HDR.limits)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_search_and_linear_reading_give_the_same_row_at_every_pc(unit: Unit) -> None:
     made = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
+    if ".eh_frame_hdr" not in made.sections:
+        pytest.skip("this recipe writes no .eh_frame_hdr")
     text = made.sections[".text"]
     linear, found = cfi_table(made, ".eh_frame"), search_table(made)
     compared = 0
