@@ -56,6 +56,8 @@ def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[st
     except TestbedError as error:
         why_not = str(error)
     chosen = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
+    if not names:  # what is worked out from the code itself is no table of the file
+        chosen = [unwinder for unwinder in chosen if unwinder.needs]
     if len(chosen) < 2:
         there = ", ".join(u.name for u in chosen) or "none"
         raise UsageError(f"{image} has too few tables to compare: {there}")

@@ -17,7 +17,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
-from testbed.build.recipes import RECIPES
+from testbed.build.recipes import RECIPES, Tool
 from testbed.errors import UnknownRegister
 from testbed.machine import record
 from testbed.matrix import Unit, units
@@ -37,7 +37,11 @@ TROUBLED = {
     if any(s.header.wrong or s.header.untabled or s.header.traits & DECLARED for s in program.sources.values())
 } | {"coroutine"}
 SOUND = [program for name, program in PROGRAMS.items() if name not in TROUBLED]
-UNITS = units(SOUND, ARCHES.values(), RECIPES.values())
+UNITS = [
+    unit
+    for unit in units(SOUND, ARCHES.values(), RECIPES.values())
+    if RECIPES[unit.recipe].tool is not Tool.CLANG_MACH_O  # no file for libdw
+]
 STEPS = 400  # of a run at most, spread evenly: the call stacks of a long one repeat
 
 

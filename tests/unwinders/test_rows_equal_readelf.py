@@ -21,7 +21,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build
-from testbed.build.recipes import RECIPES
+from testbed.build.recipes import RECIPES, Tool
 from testbed.image import Image
 from testbed.matrix import Unit, units
 from testbed.rows import (
@@ -40,7 +40,11 @@ from unwinders.formats.cfi import cfi_table
 
 # Of entries that overlap readelf shows all, and the first one holds.
 OVERLAP = "overlap_wrong"
-UNITS = units([p for p in PROGRAMS.values() if p.name != OVERLAP], ARCHES.values(), RECIPES.values())
+UNITS = [
+    unit
+    for unit in units([p for p in PROGRAMS.values() if p.name != OVERLAP], ARCHES.values(), RECIPES.values())
+    if RECIPES[unit.recipe].tool is not Tool.CLANG_MACH_O  # no file for readelf
+]
 
 _TITLE = re.compile(r"^Contents of the (?P<section>\S+) section:")
 _CIE = re.compile(r"^(?P<offset>[0-9a-f]{8}) [0-9a-f]+ [0-9a-f]+ CIE ")
