@@ -265,6 +265,8 @@ def test_search_and_linear_reading_give_the_same_row_at_every_pc(unit: Unit) -> 
     made = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
     if ".eh_frame_hdr" not in made.sections:
         pytest.skip("this recipe writes no .eh_frame_hdr")
+    if any(source.header.exchanged for source in PROGRAMS[unit.program].sources.values()):
+        pytest.skip("its search table is wrong on purpose")
     text = made.sections[".text"]
     linear, found = cfi_table(made, ".eh_frame"), search_table(made)
     compared = 0
