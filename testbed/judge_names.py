@@ -74,9 +74,10 @@ class NameReport:
 
 def true_frames(run: Run, step: int) -> tuple[Frame, ...]:
     """The watched physical frames as a strategy would give them."""
-    frames = run.truth(step).frames
-    kinds = (FrameKind.INTERRUPTED, *(FrameKind.CALLER for _ in frames[1:]))
-    return tuple(Frame(kind, f.pc, f.registers, f.cfa) for kind, f in zip(kinds, frames, strict=True))
+    return tuple(
+        Frame(FrameKind.CALLER if f.calling else FrameKind.INTERRUPTED, f.pc, f.registers, f.cfa)
+        for f in run.truth(step).frames
+    )
 
 
 def judge_names(run: Run) -> NameReport:

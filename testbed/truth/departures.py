@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from testbed.image import Symbol, image_covering
 from testbed.trace import Trace
+from testbed.truth.model import TrueFrame
 from testbed.truth.observe import Truth
 
 NO_FUNCTION = -1
@@ -50,18 +51,17 @@ class Departures:
     def calls(self, step: int) -> tuple[TrueCalls, ...]:
         """The logical truth at a step, one per frame of ``truth.stack(step)``."""
         out = []
-        index: int | None = int(self.truth.node[step])
         at = step
-        while index is not None:
-            out.append(self._calls(index, at))
-            activation = self.truth.activations[index]
-            index, at = activation.parent, activation.opened - 1
+        for frame in self.truth.stack(step).frames:
+            out.append(self._calls(frame, at))
+            at = self.truth.activations[frame.activation].opened - 1
         return tuple(out)
 
-    def _calls(self, index: int, step: int) -> TrueCalls:
-        left = bisect_right(self.steps.get(index, ()), step)
-        here = int(self.entry[step])
-        gone = self.entries.get(index, ())[:left]
+    def _calls(self, frame: TrueFrame, step: int) -> TrueCalls:
+        # No step of its own stands for a trampoline under a handler, nor for the instruction that a signal came before.
+        here = int(self.entry[step]) if frame.calling else _entry(self.truth.trace, frame.pc)
+        left = bisect_right(self.steps.get(frame.activation, ()), step)
+        gone = self.entries.get(frame.activation, ())[:left]
         return TrueCalls(None if here == NO_FUNCTION else here, tuple(reversed(gone)))
 
     @cached_property

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from keystone import Ks
-
 from testbed.arch import ARCHES, Arch, Isa
+from testbed.build.keystone_process import call_keystone
 from testbed.image import Image, Segment, Symbol
 from testbed.rows import UnwindRow
 from unwinders.analysis.function_rows import row_at
@@ -21,15 +20,11 @@ def isa_named(name: str) -> tuple[Arch, Isa]:
 
 
 @cache
-def _assembler(name: str) -> Ks:
-    return Ks(*isa_named(name)[1].keystone)
-
-
 def assembled(isa: str, text: str) -> bytes:
-    """Statements, separated by ``;``, as code at START."""
-    code, _ = _assembler(isa).asm(text, START)
-    assert code, text
-    return bytes(code)
+    """Statements, separated by ``;``, as code at START. In a process of its own: keystone reads freed memory."""
+    code, refused = call_keystone(isa_named(isa)[1].keystone, text, START)
+    assert code, (text, refused)
+    return code
 
 
 def image_of(isa: str, code: bytes, *functions: tuple[str, int, int], entry: int = 0) -> Image:
