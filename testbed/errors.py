@@ -133,6 +133,14 @@ class UnsupportedRule(UnwindError):
     """The table says something that this strategy, or its format, cannot express or evaluate."""
 
 
+class ToolCrashed(UnwindError):
+    """A real unwinder died at this snapshot: how, and the last thing that it printed."""
+
+
+class ToolHung(UnwindError):
+    """A real unwinder gave no answer within its time and was stopped."""
+
+
 class MalformedTable(UnwindError):
     """Bytes of an unwind table break their format: ``section+offset: detail``."""
 

@@ -4,6 +4,7 @@ With the true frames ``t[0..m]`` (innermost first, ``t[m]`` the root) and the cl
 
 * ``c == t`` and the root claimed: exact, if every claimed register and CFA is true;
 * ``c`` a proper prefix of ``t``: ended_early if the root is claimed, else refused (n = 0) or stopped;
+* a real tool that died or gave no answer: crashed or hung, if what it said before is a prefix of ``t``;
 * ``c`` a subsequence of ``t``: skipped; ``t`` a subsequence of ``c``: phantom; anything else: wrong.
 
 Only what is claimed is judged: a register that a frame does not mention is unknown, not wrong. Which registers
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch
+from testbed.errors import ToolCrashed, ToolHung
 from testbed.outcome import Outcome
 from testbed.traits import Trait
 from testbed.truth import CallStack, TrueFrame
@@ -131,6 +133,8 @@ def _compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Ou
 
 
 def _kind(true: list[int], claimed: list[int], said: Backtrace, is_prefix: bool) -> Outcome:
+    if is_prefix and isinstance(said.stopped, ToolCrashed | ToolHung):
+        return Outcome.CRASHED if isinstance(said.stopped, ToolCrashed) else Outcome.HUNG
     if is_prefix and said.stopped is not None:
         return Outcome.REFUSED if len(claimed) == 1 and len(true) > 1 else Outcome.STOPPED
     if is_prefix:

@@ -20,6 +20,8 @@ class Outcome(Enum):
     PHANTOM = "phantom"
     WRONG_REGISTER = "wrong_register"
     WRONG = "wrong"
+    CRASHED = "crashed"
+    HUNG = "hung"
 
     @property
     def meaning(self) -> str:
@@ -44,8 +46,8 @@ class Outcome(Enum):
 
     @property
     def honest(self) -> bool:
-        """True where everything that was claimed is true."""
-        return self in (Outcome.EXACT, Outcome.REFUSED, Outcome.STOPPED)
+        """True where everything that was claimed is true: nothing was, by a tool that crashed or hung."""
+        return self in (Outcome.EXACT, Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
 
     @property
     def lying(self) -> bool:
@@ -61,6 +63,8 @@ _MEANING = {
     Outcome.PHANTOM: "all true callers, plus frames that never were",
     Outcome.WRONG_REGISTER: "every pc right, a claimed register or CFA wrong",
     Outcome.WRONG: "anything else that is not true",
+    Outcome.CRASHED: "a real tool died at this snapshot and said nothing",
+    Outcome.HUNG: "a real tool gave no answer within its time and was stopped",
 }
 
 _LABEL = {Outcome.ENDED_EARLY: "early", Outcome.WRONG_REGISTER: "register"}
@@ -72,6 +76,7 @@ _SHORT = {
     Outcome.SKIPPED: "skip",
     Outcome.PHANTOM: "phant",
     Outcome.WRONG_REGISTER: "reg",
+    Outcome.CRASHED: "crash",
 }
 
 _MARK = {
@@ -83,4 +88,6 @@ _MARK = {
     Outcome.PHANTOM: "P",
     Outcome.WRONG_REGISTER: "R",
     Outcome.WRONG: "W",
+    Outcome.CRASHED: "X",
+    Outcome.HUNG: "H",
 }

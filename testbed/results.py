@@ -108,6 +108,7 @@ def _key(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwind
             str(BUDGET),
             sys.version,
             *(f"{package} {_version(package)}" for package in _PACKAGES),
+            *(unwinder.tool() for unwinder in unwinders if unwinder.tool is not None),
         )
     )
 

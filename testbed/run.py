@@ -244,7 +244,7 @@ def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
     """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
-    limits = unwinder.limits if unwinder else ()
+    limits = unwinder.limits_on(run.arch) if unwinder else ()
     return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
 
 
@@ -258,7 +258,7 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
         natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
     if natively and unwinder.unwind_trace is not None and run.in_columns:
         backtraces = unwinder.unwind_trace(run.trace)
-        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits)
+        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
     verdicts = []
     for step in range(len(run)):
         snapshot = run.trace.snapshot(step)

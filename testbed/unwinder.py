@@ -18,10 +18,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from testbed.arch import Arch
 from testbed.errors import (
     MalformedTable,
     NoProgress,
     NoUnwindInfo,
+    ToolCrashed,
+    ToolHung,
     UnknownRegister,
     UnreadableMemory,
     UnsupportedRule,
@@ -44,6 +47,8 @@ __all__ = [
     "MalformedTable",
     "NoProgress",
     "NoUnwindInfo",
+    "ToolCrashed",
+    "ToolHung",
     "UnknownRegister",
     "UnreadableMemory",
     "UnsupportedRule",
@@ -106,12 +111,14 @@ class Limit:
     """A fact about a technique: at sites with ``trait`` it shows as one of ``outcomes``, and why.
 
     A limit explains; it never excuses a bug. Every (limit, outcome) pair must occur somewhere in the corpus.
+    ``arches`` are those where it holds (None: all).
     """
 
     trait: Trait
     outcomes: frozenset[Outcome]
     because: str
     reference: str
+    arches: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +127,8 @@ class Unwinder:
 
     ``rows`` is what it claims at every pc of an image, for techniques that are tables. ``unwind_trace`` says for
     every step of a trace what ``unwind`` says, only faster: `unwinders.trace_walk` makes it. ``arches`` None means
-    all; ``needs`` are sections without which it has nothing to say (such cells are left out of the matrix).
+    all; ``needs`` are sections without which it has nothing to say (such cells are left out of the matrix). ``tool``
+    says which program or library, and which version of it, stands behind a strategy that is not ours.
     """
 
     name: str
@@ -131,6 +139,7 @@ class Unwinder:
     arches: frozenset[str] | None = None
     needs: frozenset[str] = frozenset()
     limits: tuple[Limit, ...] = ()
+    tool: Callable[[], str] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -138,3 +147,7 @@ class Unwinder:
     def applies_to(self, image: Image) -> bool:
         """True where this strategy exists for the image's architecture and the sections it needs are there."""
         return (self.arches is None or image.arch.name in self.arches) and self.needs <= image.sections.keys()
+
+    def limits_on(self, arch: Arch) -> tuple[Limit, ...]:
+        """The limits that hold on an architecture."""
+        return tuple(limit for limit in self.limits if limit.arches is None or arch.name in limit.arches)

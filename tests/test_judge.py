@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 import testbed
-from testbed.errors import NoUnwindInfo
+from testbed.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.judge import Verdict, judge_backtrace
 from testbed.outcome import Outcome
 from testbed.run import Run
+from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.truth import CallStack
-from testbed.unwinder import Backtrace, Frame, FrameKind, Limit
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 AT = "leaf_body"  # inside leaf_call's leaf: four frames deep on every instruction set
 TARGETS = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]
@@ -159,3 +160,29 @@ def test_only_a_limit_whose_trait_is_there_explains_and_only_its_outcomes(run: R
     assert judged({Trait.PROLOGUE}).unexplained
     assert judged({Trait.FRAMELESS}, always_root(honest(run))).unexplained
     assert judged({Trait.FRAMELESS}, honest(run)).explained_by is None
+
+
+@pytest.mark.parametrize(
+    ("why", "outcome"),
+    [(ToolCrashed("it died of SIGSEGV"), Outcome.CRASHED), (ToolHung("no answer in 2 s"), Outcome.HUNG)],
+)
+def test_a_tool_that_died_or_hung_is_neither_exact_nor_lying_nor_an_honest_stop(
+    run: Run, why: UnwindError, outcome: Outcome
+) -> None:
+    first = honest(run).frames[0]
+    said = testbed.judge(run, run.at(AT), Backtrace((first,), why))
+    assert said.outcome is outcome
+    assert said.unexplained
+    assert not outcome.lying
+    assert verdict(run, Backtrace((first, Frame(FrameKind.CALLER, 0xDEAD, {})), why)) is Outcome.WRONG
+
+
+def test_a_limit_holds_on_its_architectures_only(run: Run) -> None:
+    limit = Limit(Trait.CALLED, frozenset({Outcome.REFUSED}), "because", "reference", frozenset({"arm32"}))
+
+    def refuses(snapshot: Snapshot) -> Backtrace:
+        return Backtrace(honest(run).frames[:1], NoUnwindInfo("none"))
+
+    unwinder = Unwinder(name="refuses", summary="", unwind=refuses, limits=(limit,))
+    said = testbed.judge(run, run.at(AT), refuses(run.at(AT)), unwinder)
+    assert said.explained_by == (limit if run.arch.name == "arm32" else None)

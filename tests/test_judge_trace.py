@@ -89,7 +89,7 @@ def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch:
             expected = judge_backtrace(run.arch, run.truth(step), spoiled[step])
             assert OUTCOMES[found.outcome[step]] is expected.outcome, f"seed {seed}, step {step}: {expected}"
             outcomes[expected.outcome] += 1
-    assert set(outcomes) == set(Outcome), outcomes
+    assert set(outcomes) == set(Outcome) - {Outcome.CRASHED, Outcome.HUNG}, outcomes
 
 
 def _spoiled(said: Backtraces, rng: random.Random) -> Backtraces:

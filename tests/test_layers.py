@@ -22,6 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "unwinder backtraces",
         "build",
         "machine",
+        "referee",
         "truth",
         "judge judge_native judge_trace",
         "run",

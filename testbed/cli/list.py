@@ -7,11 +7,12 @@ import click
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports
 from testbed.errors import UsageError
+from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["programs", "unwinders", "recipes", "arches"]))
+@click.argument("what", type=click.Choice(["programs", "unwinders", "referees", "recipes", "arches"]))
 @click.option("--traps", is_flag=True, help="With programs: the traps, the programs that show each, where it happened.")
 def command(what: str, traps: bool) -> None:
     """What the catalogues hold."""
@@ -24,4 +25,4 @@ def command(what: str, traps: bool) -> None:
         return
     from testbed.report.catalogue_text import print_catalogue
 
-    print_catalogue(console_for_reports(), what, programs=PROGRAMS, unwinders=UNWINDERS)
+    print_catalogue(console_for_reports(), what, programs=PROGRAMS, unwinders=UNWINDERS, referees=REFEREES)

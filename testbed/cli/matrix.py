@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -17,7 +17,9 @@ from testbed.arch import ARCHES, arch_named
 from testbed.cli.terminal import console_for_reports, matching, save
 from testbed.errors import UsageError
 from testbed.matrix import Matrix, Unit, UnitResult, judge_units, units
+from testbed.referee import present
 from testbed.results import judge_and_keep, kept_result
+from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
 
 
@@ -26,6 +28,7 @@ from unwinders import UNWINDERS
 @click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
 @click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@click.option("--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies.")
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
@@ -40,6 +43,7 @@ def command(
     programs: tuple[str, ...],
     recipes: tuple[str, ...],
     names: tuple[str, ...],
+    referees: bool,
     jobs: int,
     fresh: bool,
     json_file: Path | None,
@@ -58,7 +62,7 @@ def command(
     planned = units(matching(PROGRAMS, programs, "program"), wanted, matching(RECIPES, recipes, "recipe"))
     if not planned:
         raise UsageError("no program is built that way: no unit has all of these (testbed list programs, recipes)")
-    chosen = tuple(unwinder.name for unwinder in matching(UNWINDERS, names, "strategy"))
+    chosen = matching(_strategies(referees), names, "strategy")
     matrix, interrupted = _judge_all(planned, chosen, jobs, fresh)
     from testbed.report.matrix_text import matrix_page
 
@@ -90,12 +94,21 @@ def command(
 def _work(job: tuple[Unit, tuple[str, ...], bool]) -> UnitResult:
     """One unit in a worker process: names go in, a value comes out."""
     unit, names, fresh = job
-    return judge_and_keep(unit, PROGRAMS, [UNWINDERS[name] for name in names], fresh=fresh)
+    known = UNWINDERS if all(name in UNWINDERS for name in names) else present()
+    return judge_and_keep(unit, PROGRAMS, [known[name] for name in names], fresh=fresh)
 
 
-def _judge_all(planned: Sequence[Unit], chosen: tuple[str, ...], jobs: int, fresh: bool) -> tuple[Matrix, bool]:
+def _strategies(referees: bool) -> Mapping[str, Unwinder]:
+    if not referees:
+        return UNWINDERS
+    if not (found := present()):
+        raise UsageError("no real unwinder is installed; testbed list referees says which packages bring them")
+    return found
+
+
+def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int, fresh: bool) -> tuple[Matrix, bool]:
     """Judge all units with a progress bar, those with a kept result first; an interrupt keeps what is done."""
-    unwinders = [UNWINDERS[name] for name in chosen]
+    chosen = tuple(unwinder.name for unwinder in unwinders)
     results: dict[Unit, UnitResult] = {}
     interrupted = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

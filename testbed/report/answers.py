@@ -103,7 +103,7 @@ def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> Answer:
 
 def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> Answer:
     """From columns: a backtrace or a verdict is made only where it holds words that no column has."""
-    judged = judge_trace(run.watched, said, declared=run.built.traits, limits=unwinder.limits)
+    judged = judge_trace(run.watched, said, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
     exact = ((judged.outcome == OUTCOMES.index(Outcome.EXACT)) & ~judged.transition).tolist()
     callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
     slow = set(said.site[said.slow_steps].tolist())  # left to the readable evaluator, step by step

@@ -11,11 +11,17 @@ from rich.table import Table
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.program import Program
+from testbed.referee import Referee
 from testbed.unwinder import Unwinder
 
 
 def print_catalogue(
-    console: Console, what: str, *, programs: Mapping[str, Program], unwinders: Mapping[str, Unwinder]
+    console: Console,
+    what: str,
+    *,
+    programs: Mapping[str, Program],
+    unwinders: Mapping[str, Unwinder],
+    referees: Mapping[str, Referee],
 ) -> None:
     """Print one catalogue: a name and a sentence per line, and what each exists for."""
     rows: list[tuple[str, str, str]]
@@ -27,6 +33,11 @@ def print_catalogue(
         rows = [
             (u.name, ", ".join(sorted(u.needs | (u.arches or set()))) or "-", u.summary) for u in unwinders.values()
         ]
+    elif what == "referees":
+        head = ("referee", "strategies", "what it is, and where")
+        rows = [
+            (r.name, ", ".join(u.name for u in r.unwinders), f"{r.summary}\n{_where(r)}") for r in referees.values()
+        ]
     elif what == "recipes":
         head = ("recipe", "builds", "how")
         rows = [(r.name, r.tool.takes.value, r.summary) for r in RECIPES.values()]
@@ -37,3 +48,8 @@ def print_catalogue(
     for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+def _where(referee: Referee) -> str:
+    found = referee.find()
+    return str(found) if found else f"not installed: {referee.package}"

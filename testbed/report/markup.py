@@ -37,6 +37,8 @@ _COLOURS = {
     Outcome.PHANTOM: "#bd86cb",
     Outcome.WRONG_REGISTER: "#7aa5e6",
     Outcome.WRONG: "#c8607a",
+    Outcome.CRASHED: "#a8a29a",
+    Outcome.HUNG: "#c4beb5",
 }
 
 
@@ -150,7 +152,7 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
     columns: dict[tuple[object, ...], tuple[list[str], Verdict, tuple[int, ...], str]] = {}
     for unwinder in unwinders:
         said = unwinder.unwind(snapshot)
-        verdict = judge_backtrace(run.arch, truth, said, traits=traits, limits=unwinder.limits)
+        verdict = judge_backtrace(run.arch, truth, said, traits=traits, limits=unwinder.limits_on(run.arch))
         pcs = tuple(frame.pc for frame in said.frames)
         end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
         columns.setdefault((verdict.outcome, pcs, end), ([], verdict, pcs, end))[0].append(unwinder.name)

@@ -31,6 +31,8 @@ _COLOURS = {
     Outcome.PHANTOM: "#bd86cb",
     Outcome.WRONG_REGISTER: "#7aa5e6",
     Outcome.WRONG: "#a2304c",
+    Outcome.CRASHED: "#6f6a63",
+    Outcome.HUNG: "#9c968d",
 }
 _HATCHES = {
     Outcome.EXACT: "",
@@ -41,6 +43,8 @@ _HATCHES = {
     Outcome.PHANTOM: "xxx",
     Outcome.WRONG_REGISTER: "|||",
     Outcome.WRONG: "+++",
+    Outcome.CRASHED: "***",
+    Outcome.HUNG: "ooo",
 }
 _TRANSITION = "#d9d6cf"
 

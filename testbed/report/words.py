@@ -14,6 +14,8 @@ STYLES = {
     Outcome.PHANTOM: "bold red",
     Outcome.WRONG_REGISTER: "bold red",
     Outcome.WRONG: "bold red",
+    Outcome.CRASHED: "bold magenta",
+    Outcome.HUNG: "bold magenta",
 }
 
 

@@ -50,6 +50,8 @@ function patternOf(context, outcome, scale) {
     case "skipped": line(...falling); break;
     case "phantom": line(...rising); line(...falling); break;
     case "wrong_register": line([half, 0, half, size]); break;
+    case "crashed": line([half, 0, half, size]); line([0, half, size, half]); break;
+    case "hung": ink.fillRect(half, half, 2 * scale, 2 * scale); break;
     case "transition": ink.fillRect(0, 0, half, size); break;
     default: return null;
   }

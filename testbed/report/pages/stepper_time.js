@@ -2,7 +2,7 @@
 
 const ROW = 17;
 // Of several steps in one pixel the gravest is shown.
-const GRAVITY = { exact: 0, refused: 1, stopped: 2, transition: 1, ended_early: 4, skipped: 5, wrong_register: 6, phantom: 7, wrong: 8 };
+const GRAVITY = { exact: 0, refused: 1, stopped: 2, transition: 1, ended_early: 4, skipped: 5, wrong_register: 6, phantom: 7, wrong: 8, crashed: 3, hung: 3 };
 
 function timeOf(model, shown, go) {
   const { facts, col } = model;

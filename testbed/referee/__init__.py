@@ -1,0 +1,20 @@
+"""The catalogue of real unwinders. One more: one file (or folder), and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from testbed.referee.model import Finding, Found, Referee
+from testbed.unwinder import Unwinder
+
+__all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
+
+_ALL: tuple[Referee, ...] = ()
+REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
+
+
+def present() -> Mapping[str, Unwinder]:
+    """The strategies of the referees that are installed, by name."""
+    there = [referee for referee in REFEREES.values() if referee.find() is not None]
+    return MappingProxyType({unwinder.name: unwinder for referee in there for unwinder in referee.unwinders})

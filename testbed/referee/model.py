@@ -1,0 +1,64 @@
+"""A real unwinder as the catalogue of referees holds it, and what is known against it.
+
+A referee is software that others wrote and everybody runs. It gets the snapshots that our strategies get and is judged
+by the same truth; nothing of it is in our strategies and nothing of ours in it, so that each checks the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from testbed.unwinder import Limit, Unwinder
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A referee on this machine: what it says its version is, and the file that was found."""
+
+    version: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.version} ({self.path})"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A lie or a crash of a real tool on correct tables, and the smallest program of the corpus that shows it.
+
+    ``unwinder`` is the referee's strategy that showed it and ``tool`` the version it was seen with, on the day
+    ``since`` (YYYY-MM-DD). ``at`` is a location as ``testbed run --at`` takes it. ``limit`` is how the matrix knows
+    such sites: it explains them from then on, and its ``because`` names the row, rule or heuristic at fault.
+    ``upstream`` is the address of the report or the fix, or "" where a search found none.
+    """
+
+    title: str
+    unwinder: str
+    tool: str
+    since: str
+    program: str
+    arch: str
+    recipe: str
+    at: str
+    limit: Limit
+    upstream: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Referee:
+    """One real tool: how to find it, what brings it, and a strategy for each way in which it is used.
+
+    ``find`` is None where it is not installed; it never raises and starts no process that could outlive it. The
+    strategies' limits include those of its ``findings``.
+    """
+
+    name: str
+    summary: str
+    package: str
+    find: Callable[[], Found | None]
+    unwinders: tuple[Unwinder, ...]
+    findings: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
