@@ -408,11 +408,20 @@ def test_code_that_is_written_over_is_learnt_anew() -> None:
 
 def test_an_interrupt_from_the_keyboard_is_noticed() -> None:
     image = image_of("x86_64", "fn main\nagain: jmp again\n")
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        record_native(start_machine(LoadedImage(image), seed=1), 1 << 25)
-    timer.join()
+    noticed = threading.Event()
+
+    def press() -> None:  # again and again: Python drops an interrupt that comes in a finalizer
+        while not noticed.wait(0.5):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            record_native(start_machine(LoadedImage(image), seed=1), 1 << 25)
+    finally:
+        noticed.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("isa", STORES)
