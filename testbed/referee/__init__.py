@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.referee.model import Finding, Found, Referee
+from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
 from testbed.unwinder import Unwinder
 
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
 
-_ALL: tuple[Referee, ...] = ()
+_ALL: tuple[Referee, ...] = (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE)
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 
 

@@ -176,6 +176,11 @@ class Memory:
         """A little-endian unsigned integer of ``size`` bytes."""
         return int.from_bytes(self._read(address, size), "little")
 
+    @property
+    def regions(self) -> tuple[tuple[int, int], ...]:
+        """What is mapped: ``(address, size)``, by address."""
+        return tuple((region.address, len(region.data)) for region in self._regions)
+
     def mapped_until(self, address: int) -> int:
         """The end of the mapping that holds ``address``, as a process reads it from its own map of memory.
 

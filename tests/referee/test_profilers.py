@@ -1,0 +1,139 @@
+"""Unwinders executed in the emulator: real libraries, a real handler, every snapshot."""
+
+from __future__ import annotations
+
+import pytest
+
+import testbed
+from testbed.arch import ARCHES
+from testbed.errors import ToolchainMissing
+from testbed.image import LoadedImage
+from testbed.outcome import Outcome
+from testbed.referee import REFEREES, Finding, agents, executed
+from testbed.referee.agents import GLIBC, GNU, LIBGCC, LLVM, Source, agent_for, found_for
+from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
+from testbed.run import Run, judge_all
+from testbed.unwinder import Backtrace, Unwinder
+from unwinders import UNWINDERS
+
+(LIBGCC_SAYS,), (GLIBC_SAYS,), (LLVM_SAYS,) = (r.unwinders for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))
+FINDINGS = [finding for referee in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE) for finding in referee.findings]
+RIGHT = ("leaf_call", "callee_saved", "early_return", "hoisted_add", "other_stack", "recursion")
+
+
+def needs(source: Source, arch: str) -> None:
+    if found_for(source, ARCHES[arch]) is None:
+        pytest.skip(GNU[arch].packages)
+
+
+def outcomes(run: Run, unwinder: Unwinder) -> set[Outcome]:
+    return {verdict.outcome for verdict in judge_all(run, unwinder) if not verdict.transition}
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+@pytest.mark.parametrize("program", RIGHT)
+@pytest.mark.parametrize(("source", "unwinder"), [(LIBGCC, LIBGCC_SAYS), (GLIBC, GLIBC_SAYS)], ids=lambda s: s.name)
+def test_gnu_is_exact_at_every_instruction_where_the_table_is_right(
+    source: Source, unwinder: Unwinder, program: str, arch: str
+) -> None:
+    needs(source, arch)
+    run = testbed.run(program, arch=arch, recipe="clang-O2" if program == "recursion" else "clang-asm")
+    assert outcomes(run, unwinder) == {Outcome.EXACT}
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_libgcc_and_our_reader_of_the_same_table_find_the_same_frames(arch: str) -> None:
+    needs(LIBGCC, arch)
+    run = testbed.run("retpoline" if arch == "x86_64" else "outlined", arch=arch, recipe="clang-asm")
+    for step in range(len(run)):
+        snapshot = run.trace.snapshot(step)
+        said, ours = LIBGCC_SAYS.unwind(snapshot), UNWINDERS["eh_frame"].unwind(snapshot)
+        assert [(f.pc, f.registers.get(run.arch.sp)) for f in said.frames[1:]] == [
+            (f.pc, f.registers.get(run.arch.sp)) for f in ours.frames[1:]
+        ], run.where(snapshot.pc)
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_llvm_is_exact_where_no_row_begins_and_else_uses_the_row_before(arch: str) -> None:
+    run = testbed.run("leaf_call", arch=arch, recipe="clang-asm")
+    rows = UNWINDERS["eh_frame"].rows
+    assert rows is not None
+    table = rows(run.built.image)
+    wrong = 0
+    for step, verdict in enumerate(judge_all(run, LLVM_SAYS)):
+        pc = run.trace.snapshot(step).pc
+        before, here = table.at(pc - 1), table.at(pc)
+        if before is None or here is None or (before.cfa, before.registers) == (here.cfa, here.registers):
+            assert verdict.exact, run.where(pc)
+        wrong += not verdict.exact
+    assert wrong > 4
+
+
+def test_on_arm_the_start_code_is_an_error_for_libgcc_and_silence_for_backtrace() -> None:
+    needs(LIBGCC, "arm32")
+    run = testbed.run("leaf_call", arch="arm32", recipe="clang-asm")
+    body = run.at("leaf_body")
+    said, short = LIBGCC_SAYS.unwind(body), GLIBC_SAYS.unwind(body)
+    true = [frame.pc for frame in run.truth(body).frames]
+    assert [frame.pc for frame in said.frames] == [frame.pc for frame in short.frames] == true[:-1]
+    assert said.stopped is not None
+    assert short.stopped is None
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.title)
+def test_a_finding_still_shows_and_its_limit_explains_it(finding: Finding) -> None:
+    unwinder = next(u for r in REFEREES.values() for u in r.unwinders if u.name == finding.unwinder)
+    needs({"llvm_backtrace": LLVM, "libgcc_backtrace": LIBGCC}[unwinder.name], finding.arch)
+    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
+    snapshot = run.at(finding.at)
+    verdict = testbed.judge(run, snapshot, unwinder.unwind(snapshot), unwinder)
+    assert verdict.outcome.lying or verdict.outcome is Outcome.CRASHED
+    assert verdict.explained_by == finding.limit
+
+
+def test_a_library_that_dies_or_hangs_is_an_outcome_and_the_next_snapshot_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = testbed.run("leaf_call", arch="x86_64", recipe="clang-asm")
+    body = run.at("leaf_body")
+    whole = LLVM_SAYS.unwind(body)
+    assert whole.stopped is None
+    died = LLVM_SAYS.unwind(run.at("main+0xf"))
+    assert reason(died) == "ToolCrashed"
+    assert "SIGSEGV" in str(died.stopped)
+    assert "libunwind::" in str(died.stopped)
+    assert str(LLVM_SAYS.unwind(body)) == str(whole)
+    describe = executed._describe_modules
+
+    def loop_for_ever(bench: executed.Bench, images: tuple[LoadedImage, ...]) -> None:
+        describe(bench, images)
+        bench.machine.mem_write(bench.address("testbed_handler"), b"\xeb\xfe")  # jmp to itself
+
+    monkeypatch.setattr(executed, "_describe_modules", loop_for_ever)
+    monkeypatch.setattr(executed, "TIME", 100_000)
+    assert reason(LLVM_SAYS.unwind(body)) == "ToolHung"
+    monkeypatch.undo()
+    assert str(LLVM_SAYS.unwind(body)) == str(whole)
+
+
+def test_an_abort_is_a_crash() -> None:
+    needs(LIBGCC, "arm64")
+    run = testbed.run("signal", arch="arm64", recipe="clang-asm")
+    assert "abort()" in str(LIBGCC_SAYS.unwind(run.at("on_signal")).stopped)
+
+
+def test_without_the_compiler_it_is_not_there_and_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents.shutil, "which", lambda name: None)
+    found_for.cache_clear()
+    agent_for.cache_clear()
+    try:
+        assert LIBGCC_BACKTRACE.find() is None
+        with pytest.raises(ToolchainMissing, match="gcc-aarch64-linux-gnu"):
+            agent_for(LIBGCC, ARCHES["arm64"])
+    finally:
+        found_for.cache_clear()
+        agent_for.cache_clear()
+
+
+def reason(said: Backtrace) -> str:
+    return said.stopped.reason if said.stopped else ""
