@@ -109,6 +109,7 @@ def test_a_library_that_dies_or_hangs_is_an_outcome_and_the_next_snapshot_is_ans
         describe(bench, images)
         bench.machine.mem_write(bench.address("testbed_handler"), b"\xeb\xfe")  # jmp to itself
 
+    monkeypatch.setattr(executed, "_BENCHES", {})  # a fresh machine: what was translated stays as it was
     monkeypatch.setattr(executed, "_describe_modules", loop_for_ever)
     monkeypatch.setattr(executed, "TIME", 100_000)
     assert reason(LLVM_SAYS.unwind(body)) == "ToolHung"
