@@ -34,6 +34,7 @@ from testbed.unwinder import Unwinder
 
 _PACKAGES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
 _SUFFIX = ".judged"
+_SOURCES = (".py", ".c", ".cpp", ".h")
 
 
 def folder() -> Path:
@@ -126,7 +127,7 @@ def _hash(parts: Iterable[str]) -> str:
 
 @lru_cache(maxsize=16)
 def code_of(package: str) -> str:
-    """The hash of every Python file of a package; "" for one that is not made of files (a notebook).
+    """The hash of every source file of a package; "" for one that is not made of files (a notebook).
 
     Whatever a strategy calls outside its own package is not seen: after a change there, ask for a fresh matrix.
     """
@@ -134,7 +135,8 @@ def code_of(package: str) -> str:
     if package == "__main__" or not file:
         return ""
     root = Path(file)
-    files = sorted(root.parent.rglob("*.py")) if root.name == "__init__.py" else [root]
+    package_files = (path for path in root.parent.rglob("*") if path.suffix in _SOURCES)
+    files = sorted(package_files) if root.name == "__init__.py" else [root]
     digest = hashlib.sha256(package.encode("utf-8"))
     for path in files:
         digest.update(b"\0" + path.relative_to(root.parent).as_posix().encode("utf-8") + b"\0" + path.read_bytes())
