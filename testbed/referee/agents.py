@@ -35,6 +35,7 @@ _C = ("-std=gnu11", "-O2", "-ffreestanding", "-fno-stack-protector", "-fasynchro
 _LLVM = ("-O2", "-g0", "-DNDEBUG", "-funwind-tables", "-fno-sanitize=all", "-D_LIBUNWIND_IS_NATIVE_ONLY")
 _LLVM_PARTS = (
     "libunwind.cpp",
+    "Unwind-EHABI.cpp",
     "UnwindLevel1.c",
     "UnwindLevel1-gcc-ext.c",
     "UnwindRegistersSave.S",
@@ -55,7 +56,7 @@ GNU = {
     "arm64": Gnu("aarch64-linux-gnu-gcc", "apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
     "arm32": Gnu("arm-linux-gnueabihf-gcc", "apt install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
 }
-TRIPLES = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}  # LLVM's: its sources for ARM need others
+TRIPLES = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "arm-linux-gnueabihf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,6 @@ def agent_for(source: Source, arch: Arch) -> Image:
 def found_for(source: Source, arch: Arch) -> Found | None:
     """Which one an agent would be built from; None where something is missing."""
     if not source.gnu:
-        if arch.name not in TRIPLES:
-            return None
         try:
             return Found(f"LLVM libunwind of ziglang {version('ziglang')}", str(_llvm_folder()))
         except ToolchainMissing:
@@ -104,7 +103,7 @@ def found_for(source: Source, arch: Arch) -> Found | None:
     command = shutil.which(GNU[arch.name].command)
     if command is None:
         return None
-    library = "libc.a" if source is GLIBC or arch.name not in TRIPLES else "libgcc_eh.a"
+    library = "libc.a" if source is GLIBC or arch.isa_flag is not None else "libgcc_eh.a"
     path = Path(_printed((command, f"-print-file-name={library}")))
     if not path.is_absolute() or not path.is_file():
         return None
@@ -129,8 +128,9 @@ def _gnu(source: Source, arch: Arch) -> list[Sequence[str]]:
 
 def _llvm(arch: Arch) -> list[Sequence[str]]:
     zig, folder = str(find_zig()), _llvm_folder()
-    target = ("-target", TRIPLES[arch.name], "-c", f"-I{folder / 'include'}")
-    commands: list[Sequence[str]] = []
+    # The headers from a copy: clang leaves out an -I that is one of its own folders, and its own unwind.h comes first.
+    target = ("-target", TRIPLES[arch.name], "-c", "-Iinclude")
+    commands: list[Sequence[str]] = [("cp", "-r", str(folder / "include"), "include")]
     for part in _LLVM_PARTS:
         compiler = ("c++", "-fno-exceptions", "-fno-rtti") if part.endswith(".cpp") else ("cc",)
         commands.append((zig, *compiler, *target, *_LLVM, str(folder / "src" / part), "-o", f"{part}.o"))

@@ -10,7 +10,7 @@ from functools import partial
 
 from testbed.arch import ARCHES
 from testbed.outcome import Outcome
-from testbed.referee.agents import GLIBC, LIBGCC, LLVM, TRIPLES, Source, found_for
+from testbed.referee.agents import GLIBC, LIBGCC, LLVM, Source, found_for
 from testbed.referee.executed import executed
 from testbed.referee.model import Finding, Found, Referee
 from testbed.traits import Trait
@@ -19,6 +19,7 @@ from testbed.unwinder import Limit, Unwinder
 _ANY = frozenset(Outcome) - {Outcome.EXACT, Outcome.HUNG}
 _LIES = frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG})
 _ARM = frozenset({"arm32"})
+_CFI = frozenset({"x86_64", "arm64"})
 _EHABI = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
 
 _LOST = Limit(
@@ -75,6 +76,13 @@ _SILENT_END = Limit(
     "https://sourceware.org/glibc/manual/latest/html_node/Backtraces.html",
     _ARM,
 )
+_END_AT_THE_END = Limit(
+    Trait.CALLED,
+    frozenset({Outcome.ENDED_EARLY, Outcome.REFUSED}),
+    "the start code is marked EXIDX_CANTUNWIND: the stack ends before it, and its frame is never listed",
+    _EHABI,
+    _ARM,
+)
 _PARSER = "https://github.com/llvm/llvm-project/pull/92291"  # its fix, merged in 2024, is not in LLVM 22
 
 
@@ -83,7 +91,7 @@ _OLD_ROW = (
     "begins at, the row before it answers, and slots that are popped are read once more"
 )
 _OLD_ROWS = tuple(
-    Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, _PARSER)
+    Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, _PARSER, _CFI)
     for trait in (
         Trait.PROLOGUE,
         Trait.EPILOGUE,
@@ -94,7 +102,7 @@ _OLD_ROWS = tuple(
     )
 )
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
-_OLD_ROW_INSIDE = Limit(Trait.CALLED, frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}), _OLD_ROW, _PARSER)
+_OLD_ROW_INSIDE = Limit(Trait.CALLED, frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}), _OLD_ROW, _PARSER, _CFI)
 
 _PC_COLUMN = Limit(
     Trait.SIGNAL,
@@ -122,7 +130,6 @@ def _referee(
         name=name,
         summary=summary,
         unwind=partial(executed, source),
-        arches=frozenset(arch.name for arch in ARCHES.values() if source.gnu or arch.name in TRIPLES),
         limits=limits,
         tool=partial(_tool, source),
     )
@@ -190,7 +197,7 @@ LLVM_BACKTRACE = _referee(
     LLVM,
     "LLVM libunwind's _Unwind_Backtrace, executed in a signal handler",
     "pip install ziglang==0.17.0",
-    (*_BELIEVED, *_OLD_ROWS, _OLD_ROW_INSIDE),
+    (*_BELIEVED, *_AT_CALLS_ONLY, *_NO_END, _END_AT_THE_END, *_OLD_ROWS, _OLD_ROW_INSIDE),
     (
         Finding(
             title="LLVM libunwind, called in a signal handler, ends the process that was interrupted at a ret",

@@ -80,6 +80,13 @@ def test_on_arm_the_start_code_is_an_error_for_libgcc_and_silence_for_backtrace(
     assert short.stopped is None
 
 
+@pytest.mark.parametrize("recipe", ["clang-asm", "clang-asm-thumb"])
+def test_on_arm_llvm_finds_every_caller_but_the_start_code_from_the_body_of_a_function(recipe: str) -> None:
+    run = testbed.run("leaf_call", arch="arm32", recipe=recipe)
+    body = run.at("leaf_body")
+    assert [frame.pc for frame in LLVM_SAYS.unwind(body).frames] == [f.pc for f in run.truth(body).frames[:-1]]
+
+
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.title)
 def test_a_finding_still_shows_and_its_limit_explains_it(finding: Finding) -> None:
     unwinder = next(u for r in REFEREES.values() for u in r.unwinders if u.name == finding.unwinder)

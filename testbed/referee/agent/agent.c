@@ -68,6 +68,12 @@ __asm__(
     "mov x8, #139\nsvc #0\n.size testbed_restorer, .-testbed_restorer\n"
 #elif defined(__arm__)
     "bkpt\n.size testbed_done, .-testbed_done\n"
+#ifdef LLVM
+    /* As in glibc: the entry says that the frame holds all registers, 160 bytes above SP. */
+    ".p2align 2\n.fnstart\n.save {r0-r15}\n.pad #160\nnop\n.globl __default_rt_sa_restorer\n"
+    ".type __default_rt_sa_restorer, %function\n__default_rt_sa_restorer:\nmov r7, #173\nsvc #0\n.fnend\n"
+    ".size __default_rt_sa_restorer, .-__default_rt_sa_restorer\n"
+#endif
 #endif
 );
 
