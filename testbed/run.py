@@ -16,12 +16,13 @@ from testbed.build.recipes import PREBUILT, Recipe, recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import EmulationError, ProgramError, UsageError
 from testbed.header import Span
-from testbed.image import LoadedImage, describe, image_covering, read_image
+from testbed.image import LoadedImage, describe, read_image
 from testbed.image.disassembly import disassemble
 from testbed.judge import Verdict, judge_backtrace
 from testbed.judge_trace import judge_trace
 from testbed.machine import record
 from testbed.program import Header, Language, Program, Source
+from testbed.symbolize import NamedFrame, name_of, names_at, with_names
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.traits import Trait
 from testbed.truth import CallStack, TrueFrame, Truth, observe
@@ -168,21 +169,28 @@ class Run:
         return describe(self.trace.images, pc, caller=caller)
 
     def function(self, pc: int) -> str:
-        """The name of the function that covers an address, else ``where(pc)``."""
-        loaded = image_covering(self.trace.images, pc)
-        symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
-        return symbol.name if symbol else self.where(pc)
+        """The name of the function that an address is in, else ``where(pc)``."""
+        return name_of(self.trace.images, pc).function or self.where(pc)
 
     def frame_names(self, frames: Iterable[TrueFrame | Frame]) -> tuple[str, ...]:
         """Function names of a stack's frames: return addresses are looked up at their call."""
         return tuple(self.function(frame.lookup_pc) for frame in frames)
 
+    def calls(self, frame: TrueFrame | Frame) -> tuple[NamedFrame, ...]:
+        """The calls of the source that one frame stands for: those inlined at its pc, innermost first, the function."""
+        return names_at(self.trace.images, frame.pc, caller=frame.lookup_pc != frame.pc)
+
+    def place(self, frame: TrueFrame | Frame) -> str:
+        """``function+0x4`` of one frame: a return address is named after the function that made the call."""
+        return self.where(frame.pc, caller=frame.lookup_pc != frame.pc)
+
     def instruction(self, step: int) -> str:
-        """The instruction that ``step`` executes, as text."""
+        """The instruction that ``step`` executes, as text; a branch names its target."""
         if self.trace.interrupted(step):
             return "a signal arrives"
         pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
-        return disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
+        text = disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
+        return with_names(self.trace.images, text)
 
 
 def _step(at: Snapshot | int) -> int:

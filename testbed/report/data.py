@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from testbed.image.symbols import symbol_for
 from testbed.judge import Verdict
 from testbed.matrix import Cell, Difference, Matrix
 from testbed.outcome import Outcome
@@ -38,7 +39,7 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
 
 def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
     pc = int(run.trace.pc[step])
-    symbol = run.loaded.image.symbol_at(pc - run.loaded.bias)
+    symbol = symbol_for(run.loaded.image, pc - run.loaded.bias)
     frames = run.truth(step).frames
     names = run.frame_names(frames)
     return {

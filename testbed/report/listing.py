@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from functools import lru_cache
 import numpy as np
 
 from testbed.image import LoadedImage, image_covering
+from testbed.image.debug import Line, debug_info
 from testbed.image.disassembly import disassemble_sized
-from testbed.image.lines import Line, source_lines
+from testbed.image.symbols import readable
 from testbed.run import Run
+from testbed.symbolize import with_names
 
-_TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
 MAX_GAP = 4096  # bytes of a function that were never executed and are still listed
 
 
@@ -68,7 +68,7 @@ def listing(run: Run) -> Listing:
             continue
         start = max(symbol.address + loaded.bias, done)
         done = symbol.address + loaded.bias + symbol.size
-        lines += _function(run, loaded, symbol.name, start, done, executed)
+        lines += _function(run, loaded, readable(symbol), start, done, executed)
     return Listing(tuple(lines))
 
 
@@ -87,9 +87,7 @@ def _function(
 
 def _executed(run: Run, loaded: LoadedImage | None, step: int, function: str) -> CodeLine:
     pc, size = int(run.trace.pc[step]), int(run.trace.sizes[step])
-    return CodeLine(
-        pc, size, _named(run, run.instruction(step)), run.where(pc), function, True, *_source(run, loaded, pc)
-    )
+    return CodeLine(pc, size, run.instruction(step), run.where(pc), function, True, *_source(run, loaded, pc))
 
 
 def _decoded(run: Run, loaded: LoadedImage, pc: int, end: int, executed: dict[int, int], function: str) -> CodeLine:
@@ -99,24 +97,18 @@ def _decoded(run: Run, loaded: LoadedImage, pc: int, end: int, executed: dict[in
     limit = next((at for at in range(pc + 1, limit) if at in executed), limit)
     code = run.trace.memory(0).read(pc, limit - pc)
     text, size = disassemble_sized(isa, code, pc)
-    return CodeLine(pc, size, _named(run, text), run.where(pc), function, False, *_source(run, loaded, pc))
-
-
-def _named(run: Run, text: str) -> str:
-    """A branch's target by its name, where the instruction ends in the address of code."""
-    match = _TARGET.search(text)
-    if match is None or image_covering(run.trace.images, target := int(match[1], 16)) is None:
-        return text
-    where = run.where(target)
-    return text if "+" in where and "." in where else f"{text[: match.start()]}{where}"
+    return CodeLine(
+        pc, size, with_names(run.trace.images, text), run.where(pc), function, False, *_source(run, loaded, pc)
+    )
 
 
 def _source(run: Run, loaded: LoadedImage | None, pc: int) -> tuple[Line | None, str]:
     if loaded is None:
         return None, ""
-    line = source_lines(loaded.image).get(pc - loaded.bias)
-    if line is None:
+    info = debug_info(loaded.image)
+    line = info.line_at(pc - loaded.bias)
+    if line is None or not line.line or not info.begins_line(pc - loaded.bias):
         return None, ""
     text = run.built.source.text.splitlines()
-    known = line.file == run.built.source.path.name and line.number <= len(text)
-    return line, text[line.number - 1].strip() if known else ""
+    known = line.name == run.built.source.path.name and line.line <= len(text)
+    return line, text[line.line - 1].strip() if known else ""

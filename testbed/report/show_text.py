@@ -69,7 +69,7 @@ def _code(run: Run, step: int) -> RenderableType:
 def _source(line: CodeLine) -> Text:
     if line.source is None:
         return Text("")
-    return Text(f"{line.source.number}: {line.source_text}" if line.source_text else str(line.source.number), "dim")
+    return Text(f"{line.source.line}: {line.source_text}" if line.source_text else str(line.source.line), "dim")
 
 
 def _registers(run: Run, step: int) -> Text:

@@ -86,7 +86,7 @@ def _code(run: Run, columns: Columns) -> list[list[Any]]:
             line.function,
             line.text,
             int(line.executed),
-            line.source.number if line.source else 0,
+            line.source.line if line.source else 0,
             line.source_text,
         ]
         for line in lines
