@@ -204,16 +204,18 @@ def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
     verdict = judge(run, snapshot, said, unwinder)
     true = " < ".join(run.frame_names(run.truth(step).frames))
     claimed = " < ".join(run.frame_names(said.frames))
-    end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {said.stopped}"
+    end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {run.stop(said)}"
     limit = verdict.explained_by
-    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {verdict.difference}."
+    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {run.difference(verdict)}."
     where = run.where(snapshot.pc)
+    line = run.calls(run.truth(step).frames[0])[0].line
+    source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
     return Difference(
         step,
         where,
         verdict.outcome,
         limit.trait if limit else None,
-        f"at step {step}, {where} ({run.instruction(step)}), the stack is {true}; "
+        f"at step {step}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
     )
 

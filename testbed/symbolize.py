@@ -26,6 +26,7 @@ from testbed.image.symbols import demangled, place_in, symbol_for, whole_functio
 from testbed.unwinder import Backtrace, Frame, FrameKind
 
 _TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
+_ADDRESS = re.compile(r"(?<![#+\w])0x[0-9a-f]{4,16}\b")
 
 
 class Origin(Enum):
@@ -157,6 +158,18 @@ def with_names(images: Sequence[LoadedImage], text: str) -> str:
     if match is None or module is None or (symbol := symbol_for(module.image, target - module.bias)) is None:
         return text
     return text[: match.start()] + place_in(module.image, symbol, target - module.bias)
+
+
+def with_places(images: Sequence[LoadedImage], text: str, *, caller: bool = False) -> str:
+    """A sentence with its code addresses by name, where they have one; with ``caller`` they are return addresses."""
+    return _ADDRESS.sub(lambda match: _place(tuple(images), match[0], caller), text)
+
+
+def _place(images: tuple[LoadedImage, ...], text: str, caller: bool) -> str:
+    address = int(text, 16)
+    module = image_covering(images, address - caller)
+    symbol = symbol_for(module.image, address - caller - module.bias) if module is not None else None
+    return place_in(module.image, symbol, address - module.bias) if module is not None and symbol else text
 
 
 def _named(

@@ -14,13 +14,13 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.errors import UsageError
-from testbed.image import Image, LoadedImage, Symbol, read_elf
+from testbed.image import Image, LoadedImage, Symbol, describe, read_elf
 from testbed.image.debug import DebugInfo, Function, Target
 from testbed.image.debug.call_sites import CallSite
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
 from testbed.judge_names import true_frames
 from testbed.run import run_program
-from testbed.symbolize import Origin, name_of, symbolize
+from testbed.symbolize import Origin, name_of, symbolize, with_names, with_places
 from testbed.unwinder import Frame, FrameKind
 from tests.image.debugged import built, tool
 from tests.image.hand_made import BASE, image_of
@@ -224,3 +224,41 @@ def test_notebooks_ask_for_the_names_of_a_strategys_frames_or_of_the_true_ones()
     foreign = replace(at, step=None)
     with pytest.raises(UsageError, match="no true frames"):
         testbed.names(run, foreign)
+
+
+def test_a_place_is_named_as_people_read_it_and_can_be_asked_for_by_that_name() -> None:
+    run = run_program(PROGRAMS["cxx_names"], ARCHES["arm64"], "clang-O2")
+    step = run.steps_in("_ZN5shape4areaEi")[1]
+    place = run.where(int(run.trace.pc[step]))
+    assert place == "shape::area(int)+0x4"
+    assert run.step_at(place) == step == run.step_at("_ZN5shape4areaEi+0x4")
+    with pytest.raises(UsageError, match="no symbol"):
+        run.step_at("shape::area(long)+0x4")
+
+
+def test_one_rule_names_an_address_whether_debug_information_is_there_or_not() -> None:
+    """`describe` is what the rooms below can call; a named frame's place is the same at every address."""
+    for program, arch, recipe in (("cxx_names", "x86_64", "clang-O2"), ("cold_split", "arm64", "clang-asm")):
+        run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+        for step in range(len(run)):
+            for frame in run.truth(step).frames:
+                said = run.calls(frame)[-1]
+                assert said.place == describe(run.trace.images, frame.pc, caller=frame.calling) == run.place(frame)
+
+
+def test_the_distance_into_a_split_off_piece_is_counted_from_the_piece() -> None:
+    whole, piece = Symbol("_Z1fi", BASE, 0x10, True), Symbol("_Z1fi.cold", BASE + 0x20, 0x10, True)
+    images = (LoadedImage(image_of(symbols=(whole, piece))),)
+    assert describe(images, BASE + 0x24) == "f(int).cold+0x4"
+    assert str(name_of(images, BASE + 0x24)) == "f(int)"
+
+
+def test_an_instruction_and_a_sentence_name_the_addresses_that_have_one() -> None:
+    images = (LoadedImage(image_of(symbols=(F, G))),)
+    assert with_names(images, f"bl #{BASE + 0x10:#x}") == "bl g"
+    assert with_names(images, f"call {BASE + 0x14:#x}") == "call g+0x4"
+    assert with_names(images, "cmp x0, #0x10") == "cmp x0, #0x10"
+    text = f"frame 1: {BASE + 0x10:#x}, not {BASE + 0x14:#x}; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+    rest = f"; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+    assert with_places(images, text, caller=True) == "frame 1: f+0x10, not g+0x4" + rest
+    assert with_places(images, text) == "frame 1: g, not g+0x4" + rest

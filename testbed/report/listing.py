@@ -52,8 +52,7 @@ class Listing:
 @lru_cache(maxsize=4)
 def listing(run: Run) -> Listing:
     """The listing of a run. Code that never ran is decoded in the gaps of the functions that did."""
-    pcs, first = np.unique(run.trace.pc, return_index=True)
-    executed = {int(pc): int(step) for pc, step in zip(pcs, first, strict=True)}
+    executed = _first_steps(run)
     lines: list[CodeLine] = []
     done = 0
     for pc in sorted(executed):
@@ -72,12 +71,20 @@ def listing(run: Run) -> Listing:
     return Listing(tuple(lines))
 
 
+def _first_steps(run: Run) -> dict[int, int]:
+    """A step for each pc: the first that executes the instruction, else the first at which a signal arrives there."""
+    pcs, sizes = run.trace.pc, run.trace.sizes
+    steps = np.concatenate([np.flatnonzero(sizes), np.flatnonzero(sizes == 0)])
+    found, first = np.unique(pcs[steps], return_index=True)
+    return dict(zip(found.tolist(), steps[first].tolist(), strict=True))
+
+
 def _function(
     run: Run, loaded: LoadedImage, name: str, start: int, end: int, executed: dict[int, int]
 ) -> Iterator[CodeLine]:
     at = start
     while at < end:
-        if at in executed:
+        if at in executed and run.trace.sizes[executed[at]]:
             line = _executed(run, loaded, executed[at], name)
         else:
             line = _decoded(run, loaded, at, end, executed, name)
