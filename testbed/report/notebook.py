@@ -144,7 +144,7 @@ def verdict_html(verdict: Verdict) -> str:
 
 def matrix_html(matrix: Matrix) -> str:
     """The share of exact sites, a row per unit and a column per strategy."""
-    names = list(dict.fromkeys(cell.unwinder for cell in matrix.cells))
+    names = matrix.unwinders
     shown = [result for result in matrix.results if result.cells][:MAX_ROWS]
     rows = []
     for result in shown:

@@ -60,8 +60,8 @@ def _relative(run: Run, address: int, step: int) -> str:
 
 
 def folded(name: str) -> str:
-    """A long strategy name on two lines, broken at an underscore."""
+    """A long strategy name on lines, broken at underscores."""
     if len(name) <= 9 or "_" not in name[1:]:
         return name
-    cut = name.rfind("_", 0, 10)
-    return f"{name[:cut]}\n{name[cut:]}" if cut > 0 else name
+    cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)
+    return f"{name[:cut]}\n{folded(name[cut:])}"
