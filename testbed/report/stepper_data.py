@@ -17,6 +17,7 @@ from testbed.report.listing import listing
 from testbed.report.moves import Move
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
+from testbed.report.words import uncalled
 from testbed.run import Run
 from testbed.symbolize import names_at, with_places
 from testbed.traits import Trait
@@ -185,10 +186,7 @@ def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[s
     """
     activations, images = run.watched.activations, run.trace.images
     said = {int(pc) for pc in answers.pc} | {a.return_address for a in activations if a.return_address}
-    # What a signal interrupted is no call, and nobody called the trampoline that its handler returns to.
-    signals = {a.index for a in activations if a.signal}
-    uncalled = {a.return_address for a in activations if a.index in signals or a.parent in signals}
-    names = {str(pc): run.where(pc, caller=pc not in uncalled) for pc in sorted(said)}
-    calls = {str(pc): names_at(images, pc, caller=pc not in uncalled) for pc in sorted(said)}
+    names = {str(pc): run.where(pc, caller=pc not in uncalled(run)) for pc in sorted(said)}
+    calls = {str(pc): names_at(images, pc, caller=pc not in uncalled(run)) for pc in sorted(said)}
     calls |= {f"@{line.pc}": names_at(images, line.pc) for line in listing(run).lines}
     return names, {key: [frame.function for frame in found[:-1]] for key, found in calls.items() if len(found) > 1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from testbed.outcome import Outcome
 from testbed.run import Run
 
@@ -65,3 +67,12 @@ def folded(name: str) -> str:
         return name
     cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)
     return f"{name[:cut]}\n{folded(name[cut:])}"
+
+
+@lru_cache(maxsize=4)
+def uncalled(run: Run) -> frozenset[int]:
+    """Return addresses behind no call: where a signal interrupted, and the trampoline that its handler returns to."""
+    activations = run.watched.activations
+    signals = {a.index for a in activations if a.signal}
+    returns = (a.return_address for a in activations if a.index in signals or a.parent in signals)
+    return frozenset(address for address in returns if address is not None)
