@@ -9,6 +9,7 @@ Nothing in the documents that a command prints is typed by hand; a test runs the
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,7 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies) -->\n.*?<!-- end -->", re.S)
+GOLDEN = ROOT / "tests" / "golden" / "matrix.json"
+_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision) -->\n.*?<!-- end -->", re.S)
 
 
 def output_of(command: str) -> str:
@@ -50,11 +52,39 @@ def strategies() -> str:
     return "\n".join(rows)
 
 
+def precision() -> str:
+    """Precision and recall of every strategy by instruction set, from the golden counts that the tests keep."""
+    from testbed.arch import ARCHES
+    from testbed.build.recipes import RECIPES
+    from testbed.judge import Callers
+    from testbed.report.words import share
+    from unwinders import UNWINDERS
+
+    found: dict[tuple[str, str], Callers] = {}
+    for cell, counts in json.loads(GOLDEN.read_text(encoding="utf-8")).items():
+        if "callers" not in counts:
+            sys.exit(f"{GOLDEN} counts no callers: pytest --update-golden -n0 tests/test_matrix.py")
+        unit, _, name = cell.rpartition("-")
+        _, arch, recipe = unit.split("-", 2)
+        isa = RECIPES[recipe].isa_on(ARCHES[arch])
+        assert isa is not None
+        found[name, isa.name] = found.get((name, isa.name), Callers()) + Callers(*counts["callers"])
+    isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
+    rows = [f"| precision / recall | {' | '.join(isas)} |", "|---" * (1 + len(isas)) + "|"]
+    for name in UNWINDERS:
+        each = [found.get((name, isa)) for isa in isas]
+        words = [f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "" for c in each]
+        rows.append(f"| `{name}` | {' | '.join(words)} |")
+    return "\n".join(rows)
+
+
 def readme(text: str) -> str:
     """README.md with every generated block made anew."""
 
+    made = {"strategies": strategies, "precision": precision}
+
     def block(match: re.Match[str]) -> str:
-        inner = f"```\n{output_of(match['command'])}\n```" if match["command"] else strategies()
+        inner = f"```\n{output_of(match['command'])}\n```" if match["command"] else made[match["what"]]()
         return f"<!-- {match['what']} -->\n{inner}\n<!-- end -->"
 
     return _BLOCK.sub(block, text)

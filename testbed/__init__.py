@@ -131,7 +131,9 @@ def matrix(
     asked = [each for each in chosen if matches(each.name, [unwinder])]
     if not asked:
         raise UsageError(f"no strategy matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
-    return Matrix(tuple(judge_unit(unit, PROGRAMS, asked) for unit in planned), len(planned))
+    return Matrix(
+        tuple(judge_unit(unit, PROGRAMS, asked) for unit in planned), len(planned), tuple(u.name for u in asked)
+    )
 
 
 def _in_a_notebook() -> None:

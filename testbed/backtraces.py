@@ -102,11 +102,11 @@ class Backtraces:
             frames.append(self.caller(node))
             node = int(self.nodes.outer[node])
         if node == ROOT:
-            return Backtrace(tuple(frames), None)
+            return Backtrace(tuple(frames), None, snapshot.images)
         if node >= 0:  # cut: nothing was computed from the last frame
             last = frames[-1]
             frames[-1] = Frame(last.kind, last.pc, last.registers, None, last.found_by)
-        return Backtrace(tuple(frames), self.why_stopped(tuple(frames), snapshot))
+        return Backtrace(tuple(frames), self.why_stopped(tuple(frames), snapshot), snapshot.images)
 
     def caller(self, node: int) -> Frame:
         """The frame that a node is."""

@@ -27,6 +27,39 @@ from testbed.unwinder import Backtrace, Frame, Limit
 
 
 @dataclass(frozen=True, slots=True)
+class Callers:
+    """How many callers were said, how many there truly are, and how many true ones were found.
+
+    ``found`` is the length of a longest common subsequence, by pc, of the callers said and the true ones, innermost
+    first: every true caller is found once at most, and in its order. By pc alone: a scanner claims no CFA. The
+    interrupted frame, which is given, counts nowhere.
+
+    * precision = found / said: the share of what is said that is true;
+    * recall = found / true: the share of what is true that is said.
+    """
+
+    said: int = 0
+    true: int = 0
+    found: int = 0
+
+    def __add__(self, other: Callers) -> Callers:
+        return Callers(self.said + other.said, self.true + other.true, self.found + other.found)
+
+    @property
+    def precision(self) -> float | None:
+        """None where nothing was said."""
+        return self.found / self.said if self.said else None
+
+    @property
+    def recall(self) -> float | None:
+        """None where there is nothing to find."""
+        return self.found / self.true if self.true else None
+
+
+NO_CALLERS = Callers()
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """How one backtrace compares with the truth at one site.
 
@@ -39,6 +72,7 @@ class Verdict:
     difference: str = ""
     explained_by: Limit | None = None
     transition: bool = False
+    callers: Callers = NO_CALLERS
 
     @property
     def exact(self) -> bool:
@@ -70,6 +104,7 @@ class Tally:
     shown: Mapping[tuple[Trait, Outcome], int]
     first: int
     first_unexplained: int
+    callers: Callers = NO_CALLERS
 
 
 def tally(verdicts: Sequence[Verdict]) -> Tally:
@@ -78,11 +113,14 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
     shown: Counter[tuple[Trait, Outcome]] = Counter()
     transition = explained = unexplained = 0
     first = first_unexplained = -1
+    said = true = found = 0
     for step, verdict in enumerate(verdicts):
         if verdict.transition:
             transition += 1
             continue
         outcomes[verdict.outcome] += 1
+        said, true = said + verdict.callers.said, true + verdict.callers.true
+        found += verdict.callers.found
         if verdict.exact:
             continue
         first = step if first < 0 else first
@@ -93,7 +131,15 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
             unexplained += 1
             first_unexplained = step if first_unexplained < 0 else first_unexplained
     return Tally(
-        len(verdicts), dict(outcomes), explained, unexplained, transition, dict(shown), first, first_unexplained
+        len(verdicts),
+        dict(outcomes),
+        explained,
+        unexplained,
+        transition,
+        dict(shown),
+        first,
+        first_unexplained,
+        Callers(said, true, found),
     )
 
 
@@ -110,7 +156,41 @@ def judge_backtrace(
     explained = None
     if outcome is not Outcome.EXACT:
         explained = next((li for li in limits if li.trait in traits and outcome in li.outcomes), None)
-    return Verdict(outcome, depth, difference, explained, Trait.TRANSITION in traits)
+    callers = _callers(outcome, truth.frames, said.frames)
+    return Verdict(outcome, depth, difference, explained, Trait.TRANSITION in traits, callers)
+
+
+def exact_verdict(depth: int, *, transition: bool = False) -> Verdict:
+    """The verdict on a backtrace of ``depth`` frames that is the whole truth."""
+    return Verdict(Outcome.EXACT, depth, transition=transition, callers=Callers(depth - 1, depth - 1, depth - 1))
+
+
+def _callers(outcome: Outcome, true: Sequence[TrueFrame], said: Sequence[Frame]) -> Callers:
+    claimed, there = max(len(said) - 1, 0), len(true) - 1
+    if outcome is Outcome.PHANTOM:
+        return Callers(claimed, there, there)
+    if outcome is not Outcome.WRONG:  # a prefix of the truth, or a part of it in its order
+        return Callers(claimed, there, claimed)
+    return Callers(claimed, there, common([frame.pc for frame in said[1:]], [frame.pc for frame in true[1:]]))
+
+
+def common(said: Sequence[int], true: Sequence[int]) -> int:
+    """The length of a longest common subsequence."""
+    start, most = 0, min(len(said), len(true))
+    while start < most and said[start] == true[start]:
+        start += 1
+    end = 0
+    while end < most - start and said[-1 - end] == true[-1 - end]:
+        end += 1
+    inner = said[start : len(said) - end]
+    row = [0] * (len(inner) + 1)
+    for pc in true[start : len(true) - end]:
+        diagonal = 0
+        for j, claimed in enumerate(inner, 1):
+            above = row[j]
+            row[j] = diagonal + 1 if claimed == pc else max(above, row[j - 1])
+            diagonal = above
+    return start + end + row[-1]
 
 
 def _compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Outcome, int, str]:

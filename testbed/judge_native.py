@@ -124,6 +124,43 @@ def _judge(
 
 
 @njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def depths(parents: Any, out: Any) -> None:
+    """Fill in how many callers each activation has; a parent comes before its children."""
+    for i in range(len(parents)):
+        out[i] = 0 if parents[i] < 0 else out[parents[i]] + 1
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def _common(node: Any, left: Any, index: Any, rest: Any, nodes: Any, truth: Any, row: Any) -> Any:
+    """`testbed.judge.common` of ``left`` callers from ``node`` on and the ``rest`` true ones from ``index`` on."""
+    pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
+    found = 0
+    while left > 0 and rest > 0 and pcs[node] == returns[index]:
+        node, index = outers[node], parents[index]
+        left, rest, found = left - 1, rest - 1, found + 1
+    a, b, both, same = node, index, min(left, rest), 0
+    for _ in range(left - both):
+        a = outers[a]
+    for _ in range(rest - both):
+        b = parents[b]
+    for _ in range(both):
+        same = same + 1 if pcs[a] == returns[b] else 0
+        a, b = outers[a], parents[b]
+    left, rest = left - same, rest - same
+    for j in range(left + 1):
+        row[j] = 0
+    for _ in range(rest):
+        diagonal, claimed = 0, node
+        for j in range(1, left + 1):
+            above = row[j]
+            row[j] = diagonal + 1 if pcs[claimed] == returns[index] else max(above, row[j - 1])
+            diagonal = above
+            claimed = outers[claimed]
+        index = parents[index]
+    return found + same + row[left]
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
 def judge_steps(
     site: Any,
     sites: Any,
@@ -136,15 +173,21 @@ def judge_steps(
     judged: Any,
     columns: Any,
     registers: Any,
+    depth: Any,
+    row: Any,
+    counted: Any,
     outcomes: Any,
+    callers: Any,
 ) -> None:
-    """Fill in the outcome of every step.
+    """Fill in the outcome of every step; add up the callers of the ``counted`` ones: said, true, found.
 
-    ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome). ``columns`` are those
-    of the trace that belong to the nodes' values, SP first; ``judged`` the set of those that have a true value.
+    ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the callers said and
+    found). ``depth`` is the number of callers of each activation, ``row`` has room for ``most`` numbers. ``columns``
+    are those of the trace that belong to the nodes' values, SP first; ``judged`` the set of those with a true value.
     """
     site_cfas, site_cfas_known, site_outers = sites
     parents, cfas = truth[0], truth[2]
+    said, true, found = np.int64(0), np.int64(0), np.int64(0)
     for step in range(len(site)):
         here, index = site[step], true_node[step]
         if last[here, 0] != index:
@@ -154,5 +197,14 @@ def judge_steps(
             else:
                 lie = site_cfas_known[here] and parents[index] >= 0 and site_cfas[here] != cfas[index]
                 outcome = _judge(outer, lie, index, most, nodes, right, truth, judged, columns, registers)
-            last[here, 0], last[here, 1] = index, outcome
+            claimed = min(nodes[7][outer], most - 1) if outer >= 0 else 0
+            right_ones = claimed
+            if outcome == PHANTOM:
+                right_ones = depth[index]
+            elif outcome == WRONG:
+                right_ones = _common(outer, claimed, index, depth[index], nodes, truth, row)
+            last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones
         outcomes[step] = np.uint8(last[here, 1])
+        if counted[step] and last[here, 1] != UNJUDGED:
+            said, true, found = said + last[here, 2], true + depth[index], found + last[here, 3]
+    callers[0], callers[1], callers[2] = said, true, found

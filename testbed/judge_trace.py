@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.backtraces import Backtraces
-from testbed.judge import Tally, Verdict, judge_backtrace
+from testbed.judge import NO_CALLERS, Callers, Tally, Verdict, exact_verdict, judge_backtrace
 from testbed.outcome import Outcome
 from testbed.traits import Trait
 from testbed.truth import Truth
@@ -27,7 +27,10 @@ UNEXPLAINED = -1
 
 @dataclass(frozen=True, eq=False)
 class Verdicts(Sequence[Verdict]):
-    """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED)."""
+    """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED).
+
+    ``callers`` are those of all steps outside transitions.
+    """
 
     backtraces: Backtraces = field(repr=False)
     truth: Truth = field(repr=False)
@@ -36,6 +39,7 @@ class Verdicts(Sequence[Verdict]):
     outcome: NDArray[np.uint8] = field(repr=False)
     explained: NDArray[np.int8] = field(repr=False)
     transition: NDArray[np.bool_] = field(repr=False)
+    callers: Callers
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -56,7 +60,7 @@ class Verdicts(Sequence[Verdict]):
         """The verdict on one step, with the words that no column holds; an exact one needs none."""
         depth = self.backtraces.depth(step)
         if depth is not None and self.outcome[step] == OUTCOMES.index(Outcome.EXACT):
-            return Verdict(Outcome.EXACT, depth, transition=bool(self.transition[step]))
+            return exact_verdict(depth, transition=bool(self.transition[step]))
         return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
 
     def tally(self) -> Tally:
@@ -79,6 +83,7 @@ class Verdicts(Sequence[Verdict]):
             shown=shown,
             first=_first(differs),
             first_unexplained=_first(unexplained),
+            callers=self.callers,
         )
 
 
@@ -88,12 +93,14 @@ def judge_trace(
     """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them."""
     from testbed.judge_native import UNJUDGED
 
-    outcome = _outcomes(truth, backtraces)
-    for step in np.flatnonzero(outcome == UNJUDGED).tolist():
-        outcome[step] = OUTCOMES.index(_verdict(backtraces, truth, declared, limits, step).outcome)
     transition = truth.transition | (Trait.TRANSITION in declared)
+    outcome, callers = _outcomes(truth, backtraces, ~transition)
+    for step in np.flatnonzero(outcome == UNJUDGED).tolist():
+        verdict = _verdict(backtraces, truth, declared, limits, step)
+        outcome[step] = OUTCOMES.index(verdict.outcome)
+        callers += NO_CALLERS if transition[step] else verdict.callers
     explained = _explained(truth, outcome, declared, limits)
-    return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition)
+    return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition, callers)
 
 
 def _verdict(
@@ -103,7 +110,8 @@ def _verdict(
     return judge_backtrace(arch, stack, backtraces[step], traits=traits, limits=limits)
 
 
-def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
+def _outcomes(truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], Callers]:
+    """The outcome of every step, and the callers of the ``counted`` ones among those that have an outcome."""
     from testbed import judge_native as native
 
     trace, arch = truth.trace, truth.trace.arch
@@ -112,22 +120,28 @@ def _outcomes(truth: Truth, backtraces: Backtraces) -> NDArray[np.uint8]:
     judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
     assert not names or names[0] == arch.sp
     true = truth.activations
-    outcomes = np.empty(len(backtraces), np.uint8)
+    outcomes, callers = np.empty(len(backtraces), np.uint8), np.zeros(3, np.int64)
+    depth = np.empty(len(true), np.int32)
+    native.depths(true.parent, depth)
     native.judge_steps(
         backtraces.site,
         (sites.cfa, sites.cfa_known, sites.outer),
         (nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
         np.full(len(nodes), -1, np.int32),
-        np.full((len(sites), 2), -1, np.int32),
+        np.full((len(sites), 4), -1, np.int32),
         np.int64(backtraces.most_frames),
         truth.node,
         (true.parent, true.return_address, true.cfa, true.opened),
         np.uint64(judged),
         np.array([arch.index[name] for name in names], np.int64),
         np.asarray(trace.registers),
+        depth,
+        np.zeros(backtraces.most_frames + 1, np.int32),
+        counted,
         outcomes,
+        callers,
     )
-    return outcomes
+    return outcomes, Callers(*callers.tolist())
 
 
 def _explained(

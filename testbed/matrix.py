@@ -18,7 +18,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
 from testbed.errors import TestbedError, ToolchainMissing, UsageError
-from testbed.judge import Verdict, tally
+from testbed.judge import NO_CALLERS, Callers, Verdict, tally
 from testbed.judge_trace import Verdicts
 from testbed.outcome import Outcome
 from testbed.program import Program
@@ -63,8 +63,8 @@ class Cell:
     """One strategy on one unit, counted.
 
     ``sites`` is every executed step; ``transition`` of them have no single right answer and are in none of the
-    other counts. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes that claim
-    something false, explained or not. ``shown`` counts the (limit's trait, outcome) pairs that occurred.
+    other counts, ``callers`` included. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes
+    that claim something false, explained or not. ``shown`` counts the (limit's trait, outcome) pairs that occurred.
     """
 
     unit: Unit
@@ -77,6 +77,7 @@ class Cell:
     shown: Mapping[tuple[Trait, Outcome], int] = field(default_factory=dict)
     first: Difference | None = None
     first_unexplained: Difference | None = None
+    callers: Callers = NO_CALLERS
 
     @property
     def exact(self) -> int:
@@ -107,10 +108,21 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All results of one invocation, in catalogue order. ``complete`` is false when it was interrupted."""
+    """All results of one invocation, in catalogue order. ``complete`` is false when it was interrupted.
+
+    ``asked`` are the names of the strategies, in catalogue order: the first unit need not have all of them.
+    """
 
     results: tuple[UnitResult, ...]
     planned: int
+    asked: tuple[str, ...] = ()
+
+    @property
+    def unwinders(self) -> tuple[str, ...]:
+        """The strategies that have cells: in the order in which they were asked, else in which they occur."""
+        there = dict.fromkeys(cell.unwinder for cell in self.cells)
+        first = [name for name in self.asked if name in there]
+        return (*first, *(name for name in there if name not in self.asked))
 
     @property
     def complete(self) -> bool:
@@ -124,6 +136,14 @@ class Matrix:
     @property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(cell for result in self.results for cell in result.cells)
+
+    def by_strategy(self) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        """The cells of each (strategy, architecture), in catalogue order."""
+        strategies, arches = self.unwinders, list(ARCHES)
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.unwinder, cell.unit.arch), []).append(cell)
+        return dict(sorted(found.items(), key=lambda p: (strategies.index(p[0][0]), arches.index(p[0][1]))))
 
     @property
     def all_explained(self) -> bool:
@@ -141,12 +161,15 @@ class Matrix:
         except ImportError as missing:
             raise UsageError("to_pandas needs pandas: pip install testbed[notebooks]") from missing
         counts = ("sites", "exact", "explained", "unexplained", "lying", "transition")
+        callers = ("said", "true", "found")
         columns = ["program", "arch", "recipe", "unwinder", *counts, *(f"n_{outcome.value}" for outcome in Outcome)]
+        columns += [f"callers_{name}" for name in callers]
         rows = [
             [
                 *(cell.unit.program, cell.unit.arch, cell.unit.recipe, cell.unwinder),
                 *(getattr(cell, name) for name in counts),
                 *(cell.outcomes.get(outcome, 0) for outcome in Outcome),
+                *(getattr(cell.callers, name) for name in callers),
             ]
             for cell in self.cells
         ]
@@ -194,6 +217,7 @@ def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
         shown=counted.shown,
         first=difference(run, unwinder, first) if first >= 0 else None,
         first_unexplained=difference(run, unwinder, first_unexplained) if first_unexplained >= 0 else None,
+        callers=counted.callers,
     )
 
 
@@ -204,16 +228,18 @@ def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
     verdict = judge(run, snapshot, said, unwinder)
     true = " < ".join(run.frame_names(run.truth(step).frames))
     claimed = " < ".join(run.frame_names(said.frames))
-    end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {said.stopped}"
+    end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {run.stop(said)}"
     limit = verdict.explained_by
-    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {verdict.difference}."
+    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {run.difference(verdict)}."
     where = run.where(snapshot.pc)
+    line = run.calls(run.truth(step).frames[0])[0].line
+    source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
     return Difference(
         step,
         where,
         verdict.outcome,
         limit.trait if limit else None,
-        f"at step {step}, {where} ({run.instruction(step)}), the stack is {true}; "
+        f"at step {step}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
     )
 

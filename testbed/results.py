@@ -26,6 +26,7 @@ from typing import Any
 
 from testbed.build import cache
 from testbed.errors import TestbedError
+from testbed.judge import Callers
 from testbed.matrix import BUDGET, SEED, Cell, Difference, Unit, UnitResult, build_unit, judge_unit
 from testbed.outcome import Outcome
 from testbed.program import Program
@@ -179,6 +180,7 @@ def _cell_data(cell: Cell) -> dict[str, Any]:
         "unexplained": cell.unexplained,
         "transition": cell.transition,
         "shown": [[trait.name, outcome.name, count] for (trait, outcome), count in cell.shown.items()],
+        "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
         "first": _difference_data(cell.first),
         "first_unexplained": _difference_data(cell.first_unexplained),
     }
@@ -194,6 +196,7 @@ def _cell(unit: Unit, data: Mapping[str, Any]) -> Cell:
         unexplained=data["unexplained"],
         transition=data["transition"],
         shown={(Trait[trait], Outcome[outcome]): count for trait, outcome, count in data["shown"]},
+        callers=Callers(*data["callers"]),
         first=_difference(data["first"]),
         first_unexplained=_difference(data["first_unexplained"]),
     )

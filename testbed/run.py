@@ -16,12 +16,15 @@ from testbed.build.recipes import PREBUILT, Recipe, recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import EmulationError, ProgramError, UsageError
 from testbed.header import Span
-from testbed.image import LoadedImage, describe, image_covering, read_image
+from testbed.image import LoadedImage, describe, read_image
 from testbed.image.disassembly import disassemble
+from testbed.image.symbols import readable
 from testbed.judge import Verdict, judge_backtrace
 from testbed.judge_trace import judge_trace
 from testbed.machine import record
+from testbed.outcome import Outcome
 from testbed.program import Header, Language, Program, Source
+from testbed.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.traits import Trait
 from testbed.truth import CallStack, TrueFrame, Truth, observe
@@ -31,7 +34,9 @@ from testbed.unwinder import Backtrace, Frame, Unwinder
 NATIVE_FROM = 10_000
 NATIVE_JUDGE = "testbed.judge_native"
 
-_LOCATION = re.compile(r"^(?P<symbol>[A-Za-z_.$][\w.$]*)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$")
+_LOCATION = re.compile(
+    r"^(?P<symbol>[A-Za-z_.$][\w.$]*|[A-Za-z_~][^+#]*\))(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,10 @@ class Run:
         return self.trace.snapshot(step)
 
     def at(self, location: str) -> Snapshot:
-        """The snapshot at ``symbol``, ``symbol+0x4``, ``symbol+0x4#2`` (second visit) or ``@N`` (step N)."""
+        """The snapshot at ``symbol``, ``symbol+0x4``, ``symbol+0x4#2`` (second visit) or ``@N`` (step N).
+
+        A symbol is the linker's name or the readable one, ``ns::f(int)``.
+        """
         return self[self.step_at(location)]
 
     def step_at(self, location: str) -> int:
@@ -98,7 +106,8 @@ class Run:
         match = _LOCATION.match(location)
         if match is None:
             raise UsageError(f"{location!r} is no location: use symbol, symbol+0x4, symbol+0x4#2 or @17")
-        symbol = self.built.image.symbol_named(match["symbol"])
+        image, name = self.built.image, match["symbol"]
+        symbol = image.symbol_named(name) or next((s for s in image.symbols if readable(s) == name), None)
         if symbol is None:
             names = [s.name for s in self.built.image.symbols]
             raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
@@ -168,21 +177,37 @@ class Run:
         return describe(self.trace.images, pc, caller=caller)
 
     def function(self, pc: int) -> str:
-        """The name of the function that covers an address, else ``where(pc)``."""
-        loaded = image_covering(self.trace.images, pc)
-        symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
-        return symbol.name if symbol else self.where(pc)
+        """The name of the function that an address is in, else ``where(pc)``."""
+        return name_of(self.trace.images, pc).function or self.where(pc)
 
     def frame_names(self, frames: Iterable[TrueFrame | Frame]) -> tuple[str, ...]:
         """Function names of a stack's frames: return addresses are looked up at their call."""
         return tuple(self.function(frame.lookup_pc) for frame in frames)
 
+    def calls(self, frame: TrueFrame | Frame) -> tuple[NamedFrame, ...]:
+        """The calls of the source that one frame stands for: those inlined at its pc, innermost first, the function."""
+        return names_at(self.trace.images, frame.pc, caller=frame.lookup_pc != frame.pc)
+
+    def place(self, frame: TrueFrame | Frame) -> str:
+        """``function+0x4`` of one frame: a return address is named after the function that made the call."""
+        return self.where(frame.pc, caller=frame.lookup_pc != frame.pc)
+
+    def stop(self, said: Backtrace) -> str:
+        """Why a strategy stopped, with names for addresses; "" where it claims the root."""
+        return "" if said.stopped is None else with_places(self.trace.images, str(said.stopped))
+
+    def difference(self, verdict: Verdict) -> str:
+        """What a verdict says is wrong first, with names: ``frame 1: main+0x20, not leaf+0x4``."""
+        stops = verdict.outcome in (Outcome.REFUSED, Outcome.STOPPED)  # these name a looked-up pc
+        return with_places(self.trace.images, verdict.difference, caller=not stops)
+
     def instruction(self, step: int) -> str:
-        """The instruction that ``step`` executes, as text."""
+        """The instruction that ``step`` executes, as text; a branch names its target."""
         if self.trace.interrupted(step):
             return "a signal arrives"
         pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
-        return disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
+        text = disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
+        return with_names(self.trace.images, text)
 
 
 def _step(at: Snapshot | int) -> int:

@@ -13,6 +13,7 @@ A return address is looked up at ``pc - 1``, inside the call; an interrupted pc,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -21,8 +22,11 @@ from testbed.errors import DebugInfoError
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, Function, Line, debug_info
 from testbed.image.debug.tail_chains import Certainty, Chain, Link, tail_chain
-from testbed.image.symbols import demangled, symbol_for, whole_function
+from testbed.image.symbols import demangled, place_in, symbol_for, whole_function
 from testbed.unwinder import Backtrace, Frame, FrameKind
+
+_TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
+_ADDRESS = re.compile(r"(?<![#+\w])0x[0-9a-f]{4,16}\b")
 
 
 class Origin(Enum):
@@ -59,9 +63,23 @@ class NamedFrame:
         """The link-time address: what a symbolizer is given together with the file."""
         return None if self.pc is None or self.module is None else self.pc - self.module.bias
 
+    @property
+    def place(self) -> str:
+        """``function+0x4``: the distance from the symbol, else from the file's beginning; bare hex in no image."""
+        if self.pc is None:
+            return self.function
+        if self.module is None:
+            return f"{self.pc:#x}"
+        image, link = self.module.image, self.pc - self.module.bias
+        return place_in(image, symbol_for(image, link - self.caller), link)
+
     def __str__(self) -> str:
-        name = self.function or (f"{self.module}+{self.module_offset:#x}" if self.module else f"{self.pc:#x}")
-        return name + {Origin.PHYSICAL: "", Origin.INLINED: " [inlined]", Origin.TAIL_CALL: " [tail call]"}[self.origin]
+        return (self.function or self.place) + self.mark
+
+    @property
+    def mark(self) -> str:
+        """ " [inlined]" or " [tail call]" for a frame that is not on the stack."""
+        return {Origin.PHYSICAL: "", Origin.INLINED: " [inlined]", Origin.TAIL_CALL: " [tail call]"}[self.origin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +140,36 @@ def symbolize(images: Sequence[LoadedImage], said: Backtrace | Sequence[Frame]) 
     return NamedBacktrace(tuple(named), tuple(unsure), tuple(problems))
 
 
+def names_at(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) -> tuple[NamedFrame, ...]:
+    """The inlined calls at one run-time address, innermost first, then the function that they are in."""
+    lookup = pc - 1 if caller else pc
+    return tuple(_named(image_covering(tuple(images), lookup), 0, pc, lookup, caller=caller))
+
+
 def name_of(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) -> NamedFrame:
     """The function at one run-time address, inlined calls left out."""
-    lookup = pc - 1 if caller else pc
-    *_, last = _named(image_covering(tuple(images), lookup), 0, pc, lookup, caller=caller)
-    return last
+    return names_at(images, pc, caller=caller)[-1]
+
+
+def with_names(images: Sequence[LoadedImage], text: str) -> str:
+    """An instruction's text with its target by name, where it ends in the address of code that has one."""
+    match = _TARGET.search(text)
+    module = image_covering(tuple(images), target := int(match[1], 16)) if match else None
+    if match is None or module is None or (symbol := symbol_for(module.image, target - module.bias)) is None:
+        return text
+    return text[: match.start()] + place_in(module.image, symbol, target - module.bias)
+
+
+def with_places(images: Sequence[LoadedImage], text: str, *, caller: bool = False) -> str:
+    """A sentence with its code addresses by name, where they have one; with ``caller`` they are return addresses."""
+    return _ADDRESS.sub(lambda match: _place(tuple(images), match[0], caller), text)
+
+
+def _place(images: tuple[LoadedImage, ...], text: str, caller: bool) -> str:
+    address = int(text, 16)
+    module = image_covering(images, address - caller)
+    symbol = symbol_for(module.image, address - caller - module.bias) if module is not None else None
+    return place_in(module.image, symbol, address - module.bias) if module is not None and symbol else text
 
 
 def _named(

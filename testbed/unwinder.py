@@ -14,7 +14,7 @@ Three rungs; a strategy takes the highest that fits:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from testbed.errors import (
     UnsupportedRule,
     UnwindError,
 )
-from testbed.image import Image
+from testbed.image import Image, LoadedImage, describe
 from testbed.outcome import Outcome
 from testbed.rows import RowTable
 from testbed.trace import Snapshot, Trace
@@ -95,15 +95,17 @@ class Backtrace:
     """What a strategy says. ``frames[0]`` is the interrupted one, then its callers, innermost first.
 
     ``stopped`` None is a *claim*: the last frame is the root of the stack. Otherwise it is the reason why the
-    strategy does not know more.
+    strategy does not know more. ``images`` are those that name the frames when it is printed.
     """
 
     frames: tuple[Frame, ...]
     stopped: UnwindError | None
+    images: tuple[LoadedImage, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         end = "root" if self.stopped is None else f"{self.stopped.reason}: {self.stopped}"
-        return " < ".join(f"{frame.pc:#x}" for frame in self.frames) + f" ({end})"
+        names = (describe(self.images, f.pc, caller=f.kind is FrameKind.CALLER) for f in self.frames)
+        return " < ".join(names) + f" ({end})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -452,10 +452,19 @@ def test_names_counts_the_outcomes(testbed: Testbed) -> None:
 def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed: Testbed) -> None:
     said = testbed("run", "tail_branches", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
     assert said.status == 0, said.err
-    calls = said.out.partition("in the source:")[2]
-    assert re.findall(r"^  (\w+)   tail_branches\.c:\d+$", calls, re.M) == ["leaf", "meet", "main"]
-    assert "above frame 1: ambiguous tail calls" in calls
-    assert "in the source" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out
+    assert re.findall(r"^(\d+)  (\w+)\S* +tail_branches\.c:\d+ *$", said.out, re.M) == [
+        *(("0", "leaf"), ("1", "meet"), ("2", "main"))
+    ]
+    assert "above frame 1: ambiguous tail calls" in said.out
+    assert "tail_branches.c" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out
+
+
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_calls_without_a_frame_are_marked_where_they_were(testbed: Testbed, command: str) -> None:
+    inlined = testbed(command, "inline_chain", "-a", "arm64", "-r", "clang-O2", "--at", "at_level2")
+    assert re.search(r"level2 \[inlined\] .*\n +level1 \[inlined\] .*\n *0 +worker\+0x\w+ ", inlined.out), inlined.out
+    gone = testbed(command, "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "last")
+    assert re.search(r"0 +last .*\n +second \[tail call\].*\n +first \[tail call\].*\n *1 +main", gone.out), gone.out
 
 
 def test_show_draws_one_step_whole(testbed: Testbed) -> None:

@@ -27,7 +27,7 @@ def regenerate() -> ModuleType:
 
 def test_readme_shows_what_the_commands_print_today() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.count("<!-- end -->") == 2
+    assert text.count("<!-- end -->") == 3
     assert regenerate().readme(text) == text, "README.md is out of date: python docs/regenerate.py"
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
 import testbed
 from testbed.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
-from testbed.judge import Verdict, judge_backtrace
+from testbed.judge import Callers, Verdict, common, judge_backtrace
 from testbed.outcome import Outcome
 from testbed.run import Run
 from testbed.trace import Snapshot
@@ -186,3 +188,38 @@ def test_a_limit_holds_on_its_architectures_only(run: Run) -> None:
     unwinder = Unwinder(name="refuses", summary="", unwind=refuses, limits=(limit,))
     said = testbed.judge(run, run.at(AT), refuses(run.at(AT)), unwinder)
     assert said.explained_by == (limit if run.arch.name == "arm32" else None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "callers"),
+    [
+        (lambda b: b, Callers(3, 3, 3)),
+        (always_root, Callers(0, 3, 0)),
+        (skips_every_other, Callers(1, 3, 1)),
+        (invents_a_frame, Callers(4, 3, 3)),
+        (repeats_a_frame, Callers(4, 3, 3)),
+        (off_by_one_word, Callers(3, 3, 0)),
+        (wrong_cfa, Callers(3, 3, 3)),
+        (stops_short, Callers(2, 3, 2)),
+        (refuses, Callers(0, 3, 0)),
+        (says_nothing, Callers(0, 3, 0)),
+        (lambda b: replace(b, frames=(b.frames[0], *b.frames[:0:-1])), Callers(3, 3, 1)),
+        (lambda b: invents_a_frame(replace(b, frames=(*b.frames[:2], b.frames[3]))), Callers(3, 3, 2)),
+    ],
+)
+def test_callers_said_true_and_found(run: Run, answer: Callable[[Backtrace], Backtrace], callers: Callers) -> None:
+    """Precision and recall come from these; the interrupted frame counts nowhere."""
+    found = testbed.judge(run, run.at(AT), answer(honest(run))).callers
+    assert found == callers
+    assert found.recall == callers.found / 3
+    assert found.precision == (callers.found / callers.said if callers.said else None)
+
+
+def test_what_is_common_is_the_longest_subsequence() -> None:
+    """Beside trying out every subsequence."""
+    rng = random.Random(1)
+    for _ in range(300):
+        said, true = ([rng.randrange(4) for _ in range(rng.randrange(8))] for _ in range(2))
+        there = {tuple(part) for size in range(len(true) + 1) for part in combinations(true, size)}
+        longest = max(s for s in range(len(said) + 1) for part in combinations(said, s) if part in there)
+        assert common(said, true) == longest, (said, true)

@@ -14,7 +14,7 @@ from testbed.arch import ARCHES
 from testbed.backtraces import ROOT, STOPPED, Backtraces
 from testbed.build.recipes import RECIPES
 from testbed.errors import NoUnwindInfo, ToolchainMissing
-from testbed.judge import judge_backtrace, tally
+from testbed.judge import Callers, judge_backtrace, tally
 from testbed.judge_trace import OUTCOMES, Verdicts, judge_trace
 from testbed.matrix import units
 from testbed.outcome import Outcome
@@ -84,11 +84,13 @@ def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch:
     outcomes: Counter[Outcome] = Counter()
     for seed in range(60):
         spoiled = _spoiled(said, random.Random(seed))
-        found = judge_trace(run.watched, spoiled)
+        found, callers = judge_trace(run.watched, spoiled), Callers()
         for step in range(len(run)):
             expected = judge_backtrace(run.arch, run.truth(step), spoiled[step])
             assert OUTCOMES[found.outcome[step]] is expected.outcome, f"seed {seed}, step {step}: {expected}"
+            callers += Callers() if run.watched.transition[step] else expected.callers
             outcomes[expected.outcome] += 1
+        assert found.callers == callers, f"seed {seed}"
     assert set(outcomes) == set(Outcome) - {Outcome.CRASHED, Outcome.HUNG}, outcomes
 
 

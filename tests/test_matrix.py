@@ -22,6 +22,7 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.errors import ToolchainMissing
 from testbed.image import Image
+from testbed.judge import Callers
 from testbed.matrix import Cell, Unit, cell_of, run_unit, units
 from testbed.outcome import Outcome
 from testbed.run import Run, judge_all
@@ -69,6 +70,7 @@ def counted(cell: Cell) -> dict[str, Any]:
         "sites": cell.sites,
         "exact": cell.exact,
         "transition": cell.transition,
+        "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
         "explained": {
             f"{trait.name} {outcome.value}": cell.shown[trait, outcome]
             for trait, outcome in sorted(cell.shown, key=lambda pair: (pair[0].name, pair[1].value))
@@ -136,6 +138,19 @@ def test_table_strategies_are_exact_everywhere_with_asynchronous_tables() -> Non
     for name, counts in rows.items():
         assert {pair.partition(" ")[0] for pair in counts["explained"]} <= declared, name
         assert counts["exact"] == counts["sites"] - counts["transition"] - sum(counts["explained"].values()) > 0, name
+
+
+def test_precision_and_recall_are_what_each_technique_can_have() -> None:
+    """Tables say no caller that is not there; the stricter scanner says fewer false ones than the plain one."""
+    said: dict[str, Callers] = dict.fromkeys(UNWINDERS, Callers())
+    for cell, counts in golden().items():
+        said[cell.rpartition("-")[2]] += Callers(*counts["callers"])
+    precision = {name: callers.precision or 0 for name, callers in said.items()}
+    recall = {name: callers.recall or 0 for name, callers in said.items()}
+    assert all(0 < share <= 1 for share in (*precision.values(), *recall.values()))
+    assert precision["stack_scan"] < precision["stack_scan_strict"]
+    assert recall["stack_scan_strict"] < recall["stack_scan"] < recall["eh_frame"]
+    assert min(precision["eh_frame"], recall["eh_frame"], precision["prologue_analysis"]) > 0.95
 
 
 def test_every_architecture_program_and_recipe_is_in_the_matrix() -> None:

@@ -14,16 +14,16 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.errors import UsageError
-from testbed.image import Image, LoadedImage, Symbol, read_elf
-from testbed.image.debug import DebugInfo, Function, Target
+from testbed.image import Image, LoadedImage, Segment, Symbol, describe, read_elf
+from testbed.image.debug import DebugInfo, Function, Target, debug_info
 from testbed.image.debug.call_sites import CallSite
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
 from testbed.judge_names import true_frames
 from testbed.run import run_program
-from testbed.symbolize import Origin, name_of, symbolize
+from testbed.symbolize import Origin, name_of, symbolize, with_names, with_places
 from testbed.unwinder import Frame, FrameKind
 from tests.image.debugged import built, tool
-from tests.image.hand_made import BASE, image_of
+from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call
 from unwinders import UNWINDERS
 
 F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)
@@ -163,6 +163,69 @@ def test_a_jump_through_a_pointer_anywhere_within_reach_makes_it_unknown(where: 
     assert "a pointer" in answer.because
 
 
+TO_LEAF = BASE + 0x80
+AT_CONSTANT, AT_VARIABLE = BASE + 0x200, 0x8000  # words that hold the address of leaf
+
+
+def through_a_pointer(expression: bytes, *, clobbered: bool = False) -> Chain:
+    """The answer for ``main -> first``, which jumps to leaf through a pointer that is computed so."""
+    first = first_child()
+    jump = tail_call(BASE + 0x48, expression, clobbered=clobbered)
+    image = image_of(
+        function("first", BASE + 0x40, 0x20, jump),
+        function("main", BASE, 0x20, call(first, BASE + 8)),
+        function("leaf", TO_LEAF, 0x20),
+    )
+    [code] = image.segments
+    data = code.data[:0x200] + address(TO_LEAF) + code.data[0x208:]
+    variables = Segment(AT_VARIABLE, address(TO_LEAF), 8, True, True, False)
+    info = debug_info(replace(image, segments=(replace(code, data=data), variables)))
+    assert info.problems == ()
+    return tail_chain(info, BASE + 8, next(f for f in info.functions if f.name == "leaf"))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        b"\x03" + address(TO_LEAF),  # DW_OP_addr
+        b"\x03" + address(AT_CONSTANT) + b"\x06",  # DW_OP_deref of what nobody writes
+        b"\x03" + address(AT_CONSTANT - 0x90) + b"\x23\x90\x01\x06",  # DW_OP_plus_uconst
+    ],
+)
+def test_a_pointer_that_is_always_the_same_is_followed(expression: bytes) -> None:
+    answer = through_a_pointer(expression)
+    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["first"])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        b"",
+        b"\x55",  # DW_OP_reg5
+        b"\x75\x08\x06",  # DW_OP_breg5 8, DW_OP_deref
+        b"\xa3\x01\x55",  # DW_OP_entry_value of DW_OP_reg5, as gcc writes it
+        b"\x03" + address(AT_VARIABLE) + b"\x06",  # a word that a store can change
+        b"\x03" + address(0x9000) + b"\x06",  # a word outside the file
+        b"\x03" + address(TO_LEAF) + b"\x9f\x30",
+        b"\x06",
+    ],
+)
+def test_a_pointer_that_may_be_another_is_not_followed(expression: bytes) -> None:
+    answer = through_a_pointer(expression)
+    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+    assert "a pointer" in answer.because
+
+
+def test_a_target_that_the_call_clobbers_is_not_followed() -> None:
+    assert through_a_pointer(b"\x03" + address(TO_LEAF), clobbered=True).certainty is Certainty.UNKNOWN
+
+
+def test_a_target_that_is_no_function_makes_it_unknown() -> None:
+    answer = through_a_pointer(b"\x03" + address(BASE + 0x500))
+    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+    assert "0x1500" in answer.because
+
+
 def test_call_sites_that_are_not_all_listed_prove_nothing() -> None:
     answer = chain({"a": ["b"], "b": []}, "b", unlisted=("a",))
     assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
@@ -224,3 +287,41 @@ def test_notebooks_ask_for_the_names_of_a_strategys_frames_or_of_the_true_ones()
     foreign = replace(at, step=None)
     with pytest.raises(UsageError, match="no true frames"):
         testbed.names(run, foreign)
+
+
+def test_a_place_is_named_as_people_read_it_and_can_be_asked_for_by_that_name() -> None:
+    run = run_program(PROGRAMS["cxx_names"], ARCHES["arm64"], "clang-O2")
+    step = run.steps_in("_ZN5shape4areaEi")[1]
+    place = run.where(int(run.trace.pc[step]))
+    assert place == "shape::area(int)+0x4"
+    assert run.step_at(place) == step == run.step_at("_ZN5shape4areaEi+0x4")
+    with pytest.raises(UsageError, match="no symbol"):
+        run.step_at("shape::area(long)+0x4")
+
+
+def test_one_rule_names_an_address_whether_debug_information_is_there_or_not() -> None:
+    """`describe` is what the rooms below can call; a named frame's place is the same at every address."""
+    for program, arch, recipe in (("cxx_names", "x86_64", "clang-O2"), ("cold_split", "arm64", "clang-asm")):
+        run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+        for step in range(len(run)):
+            for frame in run.truth(step).frames:
+                said = run.calls(frame)[-1]
+                assert said.place == describe(run.trace.images, frame.pc, caller=frame.calling) == run.place(frame)
+
+
+def test_the_distance_into_a_split_off_piece_is_counted_from_the_piece() -> None:
+    whole, piece = Symbol("_Z1fi", BASE, 0x10, True), Symbol("_Z1fi.cold", BASE + 0x20, 0x10, True)
+    images = (LoadedImage(image_of(symbols=(whole, piece))),)
+    assert describe(images, BASE + 0x24) == "f(int).cold+0x4"
+    assert str(name_of(images, BASE + 0x24)) == "f(int)"
+
+
+def test_an_instruction_and_a_sentence_name_the_addresses_that_have_one() -> None:
+    images = (LoadedImage(image_of(symbols=(F, G))),)
+    assert with_names(images, f"bl #{BASE + 0x10:#x}") == "bl g"
+    assert with_names(images, f"call {BASE + 0x14:#x}") == "call g+0x4"
+    assert with_names(images, "cmp x0, #0x10") == "cmp x0, #0x10"
+    text = f"frame 1: {BASE + 0x10:#x}, not {BASE + 0x14:#x}; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+    rest = f"; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+    assert with_places(images, text, caller=True) == "frame 1: f+0x10, not g+0x4" + rest
+    assert with_places(images, text) == "frame 1: g, not g+0x4" + rest

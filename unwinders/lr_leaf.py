@@ -34,7 +34,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     if len(chain.frames) > 1 and chain.frames[1].pc == caller:
         return chain
     added = Frame(FrameKind.CALLER, caller, {arch.pc: caller}, found_by="link register")
-    return Backtrace((chain.frames[0], added, *chain.frames[1:]), chain.stopped)
+    return Backtrace((chain.frames[0], added, *chain.frames[1:]), chain.stopped, chain.images)
 
 
 def _function(snapshot: Snapshot, address: int) -> Symbol | None:

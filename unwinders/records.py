@@ -44,7 +44,7 @@ def listed(snapshot: Snapshot, addresses: Iterable[tuple[int, str]], stopped: Un
         frames.append(Frame(FrameKind.CALLER, pc, {arch.pc: pc}, found_by=found_by))
     if stopped is not None:
         stopped.pc = frames[-1].pc
-    return Backtrace(tuple(frames), stopped)
+    return Backtrace(tuple(frames), stopped, snapshot.images)
 
 
 UNLINKED = "https://github.com/mstange/framehop/issues/4"

@@ -50,20 +50,22 @@ def scan(snapshot: Snapshot, options: Scan) -> Backtrace:
     try:
         end = snapshot.memory.mapped_until(snapshot.sp)
     except UnreadableMemory as stop:
-        return _stopped(frames, stop)
+        return _stopped(snapshot, frames, stop)
     while len(frames) < MAX_FRAMES:
         words = options.first_words if len(frames) == 1 else options.words
         found = _next(snapshot, options, frame, location, min(end, location + words * arch.word))
         if found is None:
             if location + words * arch.word >= end:
-                return Backtrace(tuple(frames), None)
-            return _stopped(frames, NoUnwindInfo(f"no plausible return address in {words} words from {location:#x}"))
+                return Backtrace(tuple(frames), None, snapshot.images)
+            return _stopped(
+                snapshot, frames, NoUnwindInfo(f"no plausible return address in {words} words from {location:#x}")
+            )
         at, pc = found
         location = at + arch.word
         registers = {arch.pc: pc} | ({arch.sp: location} if options.claims_sp else {})
         frame = Frame(FrameKind.CALLER, pc, registers, found_by=f"scan, at {at:#x}")
         frames.append(frame)
-    return _stopped(frames, NoUnwindInfo(f"more than {MAX_FRAMES} frames"))
+    return _stopped(snapshot, frames, NoUnwindInfo(f"more than {MAX_FRAMES} frames"))
 
 
 def _next(snapshot: Snapshot, options: Scan, frame: Frame, location: int, end: int) -> tuple[int, int] | None:
@@ -92,6 +94,6 @@ def _code_range(images: tuple[LoadedImage, ...]) -> tuple[int, int]:
     return min((low for low, _ in spans), default=0), max((high for _, high in spans), default=0)
 
 
-def _stopped(frames: list[Frame], stop: NoUnwindInfo | UnreadableMemory) -> Backtrace:
+def _stopped(snapshot: Snapshot, frames: list[Frame], stop: NoUnwindInfo | UnreadableMemory) -> Backtrace:
     stop.pc = frames[-1].pc
-    return Backtrace(tuple(frames), stop)
+    return Backtrace(tuple(frames), stop, snapshot.images)

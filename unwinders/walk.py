@@ -45,14 +45,14 @@ def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
         while True:
             cfa, caller = step_out(frame, snapshot, row_for)
             if caller is None:
-                return Backtrace((*done, replace(frame, cfa=cfa)), None)
+                return Backtrace((*done, replace(frame, cfa=cfa)), None, snapshot.images)
             check_new(snapshot.arch, caller, visited)
             visited.add(position(snapshot.arch, caller))
             done.append(replace(frame, cfa=cfa))
             frame = caller
     except UnwindError as stop:
         stop.pc = frame.pc
-        return Backtrace((*done, frame), stop)
+        return Backtrace((*done, frame), stop, snapshot.images)
 
 
 def step_out(frame: Frame, snapshot: Snapshot, row_for: RowFor) -> tuple[int | None, Frame | None]:

@@ -125,4 +125,4 @@ def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int
                 progress.update(task, advance=1, description=f"judging {result.unit}")
         except KeyboardInterrupt:
             interrupted = True
-    return Matrix(tuple(results[unit] for unit in planned if unit in results), len(planned)), interrupted
+    return Matrix(tuple(results[unit] for unit in planned if unit in results), len(planned), chosen), interrupted

@@ -9,6 +9,7 @@ import click
 from programs import PROGRAMS
 from testbed.judge_names import NameOutcome, NameReport, judge_names
 from testbed.named import named_run
+from testbed.symbolize import with_places
 
 
 @click.command("names")
@@ -36,11 +37,14 @@ def report_lines(report: NameReport) -> list[str]:
     counts = ", ".join(f"{outcome.label} {count}" for outcome, count in report.counts.items())
     lines = [f"{len(report.verdicts)} sites: {counts}; {report.departures.count} tail calls were watched"]
     shown: set[str] = set()
+    images = report.run.trace.images
     for step, verdict in report.verdicts.items():
         if verdict.outcome is not NameOutcome.EXACT and verdict.difference not in shown:
             shown.add(verdict.difference)
             where = report.run.where(int(report.run.trace.pc[step]))
-            lines.append(f"  {verdict.outcome.label}, first at step {step}, {where}: {verdict.difference}")
+            lines.append(
+                f"  {verdict.outcome.label}, first at step {step}, {where}: {with_places(images, verdict.difference)}"
+            )
     for expectation, step, verdict in report.declared:
         said = f": {verdict.difference}" if verdict.difference else ""
         lines.append(f"  declared at {expectation.location}, step {step}: {verdict.outcome.label}{said}")

@@ -2,8 +2,9 @@
 
 from testbed.image.elf import read_elf
 from testbed.image.macho import read_macho
-from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, describe, image_covering
+from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, image_covering
 from testbed.image.read import read_image
+from testbed.image.symbols import describe
 
 __all__ = [
     "Image",

@@ -72,16 +72,6 @@ class Image:
     def __str__(self) -> str:
         return self.path.name
 
-    def symbol_at(self, address: int) -> Symbol | None:
-        """The nearest symbol at or below a link-time address, within its size; sizeless ones reach on."""
-        i = bisect_right(self._symbol_addresses, address) - 1
-        while i >= 0:
-            symbol = self.symbols[i]
-            if symbol.size == 0 or address < symbol.address + symbol.size:
-                return symbol
-            i -= 1
-        return None
-
     def function_at(self, address: int) -> Symbol | None:
         """The function symbol that covers a link-time address, or None."""
         i = bisect_right(self._function_addresses, address) - 1
@@ -113,10 +103,6 @@ class Image:
             if segment.address <= address < segment.address + len(segment.data):
                 return segment.data[address - segment.address :][:size]
         return b""
-
-    @cached_property
-    def _symbol_addresses(self) -> tuple[int, ...]:
-        return tuple(symbol.address for symbol in self.symbols)
 
     @cached_property
     def _functions(self) -> tuple[Symbol, ...]:
@@ -156,21 +142,3 @@ class LoadedImage:
 def image_covering(images: tuple[LoadedImage, ...], address: int) -> LoadedImage | None:
     """The loaded image that maps a run-time address, or None."""
     return next((loaded for loaded in images if loaded.covers(address)), None)
-
-
-def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = False) -> str:
-    """``function+0x4`` for a run-time address; outside functions the nearest symbol, without one ``file+0x1234``.
-
-    With ``caller`` the address is a return address, named after the function that made the call: a call that
-    never returns may be its last instruction, and the address then belongs to the next function. An address in no
-    image is bare hex.
-    """
-    at = address - 1 if caller else address
-    loaded = image_covering(images, at)
-    if loaded is None:
-        return f"{address:#x}"
-    link = address - loaded.bias
-    symbol = loaded.image.function_at(at - loaded.bias) or loaded.image.symbol_at(at - loaded.bias)
-    if symbol is None:
-        return f"{loaded.image}+{link - loaded.image.base:#x}"
-    return symbol.name if symbol.address == link else f"{symbol.name}+{link - symbol.address:#x}"

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 import pydemumble
 
-from testbed.image.model import Image, Segment, Symbol
+from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering
 
 _PART = re.compile(
     r"(?P<name>.+?)(?P<part>(?:\.(?:cold|part|constprop|isra|llvm|lto_priv|localalias|clone)(?:\.\d+)*)+)"
@@ -91,6 +91,33 @@ def _sizeless(table: tuple[list[int], list[Symbol], list[int]], segment: Segment
 def aliases_of(image: Image, symbol: Symbol) -> tuple[str, ...]:
     """All names of the code that a symbol names."""
     return tuple(s.name for s in image.symbols if s.address == symbol.address and s.is_function == symbol.is_function)
+
+
+def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = False) -> str:
+    """``function+0x4`` for a run-time address, ``file+0x1234`` without a symbol; bare hex outside every image.
+
+    With ``caller`` the address is a return address, named after the function that made the call: a call that
+    never returns may be its last instruction, and the address then belongs to the next function.
+    """
+    at = address - 1 if caller else address
+    loaded = image_covering(images, at)
+    if loaded is None:
+        return f"{address:#x}"
+    return place_in(loaded.image, symbol_for(loaded.image, at - loaded.bias), address - loaded.bias)
+
+
+def place_in(image: Image, symbol: Symbol | None, address: int) -> str:
+    """A link-time address as the distance from its symbol, or from the file's own beginning."""
+    if symbol is None:
+        return f"{image}+{address - image.base:#x}"
+    name = readable(symbol)
+    return name if symbol.address == address else f"{name}+{address - symbol.address:#x}"
+
+
+def readable(symbol: Symbol) -> str:
+    """A symbol's name as people read it; a split-off piece keeps its mark, since offsets count from the piece."""
+    match = _SPLIT.fullmatch(symbol.name)
+    return demangled(symbol.name) + (symbol.name[match.end("name") :] if match else "")
 
 
 def whole_function(name: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.backtraces import Backtraces
-from testbed.judge import Verdict
+from testbed.judge import Verdict, exact_verdict
 from testbed.judge_trace import OUTCOMES, judge_trace
 from testbed.outcome import Outcome
 from testbed.run import NATIVE_FROM, Run, judge
@@ -116,9 +116,7 @@ def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -
                 known[site] = int(callers[step]), float(cfas[step])
         else:
             callers[step], cfas[step] = known[site]
-    verdicts = [
-        Verdict(Outcome.EXACT, len(run.truth(step))) if exact[step] else judged.at(step) for step in range(len(run))
-    ]
+    verdicts = [exact_verdict(len(run.truth(step))) if exact[step] else judged.at(step) for step in range(len(run))]
     return Answer(unwinder, tuple(verdicts), callers, cfas)
 
 

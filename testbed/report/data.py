@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from testbed.judge import Verdict
+from testbed.image.symbols import symbol_for
+from testbed.judge import NO_CALLERS, Callers, Verdict
 from testbed.matrix import Cell, Difference, Matrix
 from testbed.outcome import Outcome
 from testbed.run import Run
@@ -32,13 +33,13 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
         "seed": run.trace.seed,
         "ending": run.ending,
         "steps": [_step(run, step, judged) for step in range(len(run))],
-        "summary": {cell.unwinder: counts(cell) for cell, _ in judged},
+        "summary": {cell.unwinder: counts(cell) | {"callers": callers(cell.callers)} for cell, _ in judged},
     }
 
 
 def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
     pc = int(run.trace.pc[step])
-    symbol = run.loaded.image.symbol_at(pc - run.loaded.bias)
+    symbol = symbol_for(run.loaded.image, pc - run.loaded.bias)
     frames = run.truth(step).frames
     names = run.frame_names(frames)
     return {
@@ -82,6 +83,17 @@ def counts(cell: Cell) -> dict[str, int]:
     }
 
 
+def callers(found: Callers) -> dict[str, Any]:
+    """Callers as counts, and the two shares that follow; null where nothing was said, or nothing is there."""
+    return {
+        "said": found.said,
+        "true": found.true,
+        "found": found.found,
+        "precision": found.precision,
+        "recall": found.recall,
+    }
+
+
 def matrix_data(matrix: Matrix) -> dict[str, Any]:
     """A matrix: every cell, what was skipped or failed and why, and the totals."""
     return {
@@ -95,6 +107,10 @@ def matrix_data(matrix: Matrix) -> dict[str, Any]:
             key: sum(counts(cell)[key] for cell in matrix.cells)
             for key in ("sites", "exact", "explained", "unexplained", "lying", "transition")
         },
+        "strategies": [
+            {"unwinder": name, "arch": arch, "callers": callers(sum((cell.callers for cell in cells), NO_CALLERS))}
+            for (name, arch), cells in matrix.by_strategy().items()
+        ],
     }
 
 
@@ -105,6 +121,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "recipe": cell.unit.recipe,
         "unwinder": cell.unwinder,
         **counts(cell),
+        "callers": callers(cell.callers),
         "outcomes": {o.value: cell.outcomes[o] for o in Outcome if cell.outcomes.get(o)},
         "first_difference": _difference(cell.first),
         "first_unexplained": _difference(cell.first_unexplained),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from testbed.judge import NO_CALLERS
 from testbed.matrix import Cell, Matrix
 from testbed.outcome import Outcome
 from testbed.report.data import matrix_data
@@ -34,12 +35,10 @@ def write_matrix_html(matrix: Matrix, path: Path, summaries: Mapping[str, str] |
 
 def matrix_html(matrix: Matrix, summaries: Mapping[str, str]) -> str:
     """The matrix page as text."""
-    unwinders = list(dict.fromkeys(cell.unwinder for cell in matrix.cells))
+    unwinders = list(matrix.unwinders)
     by_unit: dict[Any, dict[str, tuple[int, Cell]]] = defaultdict(dict)
-    by_strategy: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for index, cell in enumerate(matrix.cells):
         by_unit[cell.unit][cell.unwinder] = index, cell
-        by_strategy[cell.unwinder, cell.unit.arch].append(cell)
     data = matrix_data(matrix)
     return render_page(
         "matrix.html",
@@ -59,9 +58,7 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str]) -> str:
             }
             for unit, cells in by_unit.items()
         ],
-        totals=[
-            _total(*key, group) for key, group in sorted(by_strategy.items(), key=lambda p: unwinders.index(p[0][0]))
-        ],
+        totals=[_total(*key, group) for key, group in matrix.by_strategy().items()],
         traps=_traps(matrix, summaries),
         outcomes=list(Outcome),
         traits=list(Trait),
@@ -93,7 +90,8 @@ def _gradient(counts: list[tuple[Outcome, int]], whole: int) -> str:
     return ",".join(stops) if stops else "var(--soft) 0% 100%"
 
 
-def _total(unwinder: str, arch: str, cells: list[Cell]) -> dict[str, Any]:
+def _total(unwinder: str, arch: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    callers = sum((cell.callers for cell in cells), NO_CALLERS)
     return {
         "unwinder": unwinder,
         "arch": arch,
@@ -102,6 +100,8 @@ def _total(unwinder: str, arch: str, cells: list[Cell]) -> dict[str, Any]:
         "explained": sum(cell.explained for cell in cells),
         "unexplained": sum(cell.unexplained for cell in cells),
         "lying": sum(cell.lying for cell in cells),
+        "precision": share(callers.found, callers.said),
+        "recall": share(callers.found, callers.true),
         "outcomes": {o.value: sum(cell.outcomes.get(o, 0) for cell in cells) for o in Outcome},
     }
 

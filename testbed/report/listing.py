@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from functools import lru_cache
 import numpy as np
 
 from testbed.image import LoadedImage, image_covering
+from testbed.image.debug import Line, debug_info
 from testbed.image.disassembly import disassemble_sized
-from testbed.image.lines import Line, source_lines
+from testbed.image.symbols import readable
 from testbed.run import Run
+from testbed.symbolize import with_names
 
-_TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
 MAX_GAP = 4096  # bytes of a function that were never executed and are still listed
 
 
@@ -52,8 +52,7 @@ class Listing:
 @lru_cache(maxsize=4)
 def listing(run: Run) -> Listing:
     """The listing of a run. Code that never ran is decoded in the gaps of the functions that did."""
-    pcs, first = np.unique(run.trace.pc, return_index=True)
-    executed = {int(pc): int(step) for pc, step in zip(pcs, first, strict=True)}
+    executed = _first_steps(run)
     lines: list[CodeLine] = []
     done = 0
     for pc in sorted(executed):
@@ -68,8 +67,16 @@ def listing(run: Run) -> Listing:
             continue
         start = max(symbol.address + loaded.bias, done)
         done = symbol.address + loaded.bias + symbol.size
-        lines += _function(run, loaded, symbol.name, start, done, executed)
+        lines += _function(run, loaded, readable(symbol), start, done, executed)
     return Listing(tuple(lines))
+
+
+def _first_steps(run: Run) -> dict[int, int]:
+    """A step for each pc: the first that executes the instruction, else the first at which a signal arrives there."""
+    pcs, sizes = run.trace.pc, run.trace.sizes
+    steps = np.concatenate([np.flatnonzero(sizes), np.flatnonzero(sizes == 0)])
+    found, first = np.unique(pcs[steps], return_index=True)
+    return dict(zip(found.tolist(), steps[first].tolist(), strict=True))
 
 
 def _function(
@@ -77,7 +84,7 @@ def _function(
 ) -> Iterator[CodeLine]:
     at = start
     while at < end:
-        if at in executed:
+        if at in executed and run.trace.sizes[executed[at]]:
             line = _executed(run, loaded, executed[at], name)
         else:
             line = _decoded(run, loaded, at, end, executed, name)
@@ -87,9 +94,7 @@ def _function(
 
 def _executed(run: Run, loaded: LoadedImage | None, step: int, function: str) -> CodeLine:
     pc, size = int(run.trace.pc[step]), int(run.trace.sizes[step])
-    return CodeLine(
-        pc, size, _named(run, run.instruction(step)), run.where(pc), function, True, *_source(run, loaded, pc)
-    )
+    return CodeLine(pc, size, run.instruction(step), run.where(pc), function, True, *_source(run, loaded, pc))
 
 
 def _decoded(run: Run, loaded: LoadedImage, pc: int, end: int, executed: dict[int, int], function: str) -> CodeLine:
@@ -99,24 +104,18 @@ def _decoded(run: Run, loaded: LoadedImage, pc: int, end: int, executed: dict[in
     limit = next((at for at in range(pc + 1, limit) if at in executed), limit)
     code = run.trace.memory(0).read(pc, limit - pc)
     text, size = disassemble_sized(isa, code, pc)
-    return CodeLine(pc, size, _named(run, text), run.where(pc), function, False, *_source(run, loaded, pc))
-
-
-def _named(run: Run, text: str) -> str:
-    """A branch's target by its name, where the instruction ends in the address of code."""
-    match = _TARGET.search(text)
-    if match is None or image_covering(run.trace.images, target := int(match[1], 16)) is None:
-        return text
-    where = run.where(target)
-    return text if "+" in where and "." in where else f"{text[: match.start()]}{where}"
+    return CodeLine(
+        pc, size, with_names(run.trace.images, text), run.where(pc), function, False, *_source(run, loaded, pc)
+    )
 
 
 def _source(run: Run, loaded: LoadedImage | None, pc: int) -> tuple[Line | None, str]:
     if loaded is None:
         return None, ""
-    line = source_lines(loaded.image).get(pc - loaded.bias)
-    if line is None:
+    info = debug_info(loaded.image)
+    line = info.line_at(pc - loaded.bias)
+    if line is None or not line.line or not info.begins_line(pc - loaded.bias):
         return None, ""
     text = run.built.source.text.splitlines()
-    known = line.file == run.built.source.path.name and line.number <= len(text)
-    return line, text[line.number - 1].strip() if known else ""
+    known = line.name == run.built.source.path.name and line.line <= len(text)
+    return line, text[line.line - 1].strip() if known else ""

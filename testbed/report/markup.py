@@ -15,7 +15,8 @@ from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
 from testbed.report.table_text import cfa_text, rule_text
 from testbed.report.words import frame_pointer, stack_pointer
 from testbed.run import Run
-from testbed.unwinder import Unwinder
+from testbed.truth import TrueFrame
+from testbed.unwinder import Frame, Unwinder
 
 Cell = str | Markup
 
@@ -149,23 +150,23 @@ def _rows(run: Run, pc: int, unwinders: Sequence[Unwinder]) -> Markup:
 def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
     """The truth and each different answer, a column each."""
     snapshot, truth, traits = run[step], run.truth(step), run.traits(step)
-    columns: dict[tuple[object, ...], tuple[list[str], Verdict, tuple[int, ...], str]] = {}
+    columns: dict[tuple[object, ...], tuple[list[str], Verdict, tuple[Frame, ...], str]] = {}
     for unwinder in unwinders:
         said = unwinder.unwind(snapshot)
         verdict = judge_backtrace(run.arch, truth, said, traits=traits, limits=unwinder.limits_on(run.arch))
         pcs = tuple(frame.pc for frame in said.frames)
         end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
-        columns.setdefault((verdict.outcome, pcs, end), ([], verdict, pcs, end))[0].append(unwinder.name)
+        columns.setdefault((verdict.outcome, pcs, end), ([], verdict, said.frames, end))[0].append(unwinder.name)
     true = truth.pcs
     rows: list[list[Cell]] = []
-    for i in range(max([len(true), *(len(pcs) for _, _, pcs, _ in columns.values())]) + 1):
-        row: list[Cell] = [str(i), run.where(true[i], caller=i > 0) if i < len(true) else "(root)" * (i == len(true))]
-        for _, _, pcs, end in columns.values():
-            if i < len(pcs):
-                name = run.where(pcs[i], caller=i > 0)
-                row.append(name if i < len(true) and true[i] == pcs[i] else marked(f"≠ {name}", "bad"))
+    for i in range(max([len(true), *(len(frames) for _, _, frames, _ in columns.values())]) + 1):
+        row: list[Cell] = [str(i), _calls(run, truth.frames[i]) if i < len(true) else "(root)" * (i == len(true))]
+        for _, _, frames, end in columns.values():
+            if i < len(frames):
+                same = i < len(true) and true[i] == frames[i].pc
+                row.append(run.place(frames[i]) if same else marked(f"≠ {run.place(frames[i])}", "bad"))
             else:
-                row.append(end if i == len(pcs) else "")
+                row.append(end if i == len(frames) else "")
         rows.append(row)
     head = [
         "#",
@@ -173,17 +174,23 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
         *(Markup("{}<br>{}").format(", ".join(names), chip(v.outcome)) for names, v, _, _ in columns.values()),
     ]
     why = [
-        paragraph(Markup("<b>{}</b>: {}").format(", ".join(names), verdict_words(verdict)))
+        paragraph(Markup("<b>{}</b>: {}").format(", ".join(names), verdict_words(verdict, run)))
         for names, verdict, _, _ in columns.values()
         if not verdict.exact
     ]
     return table(head, rows) + Markup("").join(why)
 
 
-def verdict_words(verdict: Verdict) -> Markup:
-    """What differs, and why."""
+def _calls(run: Run, frame: TrueFrame) -> Markup:
+    """A true frame's place, below the calls that were inlined there."""
+    *inlined, _ = run.calls(frame)
+    return Markup("").join([*(marked(str(call), "dim") + Markup("<br>") for call in inlined), escape(run.place(frame))])
+
+
+def verdict_words(verdict: Verdict, run: Run | None = None) -> Markup:
+    """What differs, and why; with its run, addresses by name."""
     limit = verdict.explained_by
     why = f"{limit.trait.name}: {limit.because} ({limit.reference})" if limit else ""
     if not limit and not verdict.exact:
         why = "in transition: no single answer is right" if verdict.transition else "UNEXPLAINED"
-    return escape(". ".join(part for part in (verdict.difference, why) if part))
+    return escape(". ".join(part for part in (run.difference(verdict) if run else verdict.difference, why) if part))

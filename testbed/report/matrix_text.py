@@ -10,18 +10,21 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from testbed.judge import NO_CALLERS
 from testbed.matrix import Cell, Matrix
 from testbed.outcome import Outcome
 from testbed.report.words import STYLES, count, folded, share
 
 COUNTS = ("sites", "exact", "explained", "unexplained", "lying", "transition")
-MOST_COLUMNS = 9  # of shares beside a program's name, in 100 columns
+MOST_COLUMNS = 8  # of shares beside a program's name, in 100 columns
+_HEADS = {"explained": "ex-\nplained", "unexplained": "unex-\nplained", "transition": "transi-\ntion"}
+_CALLERS = "precision: of the callers said, the true ones; recall: of the true callers, those that were said"
 MOST_SHOWN = 12  # unexplained cells that are told in full
 
 
 def matrix_page(matrix: Matrix) -> RenderableType:
     """A matrix: exact shares by program, sums by strategy, then whatever is unexplained or failed."""
-    parts: list[RenderableType] = [*_by_program(matrix.cells), *_totals(matrix.cells), *_problems(matrix)]
+    parts: list[RenderableType] = [*_by_program(matrix), *_totals(matrix), *_problems(matrix)]
     done = f"{len(matrix.results)} of {matrix.planned} units" if not matrix.complete else count(matrix.planned, "unit")
     skipped = sum(1 for result in matrix.results if result.skipped)
     sites = sum(cell.sites for cell in matrix.cells)
@@ -36,17 +39,17 @@ def matrix_page(matrix: Matrix) -> RenderableType:
     return Group(*parts)
 
 
-def _by_program(cells: Sequence[Cell]) -> list[RenderableType]:
+def _by_program(matrix: Matrix) -> list[RenderableType]:
     """The share of exact sites, over all recipes, by program, strategy and architecture.
 
     One table with a column per (strategy, architecture) where that fits; else a table per architecture.
     """
-    unwinders = list(dict.fromkeys(cell.unwinder for cell in cells))
+    cells = matrix.cells
     arches = list(dict.fromkeys(cell.unit.arch for cell in cells))
     grouped: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         grouped[cell.unit.program, cell.unwinder, cell.unit.arch].append(cell)
-    columns = [(u, a) for u in unwinders for a in arches if any(key[1:] == (u, a) for key in grouped)]
+    columns = [(u, a) for u in matrix.unwinders for a in arches if any(key[1:] == (u, a) for key in grouped)]
     if len(columns) <= MOST_COLUMNS:
         return [Text("Exact sites, over all recipes", style="bold"), _shares(grouped, columns)]
     tables: list[RenderableType] = []
@@ -79,8 +82,9 @@ def _share(cells: Iterable[Cell]) -> Text:
     return Text(share(exact, judged) + (" ?" if unexplained else ""), style=style)
 
 
-def _totals(cells: Sequence[Cell]) -> list[RenderableType]:
+def _totals(matrix: Matrix) -> list[RenderableType]:
     """The sums by strategy and architecture, and how its sites that are not exact are not."""
+    cells = matrix.cells
     sums = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     kinds = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     outcomes = [o for o in Outcome if o is not Outcome.EXACT and any(cell.outcomes.get(o) for cell in cells)]
@@ -88,27 +92,26 @@ def _totals(cells: Sequence[Cell]) -> list[RenderableType]:
         table.add_column("strategy", no_wrap=True)
         table.add_column("arch")
         for name in names:
-            table.add_column(name, justify="right")
-    grouped: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        grouped[cell.unwinder, cell.unit.arch].append(cell)
-    for (unwinder, arch), group in sorted(grouped.items(), key=lambda pair: _order(cells, pair[0])):
+            table.add_column(_HEADS.get(str(name), name), justify="right", no_wrap=True)
+    for name in ("preci-\nsion", "recall"):
+        sums.add_column(name, justify="right", no_wrap=True)
+    for (unwinder, arch), group in matrix.by_strategy().items():
         counts = {name: sum(getattr(cell, name) for cell in group) for name in COUNTS}
         shown = [Text(f"{n:,}", style="bold red" if name == "unexplained" and n else "") for name, n in counts.items()]
-        sums.add_row(unwinder, arch, *shown)
+        callers = sum((cell.callers for cell in group), NO_CALLERS)
+        right = (share(callers.found, callers.said), share(callers.found, callers.true))
+        sums.add_row(unwinder, arch, *shown, *right)
         if any(cell.outcomes.get(outcome) for cell in group for outcome in outcomes):
             kinds.add_row(unwinder, arch, *(f"{sum(cell.outcomes.get(o, 0) for cell in group):,}" for o in outcomes))
-    parts: list[RenderableType] = [Text("\nSites, by strategy and architecture", style="bold"), sums]
+    parts: list[RenderableType] = [
+        Text("\nSites, by strategy and architecture", style="bold"),
+        sums,
+        Text(_CALLERS, "dim"),
+    ]
     if outcomes:
         legend = [Text(f"{o.label:<9} {o.meaning}", style="dim") for o in outcomes]
         parts += [Text("\nSites that are not exact (CAPITALS: a lie)", style="bold"), kinds, Text(), *legend]
     return parts
-
-
-def _order(cells: Sequence[Cell], key: tuple[str, str]) -> tuple[int, int]:
-    unwinders = list(dict.fromkeys(cell.unwinder for cell in cells))
-    arches = list(dict.fromkeys(cell.unit.arch for cell in cells))
-    return unwinders.index(key[0]), arches.index(key[1])
 
 
 def _problems(matrix: Matrix) -> list[RenderableType]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from testbed.image import describe
 from testbed.judge import Verdict
 from testbed.matrix import Matrix
 from testbed.report.markup import chip, heading, marked, page, paragraph, table, verdict_words
@@ -18,9 +19,10 @@ from testbed.report.timeline import changes, true_stacks
 from testbed.report.words import count, share
 from testbed.rows import RowTable
 from testbed.run import Run
+from testbed.symbolize import NamedBacktrace, Origin, with_places
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
-from testbed.unwinder import Backtrace
+from testbed.unwinder import Backtrace, Frame, FrameKind
 
 MAX_ROWS = 60
 MAX_DEPTH = 40
@@ -93,24 +95,46 @@ def snapshot_html(snapshot: Snapshot) -> str:
 def call_stack_html(stack: CallStack) -> str:
     """The true frames, innermost first."""
     rows = [
-        (str(i), f"{frame.pc:#x}", "" if frame.cfa is None else f"{frame.cfa:#x}")
+        (str(i), describe(stack.images, frame.pc, caller=frame.calling), _hex(frame.pc), _hex(frame.cfa))
         for i, frame in enumerate(stack.frames)
     ]
-    return page(heading("the true call stack"), table(("#", "pc", "CFA"), rows))
+    return page(heading("the true call stack"), table(("#", "where", "pc", "CFA"), rows))
 
 
 def backtrace_html(said: Backtrace) -> str:
     """What a strategy says, and how it ends."""
     rows = [
-        (str(i), f"{frame.pc:#x}", "" if frame.cfa is None else f"{frame.cfa:#x}", frame.found_by)
+        (str(i), _where(said, frame), _hex(frame.pc), _hex(frame.cfa), frame.found_by)
         for i, frame in enumerate(said.frames[:MAX_ROWS])
     ]
     end = (
         "claims that the last frame is the root"
         if said.stopped is None
-        else f"stops: {said.stopped.reason}, {said.stopped}"
+        else f"stops: {said.stopped.reason}, {with_places(said.images, str(said.stopped))}"
     )
-    return page(heading("a backtrace"), table(("#", "pc", "CFA", "found by"), rows), paragraph(end))
+    return page(heading("a backtrace"), table(("#", "where", "pc", "CFA", "found by"), rows), paragraph(end))
+
+
+def _where(said: Backtrace, frame: Frame) -> str:
+    return describe(said.images, frame.pc, caller=frame.kind is FrameKind.CALLER)
+
+
+def _hex(address: int | None) -> str:
+    return "" if address is None else f"{address:#x}"
+
+
+def named_backtrace_html(named: NamedBacktrace) -> str:
+    """The calls that a reader of the source expects, those without a frame marked, and where that is unsure."""
+    rows = [
+        (
+            str(frame.physical) if frame.origin is Origin.PHYSICAL else "",
+            frame.place if frame.origin is Origin.PHYSICAL else marked(str(frame), "dim"),
+            f"{frame.line.name}:{frame.line.line}" if frame.line else "",
+        )
+        for frame in named.frames[:MAX_ROWS]
+    ]
+    unsure = Markup("").join(paragraph(f"above frame {one.physical}: {one}") for one in named.unsure)
+    return page(heading("a backtrace in names"), table(("#", "where", "source"), rows), unsure)
 
 
 def verdict_html(verdict: Verdict) -> str:
@@ -120,7 +144,7 @@ def verdict_html(verdict: Verdict) -> str:
 
 def matrix_html(matrix: Matrix) -> str:
     """The share of exact sites, a row per unit and a column per strategy."""
-    names = list(dict.fromkeys(cell.unwinder for cell in matrix.cells))
+    names = matrix.unwinders
     shown = [result for result in matrix.results if result.cells][:MAX_ROWS]
     rows = []
     for result in shown:
@@ -163,6 +187,7 @@ FORMATS: dict[type, Callable[[Any], str]] = {
     Snapshot: snapshot_html,
     CallStack: call_stack_html,
     Backtrace: backtrace_html,
+    NamedBacktrace: named_backtrace_html,
     Verdict: verdict_html,
     Matrix: matrix_html,
     RowTable: row_table_html,

@@ -99,7 +99,7 @@ def plot_run(run: Run, judged: Judged, path: Path) -> None:
 def plot_matrix(matrix: Matrix, path: Path) -> None:
     """Write the heat map of a matrix: programs and recipes down, strategies across, an empty cell does not apply."""
     plt = _pyplot(path)
-    names = list(dict.fromkeys(cell.unwinder for cell in matrix.cells))
+    names = list(matrix.unwinders)
     units = list(dict.fromkeys(cell.unit for cell in matrix.cells))
     shares: NDArray[np.float64] = np.full((max(len(units), 1), max(len(names), 1)), np.nan)
     marks: dict[tuple[int, int], str] = {}

@@ -14,7 +14,7 @@ from testbed.report.listing import CodeLine, listing
 from testbed.report.site_text import frames_tables
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
-from testbed.report.words import count, frame_pointer, stack_pointer
+from testbed.report.words import count, frame_pointer, stack_pointer, uncalled
 from testbed.run import Run
 from testbed.unwinder import Unwinder
 
@@ -69,7 +69,7 @@ def _code(run: Run, step: int) -> RenderableType:
 def _source(line: CodeLine) -> Text:
     if line.source is None:
         return Text("")
-    return Text(f"{line.source.number}: {line.source_text}" if line.source_text else str(line.source.number), "dim")
+    return Text(f"{line.source.line}: {line.source_text}" if line.source_text else str(line.source.line), "dim")
 
 
 def _registers(run: Run, step: int) -> Text:
@@ -140,7 +140,8 @@ def word_words(run: Run, word: StackWord) -> str:
     match word.kind:
         case WordKind.RETURN_ADDRESS:
             assert word.value is not None
-            return f"return to {run.where(run.arch.code_address(word.value), caller=True)}"
+            address = run.arch.code_address(word.value)
+            return f"return to {run.where(address, caller=address not in uncalled(run))}"
         case WordKind.SAVED_FP | WordKind.SAVED_REGISTER:
             assert word.saved_of is not None
             return f"{word.register} of {activation_name(run, word.saved_of)}"

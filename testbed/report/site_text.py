@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -13,7 +13,7 @@ from testbed.image.debug.tail_chains import Certainty
 from testbed.judge_names import true_frames
 from testbed.report.words import STYLES, frame_pointer, stack_pointer
 from testbed.run import Run, judge
-from testbed.symbolize import symbolize
+from testbed.symbolize import Origin, symbolize
 from testbed.unwinder import Backtrace, Unwinder
 
 
@@ -27,7 +27,6 @@ def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwind
         console.print(f"{trait.name}: {trait.value}", style="italic")
     console.print()
     console.print(frames_tables(run, step, unwinders))
-    print_source_calls(console, run, step)
 
 
 def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> RenderableType:
@@ -36,11 +35,6 @@ def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Rendera
     truth = [frame.pc for frame in run.truth(step).frames]
     said = [unwinder.unwind(snapshot) for unwinder in unwinders]
     verdicts = [judge(run, snapshot, backtrace, unwinder) for backtrace, unwinder in zip(said, unwinders, strict=True)]
-    stack = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    stack.add_column("#", justify="right")
-    stack.add_column("the true stack")
-    for i in range(len(truth)):
-        stack.add_row(str(i), _name(run, truth, i) + ("  (root)" if i == len(truth) - 1 else ""))
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for title in ("strategy", "verdict", "says (≠: not the true frame)"):
         table.add_column(title)
@@ -52,33 +46,36 @@ def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Rendera
         if not verdict.exact:
             limit = verdict.explained_by
             why = f"{limit.trait.name}: {limit.because} ({limit.reference})" if limit else "UNEXPLAINED"
-            notes.append(Text(f"{unwinder.name}: {verdict.difference}. {why}"))
-    return Group(stack, Text(), table, Text(), *notes)
+            notes.append(Text(f"{unwinder.name}: {run.difference(verdict)}. {why}"))
+    return Group(*_true_stack(run, step), Text(), table, Text(), *notes)
 
 
-def print_source_calls(console: Console, run: Run, step: int) -> None:
-    """The calls that a reader of the source expects there; nothing where the file has no debug information."""
-    names = symbolize(run.trace.images, true_frames(run, step))
-    if not any(frame.line for frame in names.frames):
-        return
-    console.print("in the source:")
-    for frame in names.frames:
-        console.print(Text(f"  {frame}" + (f"   {frame.line}" if frame.line is not None else "")))
-    for unsure in names.unsure:
+def _true_stack(run: Run, step: int) -> Iterator[RenderableType]:
+    """The true frames, and between them the calls of the source that left none: inlined, tail-called, or unsure."""
+    said = symbolize(run.trace.images, true_frames(run, step))
+    lined = any(frame.line for frame in said.frames)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("the true stack")
+    if lined:
+        table.add_column("source")
+    for frame in said.frames:
+        physical = frame.origin is Origin.PHYSICAL
+        root = "  (root)" if physical and frame.physical == len(run.truth(step)) - 1 else ""
+        name = frame.place + root if physical else str(frame)
+        place = (f"{frame.line.name}:{frame.line.line}" if frame.line else "",) if lined else ()
+        table.add_row(str(frame.physical) if physical else "", Text(name, "" if physical else "italic"), *place)
+    yield table
+    for unsure in said.unsure:
         if unsure.certainty is Certainty.AMBIGUOUS:
-            console.print(Text(f"  above frame {unsure.physical}: {unsure}", style="italic"))
-
-
-def _name(run: Run, pcs: Sequence[int], i: int) -> str:
-    return run.where(pcs[i], caller=i > 0)
+            yield Text(f"above frame {unsure.physical}: {unsure}", style="italic")
 
 
 def _said(run: Run, backtrace: Backtrace, truth: Sequence[int]) -> Text:
     """The frames as a strategy has them, innermost first, each marked where it is not the true one, and the end."""
-    pcs = [frame.pc for frame in backtrace.frames]
     parts = []
-    for i in range(len(pcs)):
-        same = i < len(truth) and truth[i] == pcs[i]
-        parts.append(Text(_name(run, pcs, i) + ("" if same else " ≠"), style="" if same else "bold red"))
+    for i, frame in enumerate(backtrace.frames):
+        same = i < len(truth) and truth[i] == frame.pc
+        parts.append(Text(run.place(frame) + ("" if same else " ≠"), style="" if same else "bold red"))
     parts.append(Text("(root)" if backtrace.stopped is None else f"stops: {backtrace.stopped.reason}"))
     return Text(" < ").join(parts)

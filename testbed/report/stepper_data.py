@@ -17,7 +17,9 @@ from testbed.report.listing import listing
 from testbed.report.moves import Move
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
+from testbed.report.words import uncalled
 from testbed.run import Run
+from testbed.symbolize import names_at, with_places
 from testbed.traits import Trait
 from testbed.unwinder import Limit, Unwinder
 
@@ -52,9 +54,9 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     _events(run, columns)
     _traits(run, columns)
     facts["tables"] = _tables(run, [answer.unwinder for answer in answers.each], columns)
-    facts["strategies"], facts["notes"] = _strategies(answers, cells, columns)
-    facts["ends"] = list(answers.ends)
-    facts["names"] = _names(run, answers)
+    facts["strategies"], facts["notes"] = _strategies(run, answers, cells, columns)
+    facts["ends"] = [with_places(run.trace.images, end) for end in answers.ends]
+    facts["names"], facts["inlined"] = _names(run, answers)
     return facts, columns
 
 
@@ -86,7 +88,7 @@ def _code(run: Run, columns: Columns) -> list[list[Any]]:
             line.function,
             line.text,
             int(line.executed),
-            line.source.number if line.source else 0,
+            line.source.line if line.source else 0,
             line.source_text,
         ]
         for line in lines
@@ -146,7 +148,9 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[d
     return tables
 
 
-def _strategies(answers: Answers, cells: Sequence[Cell], columns: Columns) -> tuple[list[dict[str, Any]], list[str]]:
+def _strategies(
+    run: Run, answers: Answers, cells: Sequence[Cell], columns: Columns
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Per step and strategy: the outcome, what explains it, how deep it is right, what differs, its callers."""
     index = {outcome: i for i, outcome in enumerate(Outcome)}
     notes: dict[str, int] = {"": 0}
@@ -158,7 +162,7 @@ def _strategies(answers: Answers, cells: Sequence[Cell], columns: Columns) -> tu
         columns[f"s{i}limit"] = np.array([limits.get(v.explained_by, 0) for v in verdicts], np.uint8)
         columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
         columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
-        columns[f"s{i}note"] = np.array([notes.setdefault(v.difference, len(notes)) for v in verdicts], np.uint32)
+        columns[f"s{i}note"] = np.array([notes.setdefault(run.difference(v), len(notes)) for v in verdicts], np.uint32)
         columns[f"s{i}callers"] = answer.callers
         columns[f"s{i}cfa"] = answer.cfa
         out.append(
@@ -174,7 +178,15 @@ def _strategies(answers: Answers, cells: Sequence[Cell], columns: Columns) -> tu
     return out, list(notes)
 
 
-def _names(run: Run, answers: Answers) -> dict[str, str]:
-    """Where each return address is, said by the truth or by a strategy, by its decimal value."""
-    said = {int(pc) for pc in answers.pc} | {a.return_address for a in run.watched.activations if a.return_address}
-    return {str(pc): run.where(pc, caller=True) for pc in sorted(said)}
+def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Where each return address is, said by the truth or by a strategy, by its decimal value; and what was inlined.
+
+    The calls that were inlined at an address, innermost first, are under ``@`` and the address where an instruction
+    of the listing is executed, and under the address alone where a call returns to it.
+    """
+    activations, images = run.watched.activations, run.trace.images
+    said = {int(pc) for pc in answers.pc} | {a.return_address for a in activations if a.return_address}
+    names = {str(pc): run.where(pc, caller=pc not in uncalled(run)) for pc in sorted(said)}
+    calls = {str(pc): names_at(images, pc, caller=pc not in uncalled(run)) for pc in sorted(said)}
+    calls |= {f"@{line.pc}": names_at(images, line.pc) for line in listing(run).lines}
+    return names, {key: [frame.function for frame in found[:-1]] for key, found in calls.items() if len(found) > 1}

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.image import Image
+from testbed.image.symbols import readable, symbol_for
 from testbed.rows import (
     AtCfa,
     AtExpression,
@@ -44,8 +45,8 @@ def _by_function(image: Image, table: RowTable) -> Iterator[tuple[str, list[Unwi
     """Consecutive rows under the name of the function that they cover."""
     title, rows = "", list[UnwindRow]()
     for row in table:
-        function = image.function_at(row.start)
-        name = function.name if function else f"{row.start:#x}"
+        symbol = symbol_for(image, row.start)
+        name = readable(symbol) if symbol else f"{row.start:#x}"
         if name != title and rows:
             yield title, rows
             rows = []

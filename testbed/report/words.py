@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from testbed.outcome import Outcome
 from testbed.run import Run
 
@@ -62,8 +64,17 @@ def _relative(run: Run, address: int, step: int) -> str:
 
 
 def folded(name: str) -> str:
-    """A long strategy name on two lines, broken at an underscore."""
+    """A long strategy name on lines, broken at underscores."""
     if len(name) <= 9 or "_" not in name[1:]:
         return name
-    cut = name.rfind("_", 0, 10)
-    return f"{name[:cut]}\n{name[cut:]}" if cut > 0 else name
+    cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)
+    return f"{name[:cut]}\n{folded(name[cut:])}"
+
+
+@lru_cache(maxsize=4)
+def uncalled(run: Run) -> frozenset[int]:
+    """Return addresses behind no call: where a signal interrupted, and the trampoline that its handler returns to."""
+    activations = run.watched.activations
+    signals = {a.index for a in activations if a.signal}
+    returns = (a.return_address for a in activations if a.index in signals or a.parent in signals)
+    return frozenset(address for address in returns if address is not None)

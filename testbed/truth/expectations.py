@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from testbed.image import describe, image_covering
+from testbed.image.symbols import symbol_for
 from testbed.program import Expectation
 from testbed.trace import Trace
 from testbed.truth.observe import Truth
@@ -59,5 +60,5 @@ def frame_names(truth: Truth, step: int) -> tuple[str, ...]:
 
 def _function(trace: Trace, pc: int) -> str:
     loaded = image_covering(trace.images, pc)
-    symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+    symbol = symbol_for(loaded.image, pc - loaded.bias) if loaded else None
     return symbol.name if symbol else describe(trace.images, pc)

@@ -9,6 +9,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.image import LoadedImage, describe
+
 
 @dataclass(frozen=True, slots=True)
 class Activation:
@@ -106,9 +108,10 @@ class TrueFrame:
 
 @dataclass(frozen=True, slots=True)
 class CallStack:
-    """All frames at one step, innermost first; the last one is the root."""
+    """All frames at one step, innermost first; the last one is the root. ``images`` name them."""
 
     frames: tuple[TrueFrame, ...]
+    images: tuple[LoadedImage, ...] = field(default=(), compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -119,7 +122,7 @@ class CallStack:
         return tuple(frame.pc for frame in self.frames)
 
     def __str__(self) -> str:
-        return " < ".join(f"{pc:#x}" for pc in self.pcs)
+        return " < ".join(describe(self.images, frame.pc, caller=frame.calling) for frame in self.frames)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ class Truth:
         values = self.trace.registers[step, self._columns].tolist()
         registers = MappingProxyType(dict(zip(self._names, values, strict=True)))
         innermost = TrueFrame(registers[self.trace.arch.pc], activation.cfa, registers, index, calling=False)
-        return CallStack((innermost, *self._callers(index)))
+        return CallStack((innermost, *self._callers(index)), self.trace.images)
 
     def traits(self, step: int) -> frozenset[Trait]:
         """What the trace shows about ``step``."""

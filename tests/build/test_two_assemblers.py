@@ -20,8 +20,8 @@ from testbed.program import program_from_text
 from tests.build.snippets import SNIPPETS
 
 PAIRS = {"keystone": "clang-asm", "keystone-thumb": "clang-asm-thumb"}
-readelf = pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is missing: install binutils")
-gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is missing: install gdb")
+readelf = pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is missing: apt-get install binutils")
+gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is missing: apt-get install gdb")
 
 
 def cells() -> Iterator[Any]:

@@ -20,14 +20,21 @@ _ABBREVIATIONS = (
     (6, 0x48, False, ((0x7F, 0x13), (0x7D, 0x01))),  # a call
     (7, 0x48, False, ((0x7F, 0x13), (0x81, 0x01), (0x82, 0x19))),  # a tail call
     (8, 0x48, False, ((0x81, 0x01), (0x82, 0x19))),  # a tail call through a pointer
+    (10, 0x48, False, ((0x81, 0x01), (0x82, 0x19), (0x83, 0x18))),  # ... that says where the pointer is from
+    (11, 0x48, False, ((0x81, 0x01), (0x82, 0x19), (0x84, 0x18))),  # ... from what the call may change
     (9, 0x2E, True, ((0x03, 0x08), (0x11, 0x01), (0x12, 0x06))),  # a function whose calls are not listed
 )
+
+
+def uleb(value: int) -> bytes:
+    low, rest = value & 0x7F, value >> 7
+    return bytes((low | 0x80,)) + uleb(rest) if rest else bytes((low,))
 
 
 def abbreviations() -> bytes:
     out = b""
     for code, tag, children, attributes in _ABBREVIATIONS:
-        out += bytes((code, tag, children)) + b"".join(bytes(pair) for pair in attributes) + b"\0\0"
+        out += bytes((code, tag, children)) + b"".join(uleb(n) for pair in attributes for n in pair) + b"\0\0"
     return out + b"\0"
 
 
@@ -57,6 +64,15 @@ def function(name: str, low: int, size: int, *children: bytes, listed: bool = Tr
 
 def inlined(origin: int, low: int, size: int, *children: bytes, line: int = 7) -> bytes:
     return b"\x03" + word(origin) + address(low) + word(size) + bytes((0, line)) + b"".join(children) + b"\0"
+
+
+def call(origin: int, return_pc: int) -> bytes:
+    return b"\x06" + word(origin) + address(return_pc)
+
+
+def tail_call(pc: int, expression: bytes, *, clobbered: bool = False) -> bytes:
+    """A jump through a pointer that is computed so."""
+    return (b"\x0b" if clobbered else b"\x0a") + address(pc) + bytes((len(expression),)) + expression
 
 
 def abstract(name: str) -> bytes:

@@ -13,6 +13,7 @@ from testbed.errors import UsageError
 from testbed.machine import record
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
 from testbed.outcome import Outcome
+from testbed.report.listing import listing
 from testbed.run import Run, judge, judge_all, run_program
 from testbed.trace import Exited, Snapshot
 from testbed.traits import Trait
@@ -154,3 +155,13 @@ def test_a_signal_to_a_label_that_is_not_there_is_an_error() -> None:
     bad = type(signal)(signal.location, 1, "nobody", signal.restorer, False, 1)
     with pytest.raises(UsageError, match="no symbol 'nobody'"):
         record(run.built.image, signals=[bad])
+
+
+def test_code_that_only_a_signal_reached_is_listed_once_and_the_listing_ends() -> None:
+    """A signal is a step without an instruction: its pc is listed by the step that executes it, if one does."""
+    run = ran("signal_nested", "arm64", "keystone")
+    lines = listing(run).lines
+    assert [line.pc for line in lines] == sorted({line.pc for line in lines})
+    assert all(line.size for line in lines)
+    assert {run.trace.pc[s] for s in arrivals(run)} <= {line.pc for line in lines}
+    assert not any("signal arrives" in line.text for line in lines if line.executed and line.function)

@@ -57,6 +57,8 @@ def values() -> dict[type, object]:
     assert rows is not None
     found: list[object] = [run, at, run.truth(at), said, testbed.judge(run, at, said, chain)]
     found += [Matrix((UnitResult(cells[0].unit, cells, len(run)),), 1), rows(run.built.image)]
+    chain_run, _, _ = judged("tail_chain", "arm64", "clang-O2")
+    found.append(testbed.names(chain_run, chain_run.at("last")))
     return {type(value): value for value in found}
 
 
@@ -69,9 +71,10 @@ def test_every_format_has_an_example() -> None:
     [
         ("Run", ["25 steps", "leaf, steps 11 to 16", "a leaf below two callers"]),
         ("Snapshot", ["step 11", "x29", "0x7ffffffeffd0"]),
-        ("CallStack", ["0x41003c", "0x410024", "0x7ffffffeffd0"]),
-        ("Backtrace", ["frame record x29", "claims that the last frame is the root"]),
+        ("CallStack", ["middle+0x10", "0x41003c", "0x410024", "0x7ffffffeffd0"]),
+        ("Backtrace", ["main+0x10", "frame record x29", "claims that the last frame is the root"]),
         ("Verdict", ["SKIPPED", "frame 1: 0x410024, not 0x41003c", "PROLOGUE"]),
+        ("NamedBacktrace", ["second [tail call]", "main+0x", "tail_chain.c:"]),
         ("Matrix", ["64.0 %", "100 %", "eh_frame_hdr"]),
         ("RowTable", ["rows of .eh_frame", "x29+16", "c-16"]),
     ],

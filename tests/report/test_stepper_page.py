@@ -138,6 +138,8 @@ def test_a_phone_scrolls_only_down(leaf_call: Path, scheme: str) -> None:
         ("callee_saved", "arm32", "keystone-thumb"),
         ("alloca_vla", "x86_64", "clang-O2"),
         ("leaf_no_frame", "x86_64", "keystone"),
+        ("inline_chain", "x86_64", "clang-O2"),
+        ("signal_nested", "arm64", "clang-asm"),
     ],
 )
 def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: str, recipe: str) -> None:
@@ -150,7 +152,7 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
             """(steps) => steps.map((step) => ({
               words: stepper.model.stackAt(step).words.map((w) =>
                 [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
-              truth: stepper.model.truthAt(step).map((f) => f.pc),
+              truth: stepper.model.truthAt(step).map((f) => [f.pc, f.name, f.inlined]),
               said: stepper.model.facts.strategies.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
               changed: stepper.model.changedAt(step).map((i) => stepper.model.names[i]),
             }))""",
@@ -162,7 +164,10 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
             for w in draw_stack(run, step).words
         ]
         assert shown["words"] == words, step
-        assert shown["truth"] == [frame.pc for frame in run.truth(step).frames]
+        assert shown["truth"] == [
+            [frame.pc, run.place(frame), [call.function for call in run.calls(frame)[:-1]]]
+            for frame in run.truth(step).frames
+        ]
         assert set(shown["changed"]) - {run.arch.pc} == {name for name, _, _ in changed_registers(run, step)}
         for each, said in zip(answers.each, shown["said"], strict=True):
             claimed = [frame.pc for frame in each.unwinder.unwind(run[step]).frames]

@@ -18,6 +18,7 @@ from testbed.matrix import Unit, units
 from testbed.rows import RegisterPlus
 from testbed.trace import Snapshot
 from testbed.traits import Trait
+from tests.test_matrix import golden
 from tests.unwinders.frames import ARM64, START, X86_64, block, cie, entry, image, snapshot, u, uleb, words
 from unwinders import UNWINDERS
 from unwinders.eh_frame import EH_FRAME
@@ -28,7 +29,9 @@ from unwinders.formats.eh_frame_hdr import search_table
 HEADER, FRAME, STACK = 0x3000, 0x4000, 0x8000
 FUNCTIONS = ((0x1000, 0x20), (0x1040, 0x40), (0x1080, 0x10))  # a gap behind the first and behind the last
 
-UNITS = units(PROGRAMS.values(), [X86_64, ARM64], RECIPES.values())
+# The golden counts know which files have the section. The search table of an exchanged one is wrong on purpose.
+SOUND = [p for p in PROGRAMS.values() if not any(source.header.exchanged for source in p.sources.values())]
+UNITS = [u for u in units(SOUND, [X86_64, ARM64], RECIPES.values()) if f"{u}-{EH_FRAME_HDR.name}" in golden()]
 
 
 def frame_section(bodies: tuple[bytes, ...] = (b"", b"\x41\x0e\x10", b"")) -> tuple[bytes, tuple[int, ...]]:
@@ -263,10 +266,6 @@ def test_its_limits_are_about_the_table_and_the_stack_not_about_the_search() -> 
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_search_and_linear_reading_give_the_same_row_at_every_pc(unit: Unit) -> None:
     made = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
-    if ".eh_frame_hdr" not in made.sections:
-        pytest.skip("this recipe writes no .eh_frame_hdr")
-    if any(source.header.exchanged for source in PROGRAMS[unit.program].sources.values()):
-        pytest.skip("its search table is wrong on purpose")
     text = made.sections[".text"]
     linear, found = cfi_table(made, ".eh_frame"), search_table(made)
     compared = 0

@@ -3,6 +3,11 @@
 ``return_pc`` is the address after an ordinary call; ``pc`` that of the call instruction itself, as tail calls have it.
 The older GNU form has one address, the one after the call, for both.
 
+A call through a pointer may say in DW_AT_call_target how its callee is computed. That is evaluated where it needs no
+register and no memory that changes: an address, or a word of a segment that nobody writes. Any other such call has no
+known target, as in gdb, which searches chains without a frame's registers; nor has one that says its target is
+clobbered.
+
 Source: DWARF 5, section 3.4.1; the GNU extension of DWARF 4 (https://www.dwarfstd.org/issues/100909.2.html).
 """
 
@@ -11,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from testbed.image.debug.cursor import Cursor
 from testbed.image.debug.entries import Entry
-from testbed.image.debug.words import At, Tag
+from testbed.image.debug.forms import Value
+from testbed.image.debug.words import At, Form, Tag
+from testbed.image.model import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call. ``target`` None: through a pointer. ``tail``: it jumps, and the callee returns for the caller.
+    """One call. ``target`` None: through a pointer whose value is not known. ``tail``: it jumps, and the callee returns
+    for the caller.
 
     ``return_pc`` is the address after the instruction, of a tail call too where the producer says it.
     """
@@ -53,9 +62,46 @@ def call_site(entry: Entry, target: Callable[[int], Target | None]) -> CallSite:
     return CallSite(
         return_pc=None if after is None else code(after),
         pc=None if at is None else code(at),
-        target=None if origin is None else target(origin),
+        target=_constant(entry) if origin is None else target(origin),
         tail=tail,
     )
+
+
+def _constant(entry: Entry) -> Target | None:
+    """The callee of a call through a pointer, where its expression is the same at every execution."""
+    if entry.values.keys() & {At.CALL_TARGET_CLOBBERED, At.GNU_CALL_SITE_TARGET_CLOBBERED}:
+        return None
+    said = entry.values.get(At.CALL_TARGET) or entry.values.get(At.GNU_CALL_SITE_TARGET)
+    if said is None or not isinstance(said.raw, bytes):
+        return None
+    image, size = entry.unit.image, entry.unit.address_size
+    at = Cursor(image.path.name, ".debug_info", said.raw, 0, len(said.raw))
+    address: int | None = None
+    while not at.done:  # each operation is a byte at least
+        operation = at.unsigned(1)
+        if operation == _ADDR and address is None:
+            address = at.unsigned(size)
+        elif operation in (_ADDRX, _GNU_ADDR_INDEX) and address is None:
+            address = entry.unit.address(Value(Form.ADDRX, at.uleb()))
+        elif operation == _DEREF and address is not None:
+            address = _constant_word(image, address, size)
+        elif operation == _PLUS_UCONST and address is not None:
+            address += at.uleb()
+        else:
+            return None
+        if address is None:
+            return None
+    return None if address is None else Target(f"{address:#x}", image.arch.code_address(address))
+
+
+_ADDR, _DEREF, _PLUS_UCONST, _ADDRX, _GNU_ADDR_INDEX = 0x03, 0x06, 0x23, 0xA1, 0xFB  # DWARF 5, section 7.7.1
+
+
+def _constant_word(image: Image, address: int, size: int) -> int | None:
+    """A word that is in the file as it is in memory at every time: no store and no loader changes it."""
+    kept = any(not s.writable and s.address <= address and address + size <= s.address + s.size for s in image.segments)
+    data = image.bytes_at(address, size)
+    return int.from_bytes(data, "little") if kept and len(data) == size and address not in image.rebases else None
 
 
 def completeness(function: Entry) -> bool:

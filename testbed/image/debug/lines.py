@@ -35,6 +35,11 @@ class Line:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def name(self) -> str:
+        """The file's base name."""
+        return posixpath.basename(self.file)
+
 
 @dataclass(frozen=True, slots=True)
 class LineRow:

@@ -131,10 +131,17 @@ function modelOf(facts, col) {
   const hex = (value) => `0x${value.toString(16)}`;
   const nameOf = (address) => facts.names[String(address)] ?? hex(address);
 
+  // A frame, and the calls that were inlined at its pc, innermost first.
+  function interrupted(step) {
+    const [at, name] = facts.code[col.line[step]];
+    return { pc: pc(step), name, inlined: facts.inlined[`@${at}`] ?? [] };
+  }
+  const caller = (address) => ({ pc: address, name: nameOf(address), inlined: facts.inlined[String(address)] ?? [] });
+
   function truthAt(step) {
-    const frames = [{ pc: pc(step), name: facts.code[col.line[step]][1] }];
+    const frames = [interrupted(step)];
     for (let index = col.node[step]; index >= 0 && col.ra[index] >= 0; index = col.parent[index]) {
-      frames.push({ pc: col.ra[index], name: nameOf(col.ra[index]) });
+      frames.push(caller(col.ra[index]));
     }
     return frames;
   }
@@ -142,9 +149,9 @@ function modelOf(facts, col) {
   function saidAt(strategy, step) {
     let node = col[`s${strategy}callers`][step];
     if (node === -2147483648) return { frames: [], end: "" };
-    const frames = [{ pc: pc(step), name: facts.code[col.line[step]][1] }];
+    const frames = [interrupted(step)];
     while (node >= 0) {
-      frames.push({ pc: col.frame_pc[node], name: nameOf(col.frame_pc[node]) });
+      frames.push(caller(col.frame_pc[node]));
       node = col.frame_outer[node];
     }
     return { frames, end: facts.ends[-1 - node] };

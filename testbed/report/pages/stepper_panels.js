@@ -155,12 +155,12 @@ function callersPanel(model, shown) {
     const rows = [];
     for (let level = 0; level <= height; level++) {
       rows.push(el("tr", {}, el("th", { scope: "row" }, level < height ? String(level) : ""),
-        el("td", { class: "truth" }, level < truth.length ? truth[level].name : level === truth.length ? el("span", { class: "end" }, "root") : ""),
+        el("td", { class: "truth" }, level < truth.length ? named(truth[level]) : level === truth.length ? el("span", { class: "end" }, "root") : ""),
         ...columns.map(({ said, outcome, depth }) => {
           const frame = said.frames[level];
           if (frame) {
             const differs = level >= truth.length || truth[level].pc !== frame.pc || (outcome.name === "wrong_register" && level === depth);
-            return el("td", { class: differs ? "differs" : "" }, (differs ? "≠ " : "") + frame.name);
+            return el("td", { class: differs ? "differs" : "" }, differs ? "≠ " : "", named(frame));
           }
           if (level !== said.frames.length) return el("td", {});
           const wrong = !said.end && level !== truth.length;
@@ -175,6 +175,10 @@ function callersPanel(model, shown) {
       return el("p", {}, el("b", {}, members.map((m) => facts.strategies[m].name).join(", ")), `: ${note}. `, because);
     }));
   };
+}
+
+function named(frame) { // inlined calls above the frame that they have no frame of their own in
+  return el("span", {}, frame.inlined.map((name) => el("div", { class: "inlined" }, `${name} [inlined]`)), frame.name);
 }
 
 function reference(text) {
