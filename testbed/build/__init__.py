@@ -75,6 +75,18 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
             from testbed.build.compile import compile_c
 
             return compile_c(source, arch, isa, recipe.flags, recipe.start_of(isa), one_object=recipe.one_object)
+        case Tool.OTHER_CLANG:
+            from testbed.build.compile import compile_c, find_other_zig
+
+            return compile_c(source, arch, isa, recipe.flags, recipe.start_of(isa), zig=find_other_zig())
+        case Tool.GCC:
+            from testbed.build.gnu import compile_gcc
+
+            return compile_gcc(source, arch, isa, recipe.flags, recipe.start_of(isa))
+        case Tool.GNU_ASSEMBLY:
+            from testbed.build.gnu import assemble_gnu
+
+            return assemble_gnu(source, arch, isa, recipe.flags)
         case Tool.CLANG_MACH_O:
             from testbed.build.compile import compile_mach_o
 
@@ -85,9 +97,9 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
 
 def _frame_records(source: Source, arch: Arch, recipe: Recipe) -> dict[str, FrameRecord]:
     """The frame-record layout by instruction set: the recipe's, unless the source's header names another."""
-    by_name = {record.name: (isa.name, record) for isa in arch.isas for record in isa.records}
-    chosen = {isa: by_name[name][1] for isa, name in recipe.frame_records.items() if name in by_name}
-    if source.header.frame_record in by_name:
-        isa_name, record = by_name[source.header.frame_record]
-        chosen[isa_name] = record
+    known = {(isa.name, record.name): record for isa in arch.isas for record in isa.records}
+    chosen = {isa: known[isa, name] for isa, name in recipe.frame_records.items() if (isa, name) in known}
+    for (isa, name), record in known.items():
+        if name == source.header.frame_record and source.isa in (isa, None):
+            chosen[isa] = record
     return chosen
