@@ -85,7 +85,7 @@ class Verdicts(Sequence[Verdict]):
 def judge_trace(
     truth: Truth, backtraces: Backtraces, *, declared: frozenset[Trait] = frozenset(), limits: tuple[Limit, ...] = ()
 ) -> Verdicts:
-    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, but for `NARROWED` ones."""
+    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`."""
     from testbed.judge_native import UNJUDGED
 
     outcome = _outcomes(truth, backtraces)

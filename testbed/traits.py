@@ -41,7 +41,9 @@ class Trait(Enum):
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
     OTHER_STACK = "the stack goes on on another one, as the header declares"
     SYNCHRONOUS = "outside a finished frame, with a table that holds at calls only, as the recipe declares"
-    NOT_KEPT = "a function that never returns, and so kept no return address for want of a table, as the recipe declares"
+    NOT_KEPT = (
+        "a function that never returns, and so kept no return address for want of a table, as the recipe declares"
+    )
     UNSAID_END = "a compact table that does not say that the start code has no caller, as the recipe declares"
     LEAF_RECORD = "in a leaf whose frame pointer leads to no return address, as the recipe declares"
     NO_RECORD = "the frame pointer is there for locals and leads to no record, as the recipe declares"

@@ -74,8 +74,7 @@ LIMITS = (
     ),
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED),
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG),
-    not_a_pointer(Trait.NO_RECORD, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG),
+    not_a_pointer(Trait.NO_RECORD, Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
     *shared_limits(
         RECORDS,

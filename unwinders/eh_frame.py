@@ -92,7 +92,16 @@ REALIGNED = Limit(
 
 SYNCHRONOUS = Limit(
     Trait.SYNCHRONOUS,
-    frozenset(Outcome) - {Outcome.EXACT},
+    frozenset(
+        {
+            Outcome.REFUSED,
+            Outcome.ENDED_EARLY,
+            Outcome.SKIPPED,
+            Outcome.PHANTOM,
+            Outcome.WRONG_REGISTER,
+            Outcome.WRONG,
+        }
+    ),
     "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an epilogue "
     "they speak of what is not there yet, or no longer",
     "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
@@ -107,5 +116,5 @@ EH_FRAME = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
-    limits=(*table_limits(Outcome.ENDED_EARLY), REALIGNED, SYNCHRONOUS),
+    limits=(*table_limits(Outcome.ENDED_EARLY), SYNCHRONOUS, REALIGNED),
 )

@@ -90,8 +90,8 @@ NOT_A_FRAME_POINTER = (
 
 # What GCC calls a frame pointer on 32-bit Arm.
 GCC_POINTERS = (
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG),
-    not_a_pointer(Trait.NO_RECORD, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG),
+    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG, Outcome.REFUSED),
+    not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
 )
 
 LIMITS = (

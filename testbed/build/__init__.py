@@ -20,7 +20,8 @@ __all__ = ["Built", "build"]
 class Built:
     """A program as built by one recipe for one instruction set: the file, and what its image says.
 
-    ``traits`` are the declared ones: of the source's header and of the recipe.
+    ``traits`` are the declared ones: of the source's header and of the recipe. ``tools`` are the versions of what
+    built it.
     """
 
     program: Program
@@ -31,6 +32,7 @@ class Built:
     path: Path
     image: Image = field(repr=False)
     traits: frozenset[Trait]
+    tools: str = ""
 
     def __str__(self) -> str:
         return f"{self.program.name} · {self.isa.name} · {self.recipe.name}: {self.path}"
@@ -57,6 +59,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         path=path,
         image=read_image(path, _frame_records(source, arch, recipe)),
         traits=source.header.traits | recipe.traits,
+        tools=cache.tool_version(source, arch, recipe),
     )
 
 

@@ -42,14 +42,6 @@ def gcc_recipes() -> Iterator[Recipe]:
                 traits=frozenset({Trait.NO_RECORD if isa else Trait.LEAF_RECORD}),
                 frame_records={"a32": "r11-gcc"},
             )
-    yield Recipe(
-        name="gcc-asm-sframe",
-        summary="GNU as and ld, SFrame version 1",
-        tool=Tool.GNU_ASSEMBLY,
-        arches=_WITH_SFRAME,
-        flags=(_SFRAME,),
-        traits=frozenset({Trait.UNSAID_END}),
-    )
     for suffix, words, flag, traits in (
         ("", "no frame pointers", "-fomit-frame-pointer", _OMITTED),
         ("-fp", "frame pointers", "-fno-omit-frame-pointer", frozenset[Trait]()),

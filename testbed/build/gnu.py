@@ -35,11 +35,24 @@ def find_gcc(arch: Arch, source: Source) -> Path:
     Raises ToolchainMissing with the Debian package where it is not installed.
     """
     kind = "g++" if source.path.suffix == _CXX else "gcc"
-    name = f"{arch.gnu.triple}-{kind}-{GENERATION}"
-    found = shutil.which(name)
+    found = shutil.which(_binary(arch, kind))
     if found is None:
-        raise ToolchainMissing(name, f"apt-get install {kind}-{GENERATION}{arch.gnu.package}")
+        raise ToolchainMissing(_binary(arch, kind), f"apt-get install {package_of(arch, kind)}")
     return Path(found)
+
+
+def package_of(arch: Arch, kind: str = "gcc") -> str:
+    """The Debian package of an architecture's compiler, with the assembler and the linker among its dependencies."""
+    return f"{kind}-{GENERATION}{arch.gnu.package}"
+
+
+def is_installed(arch: Arch) -> bool:
+    """True where C and assembly can be built for an architecture."""
+    return shutil.which(_binary(arch, "gcc")) is not None
+
+
+def _binary(arch: Arch, kind: str) -> str:
+    return f"{arch.gnu.triple}-{kind}-{GENERATION}"
 
 
 @lru_cache(maxsize=8)
@@ -48,8 +61,8 @@ def versions(compiler: Path, triple: str) -> str:
     said = []
     for command in (str(compiler), f"{triple}-as", f"{triple}-ld"):
         done = subprocess.run((command, "--version"), capture_output=True, text=True, check=False)
-        said.append(re.sub(r"^\S+ ", "", done.stdout.partition("\n")[0]))
-    return "; ".join(said)
+        said.append(done.stdout.partition("\n")[0])
+    return "; ".join((re.sub(r"^\S+", "GCC", said[0]), *said[1:]))
 
 
 def gnu_version(arch: Arch, source: Source) -> str:

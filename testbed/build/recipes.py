@@ -9,6 +9,7 @@ from testbed.arch import Arch
 from testbed.build import clang_recipes
 from testbed.build.gcc_recipes import gcc_recipes
 from testbed.build.recipe import Recipe, Tool
+from testbed.build.selection import selected
 from testbed.catalogue import nearest
 from testbed.errors import UsageError
 from testbed.program import Program
@@ -155,19 +156,20 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 )
 
 
-def recipes_for(program: Program, arch: Arch) -> tuple[Recipe, ...]:
-    """The recipes of a program on an architecture, in catalogue order."""
+def recipes_for(program: Program, arch: Arch, *, everything: bool = False) -> tuple[Recipe, ...]:
+    """The recipes of a program on an architecture, in catalogue order: the selected ones, or all that can build it."""
     return tuple(
         recipe
         for recipe in RECIPES.values()
-        if (source := recipe.source_of(program, arch)) is not None and (source.header.recipes or not recipe.opt_in)
+        if (source := recipe.source_of(program, arch)) is not None
+        and (everything or ((source.header.recipes or not recipe.opt_in) and selected(recipe.name, program.name)))
     )
 
 
 def recipe_named(name: str, program: Program, arch: Arch) -> Recipe:
     """The recipe of that name, if it builds the program on the architecture; else UsageError says which do."""
-    there = [recipe.name for recipe in recipes_for(program, arch)]
-    if name in there or (name in RECIPES and RECIPES[name].source_of(program, arch) is not None):
+    there = [recipe.name for recipe in recipes_for(program, arch, everything=True)]
+    if name in there:
         return RECIPES[name]
     if name in RECIPES:
         raise UsageError(f"recipe {name!r} does not build {program.name} on {arch}; there are: {', '.join(there)}")
