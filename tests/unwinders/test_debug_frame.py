@@ -24,7 +24,8 @@ from unwinders.formats.cfi import cfi_table
 STACK = 0x8000
 DEF_CFA = b"\x0c\x07\x08\x90\x01"  # CFA = rsp + 8, return address below it
 
-ON_ARM32 = units(PROGRAMS.values(), [ARM32], RECIPES.values())
+WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.NO_TABLE not in recipe.traits]
+ON_ARM32 = units(PROGRAMS.values(), [ARM32], WITH_TABLES)
 COMPILED = [unit for unit in ON_ARM32 if RECIPES[unit.recipe].tool is Tool.CLANG]
 ASSEMBLED = [unit for unit in ON_ARM32 if RECIPES[unit.recipe].tool is not Tool.CLANG]
 

@@ -40,7 +40,8 @@ PLAIN = [
         for h in (source.header for source in program.sources.values())
     )
 ]
-ON_ARM32 = units(PLAIN, [ARM32], RECIPES.values())
+WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.CANNOT_UNWIND not in recipe.traits]
+ON_ARM32 = units(PLAIN, [ARM32], WITH_TABLES)
 
 POP_R4_LR = 0x80A8_B0B0  # compact, routine 0: pop {r4, lr}
 FINISH = 0x80B0_B0B0
