@@ -48,13 +48,11 @@ def _needed() -> Text:
     """What has to be installed for recipes beyond the wheels that come with the testbed."""
     lines = [
         "",
-        "GCC's recipes need Debian's packages (for C++, g++ in the place of gcc); without them they are skipped:",
+        "GCC's recipes need Debian's packages (g++ for gcc, where C++ is built); without them they are skipped:",
     ]
     for arch in ARCHES.values():
         there = "installed" if is_installed(arch) else "not installed"
         lines.append(f"  {arch.name:<7} {package_of(arch)} ({there})")
-    lines.append(
-        f"clang-other-* need the zig binary of another ziglang wheel, named by {OTHER_ZIG}; only --all has them"
-    )
+    lines.append(f"clang-other-* need another ziglang wheel's zig binary, named by {OTHER_ZIG}; only --all has them")
     lines.append("Some recipes build only the programs that show what they are for: testbed matrix --all builds all")
     return Text("\n".join(lines))

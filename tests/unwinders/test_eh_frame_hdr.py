@@ -28,7 +28,9 @@ from unwinders.formats.eh_frame_hdr import search_table
 HEADER, FRAME, STACK = 0x3000, 0x4000, 0x8000
 FUNCTIONS = ((0x1000, 0x20), (0x1040, 0x40), (0x1080, 0x10))  # a gap behind the first and behind the last
 
-UNITS = units(PROGRAMS.values(), [X86_64, ARM64], RECIPES.values())
+# Without tables there is a row for the start code only.
+WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.NO_TABLE not in recipe.traits]
+UNITS = units(PROGRAMS.values(), [X86_64, ARM64], WITH_TABLES)
 
 
 def frame_section(bodies: tuple[bytes, ...] = (b"", b"\x41\x0e\x10", b"")) -> tuple[bytes, tuple[int, ...]]:
