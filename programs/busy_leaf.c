@@ -1,6 +1,6 @@
 // summary: a leaf with more values than scratch registers: it saves callee-saved ones, but links no frame record
 // exit: 131
-// recipes: clang-O2*, clang-thumb-O2*, macho-O2*
+// recipes: clang-O2*, clang-thumb-O2*, gcc-O2*, gcc-thumb-O2*, macho-O2*
 // frames: busy = busy, main, _start
 
 volatile unsigned cell[20] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};

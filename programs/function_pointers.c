@@ -1,6 +1,6 @@
 // summary: calls through pointers: a table of functions, and a callback handed down two levels
 // exit: 173
-// recipes: clang-*, macho-*
+// recipes: clang-*, gcc-*, macho-*
 // frames: twice = twice, apply, main, _start
 // frames: square = square, apply, main, _start
 // frames: decrement#1 = decrement, apply, main, _start

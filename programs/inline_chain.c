@@ -6,7 +6,7 @@
 // logical: at_deepest = [level5], [level4], [level3], [level2], [level1], worker, main, _start
 // logical: at_level2 = [level2], [level1], worker, main, _start
 // logical: at_worker = worker, main, _start
-// recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2
+// recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2, gcc-O0, gcc-O2*, gcc-thumb-O2
 
 // A label stands in the code of exactly one inlined call; the instruction behind it can belong to no other.
 #define HERE(label) __asm__ volatile(".globl " #label "\n" #label ":\n\tnop" ::: "memory")

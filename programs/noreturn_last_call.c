@@ -1,6 +1,6 @@
 // summary: a call that never returns is the last instruction: its return address lies behind its function
 // exit: 33
-// recipes: clang-*, macho-*
+// recipes: clang-*, gcc-*, macho-*
 // trap: 3 libunwind/libunwind#54, libunwind/libunwind#131, OP-TEE/optee_os#3992, swiftlang/llvm-project#14040
 // frames: finish = finish, work, main, _start
 // frames: work = work, main, _start
@@ -33,7 +33,11 @@ __asm__(".intel_syntax noprefix\n"
         "    mov eax, 0x3c\n"
         "    syscall\n"
         "    .cfi_endproc\n"
-        END);
+        END
+#ifndef __clang__ // what GCC writes goes on in its own dialect
+        ".att_syntax prefix\n"
+#endif
+);
 #elif defined(__aarch64__)
 __asm__(BEGIN
         "    .cfi_startproc\n"

@@ -1,5 +1,6 @@
 // summary: locals aligned to 64 bytes: the compiler realigns the stack, once in a frame whose size it does not know
 // exit: 75
+// traits: REALIGNED
 // trap: 12 mstange/framehop#48, mstange/framehop#49
 // frames: aligned = aligned, main, _start
 // frames: fill#1 = fill, aligned, main, _start

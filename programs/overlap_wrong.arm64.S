@@ -3,6 +3,7 @@
 // trap: 29 libunwind/libunwind#285
 // twin: overlap
 // wrong: work_body..work_popped
+// recipes: clang-*
 // clang-only: directives cannot make entries that overlap
 // frames: work_body = work, main, _start
 // frames: helper = helper, work, main, _start

@@ -1,6 +1,6 @@
 // summary: one function six times on the stack: equal return addresses, different frames
 // exit: 187
-// recipes: clang-*, macho-*
+// recipes: clang-*, gcc-*, macho-*
 // frames: descend#1 = descend, main, _start
 // frames: descend#3 = descend, descend, descend, main, _start
 // frames: descend#6 = descend, descend, descend, descend, descend, descend, main, _start

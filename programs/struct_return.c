@@ -1,6 +1,6 @@
 // summary: a 40-byte structure returned by value through memory of the caller (sret), two levels deep
 // exit: 208
-// recipes: clang-*, macho-*
+// recipes: clang-*, gcc-*, macho-*
 // frames: make = make, shift, main, _start
 // frames: shift = shift, main, _start
 // frames: sum = sum, main, _start

@@ -7,7 +7,7 @@
 // logical: pong#1 = pong, <ping>, main, _start
 // logical: ping#2 = ping, <pong>, <ping>, main, _start
 // logical: done = done, <ping>, <pong>, <ping>, <pong>, <ping>, main, _start
-// recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2
+// recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2, gcc-O0, gcc-O2*, gcc-thumb-O2
 
 #ifdef __clang__
 #define TAIL __attribute__((musttail)) return

@@ -6,7 +6,7 @@
 // logical: second = second, <first>, main, _start
 // logical: last = last, <second>, <first>, main, _start
 // logical: leaf = leaf, last, <second>, <first>, main, _start
-// recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2
+// recipes: clang-O0, clang-O2, clang-O2-fp, clang-thumb-O0, clang-thumb-O2, gcc-O0, gcc-O2*, gcc-thumb-O2
 
 #ifdef __clang__
 #define TAIL __attribute__((musttail)) return

@@ -109,9 +109,11 @@ def matrix(
     recipe: str = "*",
     unwinder: str = "*",
     unwinders: Iterable[Unwinder] | None = None,
+    everything: bool = False,
 ) -> Matrix:
     """Judge every strategy on every unit that the patterns choose, in this process.
 
+    ``everything``: also the units that the matrix leaves out unless it is asked for all.
     ``unwinders`` are strategies of your own, instead of those of the catalogue.
     """
     from programs import PROGRAMS
@@ -124,6 +126,7 @@ def matrix(
         [value for name, value in PROGRAMS.items() if matches(name, [program])],
         [arch_named(arch)] if arch else ARCHES.values(),
         [value for name, value in RECIPES.items() if matches(name, [recipe])],
+        everything=everything,
     )
     if not planned:
         raise UsageError(f"no unit matches program {program!r}, arch {arch or '*'!r} and recipe {recipe!r}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from testbed.backtraces import Backtraces
 from testbed.judge import NO_CALLERS, Callers, Tally, Verdict, exact_verdict, judge_backtrace
 from testbed.outcome import Outcome
-from testbed.traits import Trait
+from testbed.traits import NARROWED, Trait, holding
 from testbed.truth import Truth
 from testbed.truth.columns import trait_at
 from testbed.unwinder import Limit
@@ -90,7 +90,7 @@ class Verdicts(Sequence[Verdict]):
 def judge_trace(
     truth: Truth, backtraces: Backtraces, *, declared: frozenset[Trait] = frozenset(), limits: tuple[Limit, ...] = ()
 ) -> Verdicts:
-    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them."""
+    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`."""
     from testbed.judge_native import UNJUDGED
 
     transition = truth.transition | (Trait.TRANSITION in declared)
@@ -106,7 +106,8 @@ def judge_trace(
 def _verdict(
     backtraces: Backtraces, truth: Truth, declared: frozenset[Trait], limits: tuple[Limit, ...], step: int
 ) -> Verdict:
-    arch, stack, traits = truth.trace.arch, truth.stack(step), truth.traits(step) | declared
+    arch, stack, watched = truth.trace.arch, truth.stack(step), truth.traits(step)
+    traits = watched | holding(declared, watched)
     return judge_backtrace(arch, stack, backtraces[step], traits=traits, limits=limits)
 
 
@@ -156,7 +157,10 @@ def _explained(
     found = np.full(len(steps), UNEXPLAINED, np.int8)
     for i, limit in enumerate(limits):
         covered = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
-        if limit.trait not in declared and covered.any():
+        if limit.trait in declared:
+            if narrowed := NARROWED.get(limit.trait):
+                covered &= np.logical_or.reduce([trait_at(truth, steps, trait) for trait in narrowed])
+        elif covered.any():
             covered &= trait_at(truth, steps, limit.trait)
         found[covered] = i
     out[steps] = found

@@ -95,7 +95,8 @@ class Cell:
 class UnitResult:
     """What became of a unit: its cells, or why there are none (``skipped``: a tool is missing; ``failed``).
 
-    ``kept`` says that it was not judged now but taken from an earlier, equal judgement; no report differs by it.
+    ``tools`` are the versions of what built it. ``kept`` says that it was not judged now but taken from an earlier,
+    equal judgement; no report differs by it.
     """
 
     unit: Unit
@@ -103,6 +104,7 @@ class UnitResult:
     steps: int = 0
     skipped: str = ""
     failed: str = ""
+    tools: str = ""
     kept: bool = field(default=False, compare=False)
 
 
@@ -176,15 +178,20 @@ class Matrix:
         return pandas.DataFrame(rows, columns=columns)
 
 
-def units(programs: Iterable[Program], arches: Iterable[Arch], recipes: Iterable[Recipe]) -> tuple[Unit, ...]:
-    """The units there are for these programs, architectures and recipes, in catalogue order."""
+def units(
+    programs: Iterable[Program], arches: Iterable[Arch], recipes: Iterable[Recipe], *, everything: bool = False
+) -> tuple[Unit, ...]:
+    """The units there are for these programs, architectures and recipes, in catalogue order.
+
+    They are those of `testbed.build.selection`, or with ``everything`` all that can be built.
+    """
     chosen_arches, chosen_recipes = set(arches), {recipe.name for recipe in recipes}
     return tuple(
         Unit(program.name, arch.name, recipe.name)
         for program in programs
         for arch in program.arches()
         if arch in chosen_arches
-        for recipe in recipes_for(program, arch)
+        for recipe in recipes_for(program, arch, everything=everything)
         if recipe.name in chosen_recipes
     )
 
@@ -262,7 +269,7 @@ def judge_unit(
             cells.append(cell_of(run, unwinder, judge_all(run, unwinder)))
         except Exception:  # a bug in a strategy: this cell is an error, the others still count
             return UnitResult(unit, tuple(cells), len(run), failed=f"{unwinder.name} crashed\n{traceback.format_exc()}")
-    return UnitResult(unit, tuple(cells), len(run))
+    return UnitResult(unit, tuple(cells), len(run), tools=run.built.tools)
 
 
 def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jobs: int) -> Iterator[UnitResult]:

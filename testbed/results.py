@@ -153,7 +153,7 @@ def _version(package: str) -> str:
 
 
 def _write(path: Path, result: UnitResult, key: str) -> None:
-    data = {"steps": result.steps, "cells": [_cell_data(cell) for cell in result.cells]}
+    data = {"steps": result.steps, "tools": result.tools, "cells": [_cell_data(cell) for cell in result.cells]}
     content = key.encode("ascii") + b"\n" + json.dumps(data).encode("utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
     cache.write_whole(path, cache.checksum(content) + b"\n" + content)
@@ -168,7 +168,8 @@ def _read(path: Path, unit: Unit, key: str) -> UnitResult | None:
     if checksum != cache.checksum(content) or held != key.encode("ascii"):
         return None
     data = json.loads(body)
-    return UnitResult(unit, tuple(_cell(unit, each) for each in data["cells"]), data["steps"], kept=True)
+    cells = tuple(_cell(unit, each) for each in data["cells"])
+    return UnitResult(unit, cells, data["steps"], tools=data["tools"], kept=True)
 
 
 def _cell_data(cell: Cell) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from testbed.outcome import Outcome
 from testbed.program import Header, Language, Program, Source
 from testbed.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.trace import Exited, Snapshot, Trace
-from testbed.traits import Trait
+from testbed.traits import Trait, holding
 from testbed.truth import CallStack, TrueFrame, Truth, observe
 from testbed.unwinder import Backtrace, Frame, Unwinder
 
@@ -142,7 +142,8 @@ class Run:
     def traits(self, at: Snapshot | int) -> frozenset[Trait]:
         """What is true of a site: observed in the trace, or declared by the header or the recipe."""
         step = _step(at)
-        traits = self.watched.traits(step) | self.built.traits
+        watched = self.watched.traits(step)
+        traits = watched | holding(self.built.traits, watched)
         if self._spans:
             inside = [frame.lookup_pc for frame in self.truth(step).frames]
             traits |= {trait for trait, start, end in self._spans if any(start <= pc < end for pc in inside)}

@@ -6,7 +6,9 @@ the header of a program, or the recipe that built it, says so, of the whole prog
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 
 
 class Trait(Enum):
@@ -38,6 +40,13 @@ class Trait(Enum):
     WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
     OTHER_STACK = "the stack goes on on another one, as the header declares"
+    SYNCHRONOUS = "outside a finished frame, with a table that holds at calls only, as the recipe declares"
+    NOT_KEPT = (
+        "a function that never returns, and so kept no return address for want of a table, as the recipe declares"
+    )
+    UNSAID_END = "a compact table that does not say that the start code has no caller, as the recipe declares"
+    LEAF_RECORD = "in a leaf whose frame pointer leads to no return address, as the recipe declares"
+    NO_RECORD = "the frame pointer is there for locals and leads to no record, as the recipe declares"
     SPLIT_FUNCTION = "a symbol of a function where a jump enters a frame that is set up, as the header declares"
 
     @property
@@ -57,5 +66,25 @@ _DECLARED = frozenset(
         Trait.LOST_REGISTER,
         Trait.OTHER_STACK,
         Trait.SPLIT_FUNCTION,
+        Trait.SYNCHRONOUS,
+        Trait.NOT_KEPT,
+        Trait.UNSAID_END,
+        Trait.LEAF_RECORD,
+        Trait.NO_RECORD,
     }
 )
+
+# What is declared of a whole program, and holds where the trace shows one of these too.
+NARROWED: Mapping[Trait, frozenset[Trait]] = MappingProxyType(
+    {
+        # A link register that is live has not been used by a call: that may be before a frame is finished.
+        Trait.SYNCHRONOUS: frozenset({Trait.PROLOGUE, Trait.EPILOGUE, Trait.LINK_LIVE}),
+        Trait.NOT_KEPT: frozenset({Trait.LINK_STALE}),
+        Trait.LEAF_RECORD: frozenset({Trait.LINK_LIVE}),
+    }
+)
+
+
+def holding(declared: frozenset[Trait], observed: frozenset[Trait]) -> frozenset[Trait]:
+    """The declared traits that hold at a site where these are observed."""
+    return frozenset(t for t in declared if t not in NARROWED or not NARROWED[t].isdisjoint(observed))

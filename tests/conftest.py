@@ -1,8 +1,12 @@
-"""Options of the test suite."""
+"""Options of the test suite, and what a missing compiler means to it: a skip that names the package."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
+
+from testbed.errors import ToolchainMissing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -12,3 +16,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--every-site", action="store_true", help="compare the native walk with the readable one on the whole corpus"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    yield from _skipping()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    yield from _skipping()
+
+
+def _skipping() -> Generator[None, None, None]:
+    try:
+        yield
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))

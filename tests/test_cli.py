@@ -149,6 +149,31 @@ def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
     assert "font-face" not in picture  # no web font: the picture needs no network
 
 
+def test_the_whole_matrix_has_what_the_selection_leaves_out(testbed: Testbed, tmp_path: Path) -> None:
+    out = tmp_path / "matrix.json"
+    chosen = ("-p", "switch_table", "-a", "x86_64", "-r", "clang-O3", "-r", "clang-O2", "-j", "1", "--json", str(out))
+    recipes = []
+    for options in ((), ("--all",)):
+        said = testbed("matrix", *chosen, *options)
+        assert said.status == 0, said.out + said.err
+        data = json.loads(out.read_text())
+        recipes.append({cell["recipe"] for cell in data["cells"]})
+        (tools,) = data["tools"]
+        assert tools["recipes"] == sorted(recipes[-1]) and tools["version"].startswith("ziglang 0.")
+    assert recipes == [{"clang-O2"}, {"clang-O2", "clang-O3"}]
+
+
+def test_a_missing_compiler_is_a_skip_that_names_its_package(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    said = testbed("matrix", "-p", "recursion", "-a", "arm64", "-r", "gcc-O2", "-r", "clang-O2", "-j", "1")
+    assert said.status == 0, said.out + said.err
+    assert "1 skipped" in said.out
+    assert "apt-get install gcc-12-aarch64-linux-gnu" in " ".join(said.out.split())
+    listed = testbed("list", "recipes")
+    assert listed.status == 0
+    assert "gcc-12-arm-linux-gnueabihf (not installed)" in listed.out
+
+
 def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Path) -> None:
     results = []
     for jobs in ("1", "2"):
@@ -251,6 +276,7 @@ def test_cache_says_where_it_is(testbed: Testbed) -> None:
         (["run", "./nowhere.c"], "no file"),
         (["matrix", "-p", "nothing*"], "no program matches"),
         (["matrix", "-p", "leaf_call", "-r", "clang-O2"], "no program is built that way"),
+        (["matrix", "-p", "recursion", "-r", "gcc-O3"], "only --all has these units"),
         (["run", "leaf_call", "--nonsense"], "No such option"),
     ],
 )

@@ -26,10 +26,13 @@ from testbed.judge import Callers
 from testbed.matrix import Cell, Unit, cell_of, run_unit, units
 from testbed.outcome import Outcome
 from testbed.run import Run, judge_all
+from tests.installed import installed, tools_of
 from tests.known_failures import KNOWN_FAILURES
 from unwinders import UNWINDERS
 
 GOLDEN = Path(__file__).parent / "golden" / "matrix.json"
+# The versions of GCC and binutils that made what was counted: {architecture: versions}.
+TOOLS = GOLDEN.with_name("tools.json")
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 
 
@@ -37,6 +40,16 @@ UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 def golden() -> Mapping[str, Any]:
     loaded: Mapping[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
     return loaded
+
+
+@lru_cache(maxsize=1)
+def golden_tools() -> Mapping[str, str]:
+    loaded: Mapping[str, str] = json.loads(TOOLS.read_text(encoding="utf-8"))
+    return loaded
+
+
+def gnu(unit: Unit) -> bool:
+    return RECIPES[unit.recipe].tool.gnu
 
 
 def cells() -> Iterator[Any]:
@@ -87,19 +100,33 @@ def test_cell(unit: Unit, name: str, request: pytest.FixtureRequest) -> None:
     assert not cell.unexplained, f"{cell.unexplained} unexplained: {cell.first_unexplained}"
     if request.config.getoption("--update-golden"):
         pytest.skip("golden counts are being written by test_golden_counts_are_complete")
+    if gnu(unit) and tools_of(unit) != golden_tools()[unit.arch]:
+        pytest.skip(f"all explained; the golden counts are of {golden_tools()[unit.arch]}, here is {tools_of(unit)}")
     assert counted(cell) == golden()[str(cell)], "how much is explained has changed: review the golden diff"
 
 
 def test_golden_counts_are_complete(request: pytest.FixtureRequest) -> None:
-    """The golden file has exactly the cells that exist; with --update-golden it is written here."""
+    """The golden file has exactly the cells that exist; with --update-golden it is written here.
+
+    Cells whose compiler is not installed cannot be looked at; they stay as they are.
+    """
+    here = installed(UNITS)
+    missing = [str(unit) for unit in UNITS if unit not in set(here)]
+
+    def left(name: str) -> bool:
+        return name.rpartition("-")[0] in missing
+
     if request.config.getoption("--update-golden"):
-        found = {str(cell): counted(cell) for unit in UNITS for name in UNWINDERS if (cell := judged(unit, name))}
+        found = {str(cell): counted(cell) for unit in here for name in UNWINDERS if (cell := judged(unit, name))}
+        found |= {name: counts for name, counts in golden().items() if left(name)}
+        tools = {unit.arch: str(tools_of(unit)) for unit in here if gnu(unit)}
+        TOOLS.write_text(json.dumps({**golden_tools(), **tools}, indent=1) + "\n", encoding="utf-8")
         lines = ",\n".join(f'"{name}": {json.dumps(counts)}' for name, counts in found.items())
         GOLDEN.parent.mkdir(exist_ok=True)
         GOLDEN.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
         golden.cache_clear()
-    there = {f"{unit}-{name}" for unit in UNITS for name, u in UNWINDERS.items() if u.applies_to(image_of(unit))}
-    assert golden().keys() == there, "pytest --update-golden -n0 tests/test_matrix.py"
+    there = {f"{unit}-{name}" for unit in here for name, u in UNWINDERS.items() if u.applies_to(image_of(unit))}
+    assert {name for name in golden() if not left(name)} == there, "pytest --update-golden -n0 tests/test_matrix.py"
 
 
 def image_of(unit: Unit) -> Image:
@@ -129,9 +156,10 @@ def test_every_limit_is_shown_somewhere_with_every_outcome() -> None:
 def test_table_strategies_are_exact_everywhere_with_asynchronous_tables() -> None:
     """`eh_frame` on x86_64 and arm64: every site of every program by every recipe, registers included.
 
-    Except where a program declares that its table is wrong, missing or without an end, or that no table can say it.
+    Except where a program or a recipe declares that its table is wrong, missing, synchronous or without an end, or
+    that no table can say it. GCC's rows of a realigned frame are wrong in one unoptimised epilogue.
     """
-    declared = {"WRONG_TABLE", "NO_TABLE", "NO_CODE", "LOST_REGISTER", "OPEN_END"}
+    declared = {"WRONG_TABLE", "NO_TABLE", "NO_CODE", "LOST_REGISTER", "OPEN_END", "SYNCHRONOUS", "REALIGNED"}
     rows = {name: counts for name, counts in golden().items() if name.endswith("-eh_frame")}
     arches = {name.split("-")[1] for name in rows}
     assert {"x86_64", "arm64"} <= arches
@@ -155,6 +183,10 @@ def test_precision_and_recall_are_what_each_technique_can_have() -> None:
 
 def test_every_architecture_program_and_recipe_is_in_the_matrix() -> None:
     assert {unit.program for unit in UNITS} == set(PROGRAMS)
-    assert {unit.recipe for unit in UNITS} == set(RECIPES)
+    another = {name for name in RECIPES if name.startswith("clang-other")}
+    assert {unit.recipe for unit in UNITS} == set(RECIPES) - another
+    assert {
+        unit.recipe for unit in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values(), everything=True)
+    } == set(RECIPES)
     assert {unit.arch for unit in UNITS} == set(ARCHES)
     assert all(outcome.meaning for outcome in Outcome)

@@ -74,6 +74,7 @@ LIMITS = (
     ),
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED),
+    not_a_pointer(Trait.NO_RECORD, Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
     *shared_limits(
         RECORDS,

@@ -41,7 +41,8 @@ LIMITS = (
             {Outcome.REFUSED, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.WRONG},
         ),
         "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
-        "epilogue on, the row still describes the whole frame",
+        "epilogue on, the row still describes the whole frame. GCC's writes one row for a frame that two instructions "
+        "give back, after the second",
         _LLVM_ARM,
     ),
     Limit(

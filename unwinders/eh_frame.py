@@ -82,6 +82,31 @@ def table_limits(*without_a_table: Outcome) -> tuple[Limit, ...]:
     )
 
 
+REALIGNED = Limit(
+    Trait.REALIGNED,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+    "unoptimised epilogue has popped that one: what is counted from it then is somewhere else",
+    "https://github.com/libunwind/libunwind/issues/43",
+)
+
+SYNCHRONOUS = Limit(
+    Trait.SYNCHRONOUS,
+    frozenset(
+        {
+            Outcome.REFUSED,
+            Outcome.ENDED_EARLY,
+            Outcome.SKIPPED,
+            Outcome.PHANTOM,
+            Outcome.WRONG_REGISTER,
+            Outcome.WRONG,
+        }
+    ),
+    "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an epilogue "
+    "they speak of what is not there yet, or no longer",
+    "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
+)
+
 EH_FRAME = Unwinder(
     name="eh_frame",
     summary="the rows of .eh_frame, found by linear search, applied frame by frame",
@@ -91,5 +116,5 @@ EH_FRAME = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
-    limits=table_limits(Outcome.ENDED_EARLY),
+    limits=(*table_limits(Outcome.ENDED_EARLY), SYNCHRONOUS, REALIGNED),
 )

@@ -22,6 +22,7 @@ from testbed.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
+from unwinders.records import not_a_pointer
 from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
 
@@ -87,6 +88,12 @@ NOT_A_FRAME_POINTER = (
     ),
 )
 
+# What GCC calls a frame pointer on 32-bit Arm.
+GCC_POINTERS = (
+    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG, Outcome.REFUSED),
+    not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
+)
+
 LIMITS = (
     Limit(
         Trait.PROLOGUE,
@@ -113,6 +120,7 @@ LIMITS = (
         "https://github.com/tikv/pprof-rs/issues/75",
     ),
     *NOT_A_FRAME_POINTER,
+    *GCC_POINTERS,
     Limit(
         Trait.SIGNAL,
         frozenset({Outcome.SKIPPED, Outcome.WRONG}),

@@ -56,6 +56,12 @@ LIMITS = (
         PERF,
     ),
     Limit(
+        Trait.PROLOGUE,
+        frozenset({Outcome.SKIPPED}),
+        "GCC schedules the body into the prologue: lr is saved and a scratch register already, no record is linked yet",
+        "https://gcc.gnu.org/onlinedocs/gcc/ARM-Options.html#index-mno-sched-prolog",
+    ),
+    Limit(
         Trait.FRAMELESS,
         frozenset({Outcome.SKIPPED}),
         "the function keeps its return address, but not in a frame record: neither the chain nor the register has it",
@@ -63,6 +69,10 @@ LIMITS = (
     ),
     not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG),
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
+    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG, Outcome.STOPPED),
+    not_a_pointer(
+        Trait.NO_RECORD, Outcome.PHANTOM, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.STOPPED, Outcome.REFUSED
+    ),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED, Outcome.STOPPED),
     not_a_pointer(Trait.MIXED_ISA, Outcome.STOPPED, Outcome.ENDED_EARLY),
     *shared_limits(

@@ -63,6 +63,12 @@ LIMITS = (
         "https://github.com/llvm/llvm-project/issues/125299",
     ),
     Limit(
+        Trait.NOT_KEPT,
+        _HONEST,
+        "a function that never returns need not keep its return address, unless a table has to say where it is",
+        "https://github.com/rust-lang/rust/issues/69231",
+    ),
+    Limit(
         Trait.NO_TABLE,
         _HONEST,
         "code without tables may be code without a symbol: where its function begins is unknown",

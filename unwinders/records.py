@@ -48,6 +48,7 @@ def listed(snapshot: Snapshot, addresses: Iterable[tuple[int, str]], stopped: Un
 
 
 UNLINKED = "https://github.com/mstange/framehop/issues/4"
+GCC_ARM = "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=92172"
 KERNEL_ARM64 = "https://lists.infradead.org/pipermail/linux-arm-kernel/2021-December/705353.html"
 
 
@@ -67,5 +68,8 @@ def not_a_pointer(trait: Trait, *outcomes: Outcome) -> Limit:
         Trait.FP_REUSED: "a function uses the frame-pointer register for something else, as the ABIs allow it to",
         Trait.MIXED_ISA: "one layout is followed throughout, and a function further out has another one",
         Trait.FRAMELESS_CALLER: "a function further out called without a frame record: the chain skips its caller",
+        Trait.LEAF_RECORD: "GCC's A32 leaves save the frame pointer alone, where every other function saves lr",
+        Trait.NO_RECORD: "GCC's Thumb frame pointer is there for the locals: it points below them, at no record",
     }[trait]
-    return Limit(trait, frozenset(outcomes), because, UNLINKED)
+    reference = GCC_ARM if trait in (Trait.LEAF_RECORD, Trait.NO_RECORD) else UNLINKED
+    return Limit(trait, frozenset(outcomes), because, reference)

@@ -76,6 +76,10 @@ SFRAME = Unwinder(
                 Outcome.STOPPED,
             ),
             Trait.LOST_REGISTER: (Outcome.REFUSED,),
+            Trait.UNSAID_END: (
+                Outcome.STOPPED,
+                Outcome.PHANTOM,
+            ),
             Trait.OPEN_END: (
                 Outcome.STOPPED,
                 Outcome.PHANTOM,

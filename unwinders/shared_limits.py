@@ -71,6 +71,10 @@ SCANS: Reasons = MappingProxyType(
             "https://github.com/intel/confidential-computing.sgx/issues/1023",
         ),
         Trait.NO_TABLE: ("code without a symbol is not believed to be code", _NO_TABLE),
+        Trait.NOT_KEPT: (
+            "a function that never returns need not keep its return address: it is nowhere on the stack",
+            "https://github.com/rust-lang/rust/issues/69231",
+        ),
         Trait.OPEN_END: ("start code left a code pointer on the stack that looks like a return address", _END),
         Trait.SPLIT_FUNCTION: (
             "a stub of a linkage table leaves words on the stack, and its return address is not where it was",
@@ -94,6 +98,11 @@ TABLES: Reasons = MappingProxyType(
         Trait.LOST_REGISTER: ("that a register is lost cannot be expressed", _HOLES),
         Trait.SPLIT_FUNCTION: ("a CFA that depends on pc cannot be expressed", _HOLES),
         Trait.OPEN_END: ("no row says that start code has no caller: what lies there is believed", _END),
+        Trait.UNSAID_END: (
+            "binutils 2.40 drops the directive that says that the return address is undefined: the start code gets a "
+            "row like any other function's, and the walk goes on to whatever its link register holds",
+            "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gas/gen-sframe.c;hb=refs/tags/binutils-2_40",
+        ),
     }
 )
 

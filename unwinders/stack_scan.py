@@ -48,6 +48,7 @@ LIMITS = (
     *shared_limits(
         SCANS,
         {
+            Trait.NOT_KEPT: (Outcome.ENDED_EARLY,),
             Trait.SIGNAL: (
                 Outcome.ENDED_EARLY,
                 Outcome.SKIPPED,

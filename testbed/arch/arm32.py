@@ -4,7 +4,8 @@ DWARF numbers: AADWARF32 section 4.1 (d0-d31 are 256-287). There is no uniform f
 
 * GCC, A32: r11 points at the saved *lr*, the saved r11 lies below it;
 * Clang, A32: r11 points at the saved *r11*, lr lies above it;
-* both, Thumb: r7 points at the saved r7, lr lies above it.
+* Clang, Thumb: r7 points at the saved r7, lr lies above it; with -mframe-chain=aapcs it is as in A32;
+* GCC, Thumb: r7 points below the locals, at no record.
 
 (https://github.com/ARM-software/abi-aa/issues/24; https://github.com/python/cpython/issues/149362.)
 """
@@ -16,7 +17,7 @@ import keystone as ks
 from unicorn import arm_const as arm
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Gnu, Isa, Register, SignalFrame
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)
 GCC_A32 = FrameRecord("r11-gcc", "r11", saved_pointer=-4, return_address=0)
@@ -78,6 +79,8 @@ ARM32 = Arch(
             capstone=(cs.CS_ARCH_ARM, cs.CS_MODE_ARM),
             keystone=(ks.KS_ARCH_ARM, ks.KS_MODE_ARM),
             clang=("-target", "armv7-linux-gnueabihf"),
+            gcc=("-fno-pie", "-march=armv7-a+fp", "-mfloat-abi=hard", "-marm"),
+            gas=("-march=armv7-a+fp", "-marm"),
             records=(CLANG_A32, GCC_A32),
             address_bit=0,
             assembler_mode=".arm",
@@ -91,7 +94,9 @@ ARM32 = Arch(
             capstone=(cs.CS_ARCH_ARM, cs.CS_MODE_THUMB),
             keystone=(ks.KS_ARCH_ARM, ks.KS_MODE_THUMB),
             clang=("-target", "armv7-linux-gnueabihf", "-mthumb"),
-            records=(THUMB_R7,),
+            gcc=("-fno-pie", "-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
+            gas=("-march=armv7-a+fp", "-mthumb"),
+            records=(THUMB_R7, CLANG_A32),
             address_bit=1,
             assembler_mode=".thumb",
             mapping_symbol="$t",
@@ -109,6 +114,8 @@ ARM32 = Arch(
     elf_machine="EM_ARM",
     elf_machine_number=40,
     linker="armelf_linux_eabi",
+    # One entry per function, as the source says.
+    gnu=Gnu("arm-linux-gnueabihf", "-arm-linux-gnueabihf", ("--no-merge-exidx-entries",)),
     # What ARM tables name as personality routines: nothing here calls them.
     link_flags=("--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"),
     exit_call=ExitCall("r7", "r0", frozenset({1, 248}), interrupt=2),

@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
 
 _START = """
     .globl _start
@@ -92,6 +92,7 @@ ARM64 = Arch(
             capstone=(cs.CS_ARCH_ARM64, cs.CS_MODE_ARM),
             keystone=(ks.KS_ARCH_ARM64, ks.KS_MODE_LITTLE_ENDIAN),
             clang=("-target", "aarch64-linux-gnu"),
+            gcc=("-fno-pie", "-mbranch-protection=none"),
             records=(FrameRecord("x29", "x29", saved_pointer=0, return_address=8),),
             address_bit=0,
             assembler_mode="",
@@ -117,6 +118,7 @@ ARM64 = Arch(
     elf_machine="EM_AARCH64",
     elf_machine_number=183,
     linker="aarch64linux",
+    gnu=Gnu("aarch64-linux-gnu", "-aarch64-linux-gnu"),
     link_flags=(),
     exit_call=ExitCall("x8", "x0", frozenset({93, 94}), interrupt=2),
     stack_top=0x7FFF_FFFF_0000,

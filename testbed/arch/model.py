@@ -58,10 +58,25 @@ class Isa:
     mapping_symbol: str  # "$a", "$t", "$x" of the ARM ELF specifications, "" on x86
     start: str
     shadow_start: str = ""  # the same, and it makes the shadow call stack that `shadow_pointer` points to
+    gcc: tuple[str, ...] = ()  # flags of GCC that select it, and code like what `clang` asks for
+    gas: tuple[str, ...] = ()  # flags of GNU as for assembly sources of the corpus
     padding: tuple[bytes, ...] = ()  # what clang fills alignment with, longest first; (): as any assembler does
     call_size: int = 1  # bytes from a return address back to, or (1) into, the shortest call instruction
     wide_call: int | None = None  # the 4 bytes before a return address are one call where all these bits are set
     pc_reads_ahead: int | None = None  # an operand "pc" is this far past the instruction; None: the next one's address
+
+
+@dataclass(frozen=True, slots=True)
+class Gnu:
+    """An architecture in the GNU toolchain: ``TRIPLE-gcc-12``, ``TRIPLE-as``, ``TRIPLE-ld``.
+
+    ``package`` is what follows ``gcc-12`` in the name of Debian's package. ``linker_options`` are those that ld knows
+    for this architecture alone.
+    """
+
+    triple: str
+    package: str
+    linker_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +174,7 @@ class Arch:
     elf_machine: str
     elf_machine_number: int
     linker: str  # lld's emulation name
+    gnu: Gnu
     link_flags: tuple[str, ...]
     exit_call: ExitCall
     stack_top: int

@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
 
 _REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
 _GENERAL = tuple(_REGISTERS.split())  # in DWARF order
@@ -95,6 +95,8 @@ X86_64 = Arch(
             capstone=(cs.CS_ARCH_X86, cs.CS_MODE_64),
             keystone=(ks.KS_ARCH_X86, ks.KS_MODE_64),
             clang=("-target", "x86_64-linux-gnu", "-masm=intel"),
+            gcc=("-m64", "-fno-pie", "-fcf-protection=none"),
+            gas=("-Wa,-msyntax=intel", "-Wa,-mnaked-reg"),
             records=(FrameRecord("rbp", "rbp", saved_pointer=0, return_address=8, cfa=16),),
             address_bit=0,
             assembler_mode="",
@@ -128,6 +130,7 @@ X86_64 = Arch(
     elf_machine="EM_X86_64",
     elf_machine_number=62,
     linker="elf_x86_64",
+    gnu=Gnu("x86_64-linux-gnu", ""),
     link_flags=(),
     exit_call=ExitCall("rax", "rdi", frozenset({60, 231}), instruction=x86.UC_X86_INS_SYSCALL),
     stack_top=0x7FFF_FFFF_0000,

@@ -20,7 +20,8 @@ __all__ = ["Built", "build"]
 class Built:
     """A program as built by one recipe for one instruction set: the file, and what its image says.
 
-    ``traits`` are the declared ones: of the source's header and of the recipe.
+    ``traits`` are the declared ones: of the source's header and of the recipe. ``tools`` are the versions of what
+    built it.
     """
 
     program: Program
@@ -31,6 +32,7 @@ class Built:
     path: Path
     image: Image = field(repr=False)
     traits: frozenset[Trait]
+    tools: str = ""
 
     def __str__(self) -> str:
         return f"{self.program.name} · {self.isa.name} · {self.recipe.name}: {self.path}"
@@ -57,6 +59,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         path=path,
         image=read_image(path, _frame_records(source, arch, recipe)),
         traits=source.header.traits | recipe.traits,
+        tools=cache.tool_version(source, arch, recipe),
     )
 
 
@@ -75,6 +78,18 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
             from testbed.build.compile import compile_c
 
             return compile_c(source, arch, isa, recipe.flags, recipe.start_of(isa), one_object=recipe.one_object)
+        case Tool.OTHER_CLANG:
+            from testbed.build.compile import compile_c, find_other_zig
+
+            return compile_c(source, arch, isa, recipe.flags, recipe.start_of(isa), zig=find_other_zig())
+        case Tool.GCC:
+            from testbed.build.gnu import compile_gcc
+
+            return compile_gcc(source, arch, isa, recipe.flags, recipe.start_of(isa))
+        case Tool.GNU_ASSEMBLY:
+            from testbed.build.gnu import assemble_gnu
+
+            return assemble_gnu(source, arch, isa, recipe.flags)
         case Tool.CLANG_MACH_O:
             from testbed.build.compile import compile_mach_o
 
@@ -85,9 +100,9 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
 
 def _frame_records(source: Source, arch: Arch, recipe: Recipe) -> dict[str, FrameRecord]:
     """The frame-record layout by instruction set: the recipe's, unless the source's header names another."""
-    by_name = {record.name: (isa.name, record) for isa in arch.isas for record in isa.records}
-    chosen = {isa: by_name[name][1] for isa, name in recipe.frame_records.items() if name in by_name}
-    if source.header.frame_record in by_name:
-        isa_name, record = by_name[source.header.frame_record]
-        chosen[isa_name] = record
+    known = {(isa.name, record.name): record for isa in arch.isas for record in isa.records}
+    chosen = {isa: known[isa, name] for isa, name in recipe.frame_records.items() if (isa, name) in known}
+    for (isa, name), record in known.items():
+        if name == source.header.frame_record and source.isa in (isa, None):
+            chosen[isa] = record
     return chosen

@@ -19,7 +19,9 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from testbed.arch import Arch, Isa
-from testbed.build.recipes import Recipe, Tool
+from testbed.build.compile import clang_version, find_other_zig
+from testbed.build.gnu import gnu_version
+from testbed.build.recipe import Recipe, Tool
 from testbed.errors import BuildError
 from testbed.program import Program, Source
 
@@ -46,10 +48,24 @@ def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
         recipe.tool.name,
         *recipe.flags,
         *(f"{package} {_version(package)}" for package in _PACKAGES),
+        tool_version(source, arch, recipe),
         _own_code(),
     )
     # A separator that no part contains: ("ab", "c") and ("a", "bc") differ.
     return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:_KEY_LENGTH]
+
+
+def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
+    """The version of the tools that build a source by a recipe, as they say it themselves.
+
+    Raises ToolchainMissing for a tool that has to be asked and is not installed; wheels need not be.
+    """
+    if recipe.tool.gnu:
+        return gnu_version(arch, source)
+    if recipe.tool is Tool.OTHER_CLANG:
+        return clang_version(find_other_zig())
+    package = "keystone-engine" if recipe.tool is Tool.KEYSTONE else "ziglang"
+    return f"{package} {_version(package)}"
 
 
 def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:

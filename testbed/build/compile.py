@@ -8,19 +8,20 @@ equal input is equal: no path of this machine reaches the debug information.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
-from testbed.errors import BuildError, ToolchainMissing
+from testbed.build.tools import run_tool
+from testbed.errors import ToolchainMissing
 from testbed.program import Source
 
-_TIMEOUT = 120  # seconds; a compile takes 0.06
+OTHER_ZIG = "TESTBED_OTHER_ZIG"  # names the binary of another ziglang wheel: another generation of clang
 _NO_RUNTIME = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")
 _FREESTANDING = ("-ffreestanding", "-fno-stack-protector", "-nostdlib", "-g", "-c")
 
@@ -38,19 +39,42 @@ def find_zig() -> Path:
     raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
 
 
+def find_other_zig() -> Path:
+    """The binary that TESTBED_OTHER_ZIG names. Raises ToolchainMissing where it names none."""
+    binary = Path(os.environ.get(OTHER_ZIG) or "/nowhere")
+    if binary.is_file():
+        return binary.resolve()
+    how = f"pip install --target FOLDER ziglang==0.13.0, and {OTHER_ZIG}=FOLDER/ziglang/zig"
+    raise ToolchainMissing("a second clang", how)
+
+
+@lru_cache(maxsize=4)
+def clang_version(zig: Path) -> str:
+    """The first line of ``clang --version``: the generation, whatever wheel it came from."""
+    done = subprocess.run((str(zig), "clang", "--version"), capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0]
+
+
 def compile_c(
-    source: Source, arch: Arch, isa: Isa, flags: Sequence[str], start: str, *, one_object: bool = False
+    source: Source,
+    arch: Arch,
+    isa: Isa,
+    flags: Sequence[str],
+    start: str,
+    *,
+    one_object: bool = False,
+    zig: Path | None = None,
 ) -> bytes:
     """A freestanding C or C++ program, linked with an assembly ``_start``: the bytes of an ELF file.
 
-
+    ``zig`` is the binary that compiles; None: the installed wheel's.
 
     With ``one_object`` the two are assembled as one source. lld puts the ``.sframe`` of several objects one after the
     other, headers and all, and no reader finds the second.
 
     Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
     """
-    zig = find_zig()
+    zig = zig or find_zig()
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
@@ -128,31 +152,5 @@ def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[
 def _run(
     zig: Path, folder: Path, source: Source, arguments: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> None:
-    command = (str(zig), *arguments)
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            capture_output=True,
-            timeout=_TIMEOUT,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=None if environment is None else {**os.environ, **environment},
-        )
-    except OSError as error:
-        raise BuildError(f"{zig} cannot be run: {error}", command=command) from error
-    except subprocess.TimeoutExpired as error:
-        raise BuildError(f"{source.path}: {arguments[0]} took more than {_TIMEOUT} s", command=command) from error
-    if done.returncode:
-        printed = (done.stdout + done.stderr).decode("utf-8", "replace")
-        # The tools saw a copy of the source; the reader wants the file that was written by hand.
-        named = re.sub(rf"(?m)(^|\s){re.escape(source.path.name)}(?=:\d)", lambda m: f"{m[1]}{source.path}", printed)
-        what = "does not link" if arguments[0] in ("ld.lld", "cc") else "does not compile"
-        detail = _first_error(named) or f"{source.path}: {what} (exit status {done.returncode})"
-        rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")
-        raise BuildError(detail, command=command, output=rest)
-
-
-def _first_error(printed: str) -> str:
-    """The first line that says what is wrong; BuildError's message opens with it."""
-    return next((line for line in printed.splitlines() if re.search(r"\berror: ", line)), "")
+    links = arguments[0] in ("ld.lld", "cc")
+    run_tool((str(zig), *arguments), folder, source, links=links, environment=environment)

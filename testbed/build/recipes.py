@@ -1,90 +1,21 @@
-"""The catalogue of recipes: how a source becomes a file. A recipe is a value; `testbed.build` acts on it."""
+"""The catalogue of recipes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
 from types import MappingProxyType
 
-from testbed.arch import Arch, Isa
+from testbed.arch import Arch
+from testbed.build import clang_recipes
+from testbed.build.gcc_recipes import gcc_recipes
+from testbed.build.recipe import Recipe, Tool
+from testbed.build.selection import selected
 from testbed.catalogue import nearest
 from testbed.errors import UsageError
-from testbed.program import Language, Program, Source, matches
+from testbed.program import Program
 from testbed.traits import Trait
 
-
-class Tool(Enum):
-    """What turns the source into a file; ``takes`` is the language it reads."""
-
-    KEYSTONE = "keystone, our own tables"
-    CLANG_ASSEMBLY = "clang's assembler, lld"
-    CLANG = "clang, lld"
-    CLANG_MACH_O = "clang, Zig's Mach-O linker"
-    NONE = "already built"
-
-    @property
-    def takes(self) -> Language:
-        return _TAKES[self]
-
-    @property
-    def suffix(self) -> str:
-        """What the built file's name ends in."""
-        return "macho" if self is Tool.CLANG_MACH_O else "elf"
-
-
-_TAKES = {
-    Tool.KEYSTONE: Language.ASSEMBLY,
-    Tool.CLANG_ASSEMBLY: Language.ASSEMBLY,
-    Tool.CLANG: Language.C,
-    Tool.CLANG_MACH_O: Language.C,
-    Tool.NONE: Language.ELF,
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """One way to build: a tool, its flags, and what is true of the result.
-
-    ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``arches`` are
-    those that it builds for (None: all). ``traits``
-    are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
-    the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
-    for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
-    for programs whose header names it under ``recipes``; by name it builds every program that it can. ``shadow``: its
-    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``.
-    """
-
-    name: str
-    summary: str
-    tool: Tool
-    isa: str | None = None
-    arches: frozenset[str] | None = None
-    flags: tuple[str, ...] = ()
-    traits: frozenset[Trait] = frozenset()
-    frame_records: Mapping[str, str] = field(default_factory=dict)
-    one_object: bool = False
-    opt_in: bool = False
-    shadow: bool = False
-    start_lines: str = ""
-
-    def start_of(self, isa: Isa) -> str:
-        """The assembly source of the ``_start`` that C programs of this recipe are linked with."""
-        return self.start_lines + (isa.shadow_start if self.shadow else isa.start)
-
-    def isa_on(self, arch: Arch) -> Isa | None:
-        """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
-        if (self.tool is Tool.CLANG_MACH_O and arch.mach_o is None) or (self.arches and arch.name not in self.arches):
-            return None
-        return arch.isa_named(self.isa) if self.isa else arch.isas[0]
-
-    def source_of(self, program: Program, arch: Arch) -> Source | None:
-        """The source this recipe builds of a program on an architecture, or None: there is no such cell."""
-        isa = self.isa_on(arch)
-        source = program.source_for(isa) if isa else None
-        if source is None or source.language is not self.tool.takes or not matches(self.name, source.header.recipes):
-            return None
-        return None if self.tool is Tool.KEYSTONE and source.header.clang_only else source
+__all__ = ["PREBUILT", "RECIPES", "SFRAME_FLAGS", "Recipe", "Tool", "recipe_named", "recipes_for"]
 
 
 def _compiled() -> Iterator[Recipe]:
@@ -207,23 +138,38 @@ SFRAME_FLAGS = ("-Wa,--allow-experimental-sframe", "-Wa,--gsframe")
 PREBUILT = Recipe(name="prebuilt", summary="a program file from elsewhere, as it is", tool=Tool.NONE)
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {r.name: r for r in (*_assembled(), *_compiled(), *_with_sframe(), *_special(), *_mach_o())}
+    {
+        recipe.name: recipe
+        for recipe in (
+            *_assembled(),
+            *_compiled(),
+            *clang_recipes.levels(),
+            *clang_recipes.frame_pointers(),
+            *clang_recipes.tables(),
+            *_with_sframe(),
+            *_special(),
+            *gcc_recipes(),
+            *clang_recipes.other_clang(),
+            *_mach_o(),
+        )
+    }
 )
 
 
-def recipes_for(program: Program, arch: Arch) -> tuple[Recipe, ...]:
-    """The recipes of a program on an architecture, in catalogue order."""
+def recipes_for(program: Program, arch: Arch, *, everything: bool = False) -> tuple[Recipe, ...]:
+    """The recipes of a program on an architecture, in catalogue order: the selected ones, or all that can build it."""
     return tuple(
         recipe
         for recipe in RECIPES.values()
-        if (source := recipe.source_of(program, arch)) is not None and (source.header.recipes or not recipe.opt_in)
+        if (source := recipe.source_of(program, arch)) is not None
+        and (everything or ((source.header.recipes or not recipe.opt_in) and selected(recipe.name, program.name)))
     )
 
 
 def recipe_named(name: str, program: Program, arch: Arch) -> Recipe:
     """The recipe of that name, if it builds the program on the architecture; else UsageError says which do."""
-    there = [recipe.name for recipe in recipes_for(program, arch)]
-    if name in there or (name in RECIPES and RECIPES[name].source_of(program, arch) is not None):
+    there = [recipe.name for recipe in recipes_for(program, arch, everything=True)]
+    if name in there:
         return RECIPES[name]
     if name in RECIPES:
         raise UsageError(f"recipe {name!r} does not build {program.name} on {arch}; there are: {', '.join(there)}")

@@ -29,6 +29,7 @@ from unwinders import UNWINDERS
 @click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
 @click.option("--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies.")
+@click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
@@ -44,6 +45,7 @@ def command(
     recipes: tuple[str, ...],
     names: tuple[str, ...],
     referees: bool,
+    everything: bool,
     jobs: int,
     fresh: bool,
     json_file: Path | None,
@@ -54,14 +56,18 @@ def command(
 ) -> None:
     """Judge every strategy on every program, architecture and recipe (or on those chosen).
 
+    Some recipes build only the programs that show what they are for; --all runs the rest too.
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
     from testbed.build.recipes import RECIPES
 
     wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
-    planned = units(matching(PROGRAMS, programs, "program"), wanted, matching(RECIPES, recipes, "recipe"))
+    chosen_programs, chosen_recipes = matching(PROGRAMS, programs, "program"), matching(RECIPES, recipes, "recipe")
+    planned = units(chosen_programs, wanted, chosen_recipes, everything=everything)
     if not planned:
-        raise UsageError("no program is built that way: no unit has all of these (testbed list programs, recipes)")
+        there = not everything and units(chosen_programs, wanted, chosen_recipes, everything=True)
+        how = "only --all has these units" if there else "no unit has all of these (testbed list programs, recipes)"
+        raise UsageError(f"no program is built that way: {how}")
     chosen = matching(_strategies(referees), names, "strategy")
     matrix, interrupted = _judge_all(planned, chosen, jobs, fresh)
     from testbed.report.matrix_text import matrix_page

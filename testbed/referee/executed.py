@@ -183,7 +183,7 @@ def _frames(arch: Arch, given: list[tuple[int, int]], *, claims_sp: bool) -> Ite
 
 
 def _function(bench: Bench, pc: int) -> str:
-    symbol = bench.agent.image.symbol_at(pc)
+    symbol = bench.agent.image.function_at(pc)
     return demangled(symbol.name).partition("(")[0] if symbol else f"{pc:#x}"
 
 

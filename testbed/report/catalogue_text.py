@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from testbed.arch import ARCHES
+from testbed.build.compile import OTHER_ZIG
+from testbed.build.gnu import is_installed, package_of
 from testbed.build.recipes import RECIPES
 from testbed.program import Program
 from testbed.referee import Referee
@@ -48,6 +51,22 @@ def print_catalogue(
     for row in rows:
         table.add_row(*row)
     console.print(table)
+    if what == "recipes":
+        console.print(_needed())
+
+
+def _needed() -> Text:
+    """What has to be installed for recipes beyond the wheels that come with the testbed."""
+    lines = [
+        "",
+        "GCC's recipes need Debian's packages (g++ for gcc, where C++ is built); without them they are skipped:",
+    ]
+    for arch in ARCHES.values():
+        there = "installed" if is_installed(arch) else "not installed"
+        lines.append(f"  {arch.name:<7} {package_of(arch)} ({there})")
+    lines.append(f"clang-other-* need another ziglang wheel's zig binary, named by {OTHER_ZIG}; only --all has them")
+    lines.append("Some recipes build only the programs that show what they are for: testbed matrix --all builds all")
+    return Text("\n".join(lines))
 
 
 def _where(referee: Referee) -> str:

@@ -100,6 +100,7 @@ def matrix_data(matrix: Matrix) -> dict[str, Any]:
         "schema": SCHEMA,
         "complete": matrix.complete,
         "units": matrix.planned,
+        "tools": _tools(matrix),
         "cells": [_cell(cell) for cell in matrix.cells],
         "skipped": [{"unit": str(r.unit), "reason": r.skipped} for r in matrix.results if r.skipped],
         "failed": [{"unit": str(r.unit), "reason": r.failed} for r in matrix.results if r.failed],
@@ -112,6 +113,15 @@ def matrix_data(matrix: Matrix) -> dict[str, Any]:
             for (name, arch), cells in matrix.by_strategy().items()
         ],
     }
+
+
+def _tools(matrix: Matrix) -> list[dict[str, Any]]:
+    """Every version of a compiler, an assembler or a linker that built a unit, and the recipes it did that for."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for result in matrix.results:
+        if result.tools:
+            found.setdefault((result.tools, result.unit.arch), set()).add(result.unit.recipe)
+    return [{"version": key[0], "arch": key[1], "recipes": sorted(names)} for key, names in sorted(found.items())]
 
 
 def _cell(cell: Cell) -> dict[str, Any]:

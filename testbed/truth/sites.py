@@ -42,7 +42,8 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
     opened = path.activations.opened
     pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
     for number, its_isa in enumerate(trace.arch.isas):
-        column, here = trace.column(its_isa.records[0].pointer), isa == number
+        record = trace.images[0].image.frame_records.get(its_isa.name, its_isa.records[0])
+        column, here = trace.column(record.pointer), isa == number
         np.copyto(pointer, column, where=here)
         np.copyto(moved, column != column[opened][path.node], where=here)
     trace_sp = trace.sp.copy()  # a column of a table is slow to pick from

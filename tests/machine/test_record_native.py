@@ -26,6 +26,7 @@ from testbed.machine.stops import Fault
 from testbed.machine.write_sets import write_set
 from testbed.matrix import units
 from testbed.trace import Exited
+from tests.installed import installed
 from tests.machine.snippets import arch_of, image_of
 from tests.machine.test_record import CASES, IT_STORES, NOP, STORES
 
@@ -56,7 +57,7 @@ def both(image: Image, budget: int = 100_000, seed: int = 1) -> tuple[Tape, Tape
 @pytest.mark.parametrize("arch", ARCHES)
 def test_on_every_program(arch: str) -> None:
     steps = Counter[str]()
-    for unit in UNITS:
+    for unit in installed(UNITS):
         if unit.arch == arch:
             image = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
             steps[unit.recipe] += len(both(image)[0].sizes)

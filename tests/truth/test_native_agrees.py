@@ -14,6 +14,7 @@ from testbed.matrix import Unit, units
 from testbed.trace import Trace
 from testbed.truth.sites import _settled
 from testbed.truth.sites_native import settled
+from tests.installed import installed
 from tests.truth.watched import agree
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -21,7 +22,7 @@ UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_on_every_program(arch: str) -> None:
-    units_here = [unit for unit in UNITS if unit.arch == arch]
+    units_here = [unit for unit in installed(UNITS) if unit.arch == arch]
     assert units_here
     opened = sum(agree(_trace(unit)) for unit in units_here)
     assert opened > 3 * len(units_here)

@@ -12,6 +12,7 @@ from testbed.errors import MalformedTable, NoUnwindInfo
 from testbed.image import LoadedImage
 from testbed.matrix import Unit, units
 from testbed.outcome import Outcome
+from testbed.program import Language
 from testbed.rows import RegisterPlus
 from testbed.run import judge, judge_all, run_built, run_program
 from testbed.trace import Snapshot
@@ -24,9 +25,10 @@ from unwinders.formats.cfi import cfi_table
 STACK = 0x8000
 DEF_CFA = b"\x0c\x07\x08\x90\x01"  # CFA = rsp + 8, return address below it
 
-ON_ARM32 = units(PROGRAMS.values(), [ARM32], RECIPES.values())
+WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.NO_TABLE not in recipe.traits]
+ON_ARM32 = units(PROGRAMS.values(), [ARM32], WITH_TABLES)
 COMPILED = [unit for unit in ON_ARM32 if RECIPES[unit.recipe].tool is Tool.CLANG]
-ASSEMBLED = [unit for unit in ON_ARM32 if RECIPES[unit.recipe].tool is not Tool.CLANG]
+ASSEMBLED = [unit for unit in ON_ARM32 if RECIPES[unit.recipe].tool.takes is Language.ASSEMBLY]
 
 BOTH_SECTIONS = Recipe(
     name="clang-O1-debug-frame",

@@ -20,6 +20,7 @@ from testbed.build.recipes import RECIPES
 from testbed.build.tables.elf import table_addresses, write_elf
 from testbed.image import Image, read_elf
 from testbed.matrix import Unit, units
+from testbed.traits import Trait
 from tests.unwinders.frames import ARM32, u
 from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
 from unwinders.formats.ehabi_operations import (
@@ -33,7 +34,8 @@ from unwinders.formats.ehabi_operations import (
     decode,
 )
 
-UNITS = units(PROGRAMS.values(), [ARM32], RECIPES.values())
+WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.CANNOT_UNWIND not in recipe.traits]
+UNITS = units(PROGRAMS.values(), [ARM32], WITH_TABLES)
 
 _TITLE = re.compile(r"^Unwind section '\.ARM\.exidx' at offset 0x[0-9a-f]+ contains \d+ entr(y|ies):$")
 _FUNCTION = re.compile(

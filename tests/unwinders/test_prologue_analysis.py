@@ -10,12 +10,14 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
+from testbed.build.recipes import RECIPES, recipes_for
 from testbed.errors import NoUnwindInfo
 from testbed.image import LoadedImage
+from testbed.matrix import Unit
 from testbed.run import Run, judge_all, run_program
 from testbed.trace import Snapshot
 from testbed.traits import Trait
+from tests.installed import installed
 from unwinders import UNWINDERS
 from unwinders.prologue_analysis import PROLOGUE_ANALYSIS, unwind
 
@@ -35,7 +37,7 @@ def _runs(isa_name: str) -> Iterator[Run]:
             if isa is None or isa.name != isa_name or Trait.FP_OMITTED not in recipe.traits:
                 continue
             for program in PROGRAMS.values():
-                if recipe.source_of(program, arch) is not None:
+                if recipe in recipes_for(program, arch) and installed([Unit(program.name, arch.name, recipe.name)]):
                     yield run_program(program, arch, recipe.name)
 
 

@@ -1,0 +1,95 @@
+"""What a recipe is: how a source becomes a file. A recipe is a value; `testbed.build` acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from testbed.arch import Arch, Isa
+from testbed.program import Language, Program, Source, matches
+from testbed.traits import Trait
+
+
+class Tool(Enum):
+    """What turns the source into a file; ``takes`` is the language it reads."""
+
+    KEYSTONE = "keystone, our own tables"
+    CLANG_ASSEMBLY = "clang's assembler, lld"
+    CLANG = "clang, lld"
+    CLANG_MACH_O = "clang, Zig's Mach-O linker"
+    OTHER_CLANG = "the clang and lld that TESTBED_OTHER_ZIG names"
+    GCC = "GCC, GNU as and ld"
+    GNU_ASSEMBLY = "GNU as and ld"
+    NONE = "already built"
+
+    @property
+    def takes(self) -> Language:
+        return _TAKES[self]
+
+    @property
+    def gnu(self) -> bool:
+        """True for the tools of `testbed.build.gnu`."""
+        return self in (Tool.GCC, Tool.GNU_ASSEMBLY)
+
+    @property
+    def suffix(self) -> str:
+        """What the built file's name ends in."""
+        return "macho" if self is Tool.CLANG_MACH_O else "elf"
+
+
+_TAKES = {
+    Tool.KEYSTONE: Language.ASSEMBLY,
+    Tool.CLANG_ASSEMBLY: Language.ASSEMBLY,
+    Tool.CLANG: Language.C,
+    Tool.CLANG_MACH_O: Language.C,
+    Tool.OTHER_CLANG: Language.C,
+    Tool.GCC: Language.C,
+    Tool.GNU_ASSEMBLY: Language.ASSEMBLY,
+    Tool.NONE: Language.ELF,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One way to build: a tool, its flags, and what is true of the result.
+
+    ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``arches`` are
+    those that it builds for (None: all). ``traits``
+    are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
+    the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
+    for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
+    for programs whose header names it under ``recipes``; by name it builds every program that it can. ``shadow``: its
+    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``.
+    """
+
+    name: str
+    summary: str
+    tool: Tool
+    isa: str | None = None
+    arches: frozenset[str] | None = None
+    flags: tuple[str, ...] = ()
+    traits: frozenset[Trait] = frozenset()
+    frame_records: Mapping[str, str] = field(default_factory=dict)
+    one_object: bool = False
+    opt_in: bool = False
+    shadow: bool = False
+    start_lines: str = ""
+
+    def start_of(self, isa: Isa) -> str:
+        """The assembly source of the ``_start`` that C programs of this recipe are linked with."""
+        return self.start_lines + (isa.shadow_start if self.shadow else isa.start)
+
+    def isa_on(self, arch: Arch) -> Isa | None:
+        """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
+        if (self.tool is Tool.CLANG_MACH_O and arch.mach_o is None) or (self.arches and arch.name not in self.arches):
+            return None
+        return arch.isa_named(self.isa) if self.isa else arch.isas[0]
+
+    def source_of(self, program: Program, arch: Arch) -> Source | None:
+        """The source this recipe builds of a program on an architecture, or None: there is no such cell."""
+        isa = self.isa_on(arch)
+        source = program.source_for(isa) if isa else None
+        if source is None or source.language is not self.tool.takes or not matches(self.name, source.header.recipes):
+            return None
+        return None if self.tool is Tool.KEYSTONE and source.header.clang_only else source

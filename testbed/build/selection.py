@@ -1,0 +1,48 @@
+"""What the matrix has of each recipe unless it is asked for all: not every program by every recipe.
+
+A recipe that is not named here builds every program that it can. Of the others a few programs show what the recipe is
+for; `testbed matrix --all` runs the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from testbed.program import matches
+
+# Frames of every kind: equal ones, of any size, with structures, with jumps, with a call at their very end.
+_SHAPES = ("recursion", "alloca_vla", "struct_return", "switch_table", "noreturn_last_call", "tail_chain", "cxx_names")
+_FEW = ("recursion", "mutual_recursion", "noreturn_last_call")
+_EVERY_DIRECTIVE = (
+    *("callee_saved", "cold_split", "drap", "epilogue_cfa*", "leaf_call", "overlap", "red_zone", "signal", "tail_call"),
+    "val_expression",
+)
+
+# Patterns of programs by patterns of recipes; where several fit a recipe, their programs are added up.
+SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "clang*-O3": _FEW,
+        "clang*-Oz*": (*_FEW, "big_frame"),
+        "clang*-leaf-fp": _FEW,
+        "clang*-aapcs": _FEW,
+        "clang*-sync": (*_FEW, "big_frame"),
+        "clang*-bare": _FEW,
+        "clang-other-*": (),
+        "gcc-asm*": _EVERY_DIRECTIVE,
+        "gcc*-O0": ("alloca_vla",),
+        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion"),
+        "gcc*-O2": ("*",),
+        "gcc*-O2-fp": _SHAPES,
+        "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
+        "gcc*-O3*": ("big_frame",),
+        "gcc*-Os": _SHAPES,
+        "gcc*-Os-fp": ("switch_table",),
+    }
+)
+
+
+def selected(recipe: str, program: str) -> bool:
+    """True where the matrix has this program by this recipe without being asked for all."""
+    named = [programs for recipes, programs in SELECTION.items() if matches(recipe, [recipes])]
+    return not named or any(programs and matches(program, programs) for programs in named)
