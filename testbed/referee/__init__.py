@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from testbed.referee.gdb import GDB
 from testbed.referee.model import Finding, Found, Referee
 from testbed.unwinder import Unwinder
 
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
 
-_ALL: tuple[Referee, ...] = ()
+_ALL: tuple[Referee, ...] = (GDB,)
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 
 
