@@ -19,7 +19,10 @@ from testbed.remote.shown import FEATURES, answer
 from testbed.trace import Trace
 
 _POINT = re.compile(r"([Zz])([0-4]),([0-9a-f]+),([0-9a-f]+)")
-_MOVES = {"s": (1, True), "c": (1, False), "bs": (-1, True), "bc": (-1, False)}  # (direction, one step only)
+# The moves: (direction, one step only). With a signal to deliver (C05, S05) they are the same: the past had its own.
+_MOVE = re.compile(r"(?:vCont;)?(bs|bc|[cCsS])(?:[0-9a-f]{2})?(?:[:;].*)?")
+_MOVES = {"s": (1, True), "c": (1, False), "bs": (-1, True), "bc": (-1, False)}
+_SUPPORTED = "ReverseStep+;ReverseContinue+;swbreak+;hwbreak+;vContSupported+"
 _REASONS = {"0": "swbreak:;", "1": "hwbreak:;"}
 
 
@@ -33,15 +36,18 @@ class Replay:
 
     def answer(self, request: str) -> str | None:
         """The reply to a request: "" for what is not supported, None for a request that ends the conversation."""
-        if request in _MOVES:
-            direction, single = _MOVES[request]
+        if match := _MOVE.fullmatch(request):
+            direction, single = _MOVES[match[1].lower()]
             return "T05" + self.move(direction, single=single)
+        if request == "vCont?":
+            return "vCont;c;C;s;S"
         if match := _POINT.fullmatch(request):
             return self._set_point(match)
         if request[:1] in ("G", "M", "P", "X"):
             return "E.a recorded run cannot be changed"
-        features = f"{FEATURES};ReverseStep+;ReverseContinue+;swbreak+;hwbreak+"
-        return answer(self.trace.snapshot(self.step), request, features)
+        if request.startswith("qRcmd,"):
+            return self._monitor(request.removeprefix("qRcmd,"))
+        return answer(self.trace.snapshot(self.step), request, f"{FEATURES};{_SUPPORTED}")
 
     def move(self, direction: int, *, single: bool) -> str:
         """Go on (1) or back (-1) to the next stop; why it is one, in the words of a stop reply."""
@@ -57,6 +63,12 @@ class Replay:
             return "replaylog:end;" if direction > 0 else "replaylog:begin;"
         self.step, reason = min(stops, key=lambda stop: stop[0] * direction)
         return reason
+
+    def _monitor(self, command: str) -> str:
+        """gdb's ``monitor step``: where in the recording this is."""
+        if bytes.fromhex(command).strip() != b"step":
+            return b"monitor step: where in the recording this is\n".hex()
+        return f"step @{self.step} of @0 to @{len(self.trace) - 1}\n".encode("ascii").hex()
 
     def _set_point(self, match: re.Match[str]) -> str:
         set_or_clear, kind, address, size = match.groups()
