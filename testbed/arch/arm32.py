@@ -16,7 +16,7 @@ import keystone as ks
 from unicorn import arm_const as arm
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, GdbTarget, Isa, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, SignalFrame
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)
 GCC_A32 = FrameRecord("r11-gcc", "r11", saved_pointer=-4, return_address=0)
@@ -132,16 +132,6 @@ ARM32 = Arch(
         context=128,
         arguments=("r0", "r1", "r2"),
         constants=((360, 4, 0x5646_5001), (364, 4, 288)),  # VFP_MAGIC, its size
-    ),
-    gdb=GdbTarget(
-        architecture="arm",
-        features={
-            "org.gnu.gdb.arm.core": (
-                *((f"r{i}", 32) for i in range(13)),
-                *((name, 32) for name in ("sp", "lr", "pc", "cpsr")),
-            ),
-            "org.gnu.gdb.arm.vfp": (*((f"d{i}", 64) for i in range(32)), ("fpscr", 32)),
-        },
     ),
     spellings={"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"},
     parts={

@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, GdbTarget, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, MachO, Register, SignalFrame
 
 _START = """
     .globl _start
@@ -139,17 +139,6 @@ ARM64 = Arch(
         arguments=("x0", "x1", "x2"),
         constants=((592, 4, 0x4650_8001), (596, 4, 528)),  # FPSIMD_MAGIC, its size
         record=4688,
-    ),
-    gdb=GdbTarget(
-        architecture="aarch64",
-        features={
-            "org.gnu.gdb.aarch64.core": (
-                *((f"x{i}", 64) for i in range(31)),
-                *(("sp", 64), ("pc", 64), ("cpsr", 32)),
-            ),
-            "org.gnu.gdb.aarch64.fpu": (*((f"v{i}", 128) for i in range(32)), ("fpsr", 32), ("fpcr", 32)),
-        },
-        ours={"cpsr": "nzcv", **{f"v{i}": f"d{i}" for i in range(8, 16)}},
     ),
     spellings={"fp": "x29", "lr": "x30"},
     cfi_unit=4,

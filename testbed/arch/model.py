@@ -129,20 +129,6 @@ class SignalFrame:
     extended: ExtendedState | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GdbTarget:
-    """An architecture as gdb's remote protocol describes one.
-
-    ``architecture`` is gdb's name of it. ``features`` are its standard features with their registers, (name, bits) in
-    the order of the ``g`` packet: manual of gdb, section "Standard Target Features". Of a register with another name in
-    `Arch.registers` ``ours`` tells that name; where ours is shorter, it is the low part.
-    """
-
-    architecture: str
-    features: Mapping[str, tuple[tuple[str, int], ...]]
-    ours: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, eq=False)
 class Arch:
     """An architecture: its registers in recording order and the role each one plays.
@@ -177,7 +163,6 @@ class Arch:
     exit_call: ExitCall
     stack_top: int
     signal_frame: SignalFrame
-    gdb: GdbTarget
     block_state: int = 0  # bits of `flags` with the state of a Thumb IT block: stale after a hooked store
     exceptions: Mapping[int, str] = field(default_factory=dict)  # what the emulator's exception numbers mean
     spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources

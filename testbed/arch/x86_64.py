@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, GdbTarget, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Isa, MachO, Register, SignalFrame
 
 _REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
 _GENERAL = tuple(_REGISTERS.split())  # in DWARF order
@@ -159,22 +159,6 @@ X86_64 = Arch(
         arguments=("rdi", "rsi", "rdx"),
         constants=((192, 8, 0x002B_0000_0000_0033),),  # ss, fs, gs, cs
         extended=ExtendedState(size=512, alignment=64, pointer=232),
-    ),
-    gdb=GdbTarget(
-        architecture="i386:x86-64",
-        features={
-            "org.gnu.gdb.i386.core": (
-                *((n, 64) for n in ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp")),
-                *((f"r{i}", 64) for i in range(8, 16)),
-                ("rip", 64),
-                *((n, 32) for n in ("eflags", "cs", "ss", "ds", "es", "fs", "gs")),
-                *((f"st{i}", 80) for i in range(8)),
-                *((n, 32) for n in ("fctrl", "fstat", "ftag", "fiseg", "fioff", "foseg", "fooff", "fop")),
-            ),
-            "org.gnu.gdb.i386.sse": (*((f"xmm{i}", 128) for i in range(16)), ("mxcsr", 32)),
-            "org.gnu.gdb.i386.linux": (("orig_rax", 64),),
-        },
-        ours={"eflags": "rflags"},
     ),
     exceptions={
         0: "divide error",

@@ -5,20 +5,21 @@ from __future__ import annotations
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 import click
 from rich.console import Console
 
 from programs import PROGRAMS
+from testbed.arch.gdb_targets import gdb_target
 from testbed.errors import ToolchainMissing
 from testbed.named import named_run
 from testbed.referee.without_tables import file_of
-from testbed.remote import Replay, converse, listen
+from testbed.remote import Answer, Replay, listen, serve
 from testbed.run import Run
 
 _DEBUGGER = "gdb-multiarch"
@@ -38,7 +39,7 @@ _SETTINGS = (
 @click.option(
     "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
 )
-@click.option("--serve", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
+@click.option("--serve", "serving", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
 @click.option("--port", default=0, metavar="N", help="Listen at this port of 127.0.0.1 (default: a free one).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
@@ -48,7 +49,7 @@ def command(
     arch: str | None,
     recipe: str | None,
     location: str,
-    serve: bool,
+    serving: bool,
     port: int,
     seed: int,
     budget: int,
@@ -59,37 +60,35 @@ def command(
     reverse-continue; `monitor step` says where this is. What was recorded cannot be changed. What follows `--` is
     given to gdb: testbed gdb leaf_call --at leaf -- -batch -ex bt
     """
-    if not serve and shutil.which(_DEBUGGER) is None:
+    if not serving and shutil.which(_DEBUGGER) is None:
         raise ToolchainMissing(_DEBUGGER, f"apt install {_DEBUGGER}, or use --serve and any gdb that knows the target")
     with Console(stderr=True).status(f"building and running {program}"):
         run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     listener = listen(port)
+    answers = partial(_answer, run, step)
     typed = _gdb_command(run, listener.getsockname()[1], arguments)
-    if not serve:
-        threading.Thread(target=_serve, args=(listener, run, step), daemon=True).start()
+    if not serving:
+        threading.Thread(target=serve, args=(listener, answers), daemon=True).start()
         sys.exit(_foreground(typed))
     click.echo(shlex.join(typed))
     click.echo(f"serving {run} from step @{step}; end with Ctrl-C", err=True)
-    _serve(listener, run, step)
+    serve(listener, answers)
+
+
+def _answer(run: Run, step: int) -> Answer:
+    """Each gdb that connects has a position of its own in the run."""
+    return Replay(run.trace, step).answer
 
 
 def _gdb_command(run: Run, port: int, arguments: Sequence[str]) -> list[str]:
     """gdb's command line. It reads no Mach-O file: of those it gets the architecture only."""
     image = run.built.image
     readable = image.content[:4] == b"\x7fELF"
-    settings = _SETTINGS if readable else (*_SETTINGS, f"set architecture {run.arch.gdb.architecture}")
+    settings = _SETTINGS if readable else (*_SETTINGS, f"set architecture {gdb_target(run.arch).architecture}")
     file = [str(file_of(image))] if readable else []
     first = [part for setting in settings for part in ("-iex", setting)]
     return [_DEBUGGER, "-q", *first, *file, "-ex", f"target remote 127.0.0.1:{port}", *arguments]
-
-
-def _serve(listener: socket.socket, run: Run, step: int) -> None:
-    """One gdb after the other, each from the same step on."""
-    while True:
-        connection, _ = listener.accept()
-        with connection:
-            converse(connection, Replay(run.trace, step).answer)
 
 
 def _foreground(typed: Sequence[str]) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch
+from testbed.arch.gdb_targets import gdb_target
 from testbed.errors import (
     NoProgress,
     NoUnwindInfo,
@@ -34,7 +35,7 @@ from testbed.image import LoadedImage
 from testbed.referee.child import Child
 from testbed.referee.model import Found, Referee
 from testbed.referee.without_tables import DWARF, OTHERS, TABLES, file_of, without_tables
-from testbed.remote import Shown, converse, listen
+from testbed.remote import Shown, listen, serve
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
 
@@ -136,16 +137,10 @@ class Session:
 
     def _serve(self, snapshot: Snapshot) -> None:
         listener = listen()
-        shown = self.shown = Shown(snapshot)
         self.port = listener.getsockname()[1]
-
-        def answer_each() -> None:
-            while True:
-                connection, _ = listener.accept()
-                with connection:
-                    converse(connection, lambda request: shown.answer(request))
-
-        self._serving = threading.Thread(target=answer_each, daemon=True, name="gdb's target")
+        self.shown = Shown(snapshot)
+        answer = self.shown.answer
+        self._serving = threading.Thread(target=serve, args=(listener, lambda: answer), daemon=True)
         self._serving.start()
 
 
@@ -168,7 +163,7 @@ def request_for(arch: Arch) -> Mapping[str, Any]:
     By gdb's own names of them, as the remote protocol has them: gdb before version 15 shows those that are parts of
     others, such as arm64's d8, as they are in the innermost frame.
     """
-    theirs = {ours: name for name, ours in arch.gdb.ours.items()}
+    theirs = {ours: name for name, ours in gdb_target(arch).ours.items()}
     everything = {name: theirs.get(name, name) for name in arch.by_name if name != arch.flags}
     kept = {name: everything[name] for name in (*arch.preserved, arch.sp)}
     return {"registers": kept, "all": everything, "limit": MAX_FRAMES}

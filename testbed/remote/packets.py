@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from testbed.errors import UsageError
 
@@ -25,6 +26,30 @@ def listen(port: int = 0) -> socket.socket:
         return socket.create_server((LOOPBACK, port), backlog=1)
     except (OSError, OverflowError) as error:
         raise UsageError(f"{LOOPBACK}:{port} cannot be listened at: {error}; choose another --port") from error
+
+
+def serve(listener: socket.socket, answers: Callable[[], Answer]) -> None:
+    """Converse with one gdb after the other, each with an ``Answer`` of its own, until the listener is shut down."""
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection:
+            converse(connection, answers())
+
+
+@contextmanager
+def serving(answers: Callable[[], Answer]) -> Iterator[int]:
+    """The port at which a thread serves while the context lasts."""
+    with listen() as listener:
+        thread = threading.Thread(target=serve, args=(listener, answers), daemon=True, name="gdb's target")
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits in it
 
 
 def converse(connection: socket.socket, answer: Answer) -> None:

@@ -66,7 +66,11 @@ class Replay:
 
     def _monitor(self, command: str) -> str:
         """gdb's ``monitor step``: where in the recording this is."""
-        if bytes.fromhex(command).strip() != b"step":
+        try:
+            said = bytes.fromhex(command).strip()
+        except ValueError:
+            return "E01"
+        if said != b"step":
             return b"monitor step: where in the recording this is\n".hex()
         return f"step @{self.step} of @0 to @{len(self.trace) - 1}\n".encode("ascii").hex()
 

@@ -12,6 +12,7 @@ from functools import cache
 from xml.sax.saxutils import quoteattr
 
 from testbed.arch import Arch
+from testbed.arch.gdb_targets import gdb_target
 from testbed.errors import UnreadableMemory
 from testbed.trace import Snapshot
 
@@ -84,23 +85,27 @@ def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
 @cache
 def layout(arch: Arch) -> tuple[tuple[str | None, int], ...]:
     """The registers of the ``g`` packet in order: our name (None: nothing is recorded of it), and bytes."""
-    ours = arch.gdb.ours
-    names = [(ours.get(name, name), bits // 8) for registers in arch.gdb.features.values() for name, bits in registers]
+    ours = gdb_target(arch).ours
+    names = [
+        (ours.get(name, name), bits // 8)
+        for registers in gdb_target(arch).features.values()
+        for name, bits in registers
+    ]
     return tuple((name if name in arch.by_name else None, size) for name, size in names)
 
 
 @cache
 def description(arch: Arch) -> str:
     """The target description: gdb needs it for registers that are not in its own idea of the architecture."""
-    lines = ['<?xml version="1.0"?>', "<target>", f"<architecture>{arch.gdb.architecture}</architecture>"]
-    for feature, registers in arch.gdb.features.items():
+    lines = ['<?xml version="1.0"?>', "<target>", f"<architecture>{gdb_target(arch).architecture}</architecture>"]
+    for feature, registers in gdb_target(arch).features.items():
         lines.append(f"<feature name={quoteattr(feature)}>")
         lines.append('<vector id="pair" type="uint64" count="2"/>')
         for name, bits in registers:
             kind = _KINDS.get(bits, "int")
-            if arch.gdb.ours.get(name, name) == arch.pc:
+            if gdb_target(arch).ours.get(name, name) == arch.pc:
                 kind = "code_ptr"
-            elif arch.gdb.ours.get(name, name) == arch.sp:
+            elif gdb_target(arch).ours.get(name, name) == arch.sp:
                 kind = "data_ptr"
             lines.append(f'<reg name={quoteattr(name)} bitsize="{bits}" type="{kind}"/>')
         lines.append("</feature>")
