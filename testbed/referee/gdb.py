@@ -28,11 +28,11 @@ from testbed.errors import (
     ToolCrashed,
     ToolHung,
     UnreadableMemory,
-    UnsupportedRule,
     UnwindError,
 )
 from testbed.image import LoadedImage
 from testbed.referee.child import Child
+from testbed.referee.gdb_limits import WITH_EHABI, WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.without_tables import DWARF, OTHERS, TABLES, file_of, without_tables
 from testbed.remote import Shown, listen, serve
@@ -205,7 +205,7 @@ def _stop_of(arch: Arch, reason: str, text: str) -> UnwindError | None:
         return None
     if address := re.search(r"at address 0x([0-9a-f]+)", text):
         return UnreadableMemory(int(address[1], 16), arch.word)
-    return _STOPS.get(reason, UnsupportedRule)(text)
+    return _STOPS.get(reason, NoUnwindInfo)(text)
 
 
 def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) -> Unwinder:
@@ -219,8 +219,16 @@ GDB = Referee(
     package="apt install gdb-multiarch",
     find=find,
     unwinders=(
-        _unwinder("gdb", "gdb with all tables", (), needs=frozenset({".text"})),
-        _unwinder("gdb_exidx", "gdb with EHABI tables only", DWARF | OTHERS, needs=frozenset({".text", ".ARM.exidx"})),
-        _unwinder("gdb_no_tables", "gdb's analysers of prologues", TABLES, needs=frozenset({".text"})),
+        _unwinder("gdb", "gdb with all tables", (), needs=frozenset({".text"}), limits=WITH_TABLES),
+        _unwinder(
+            "gdb_exidx",
+            "gdb with EHABI tables only",
+            DWARF | OTHERS,
+            needs=frozenset({".text", ".ARM.exidx"}),
+            limits=WITH_EHABI,
+        ),
+        _unwinder(
+            "gdb_no_tables", "gdb's analysers of prologues", TABLES, needs=frozenset({".text"}), limits=WITHOUT_TABLES
+        ),
     ),
 )

@@ -48,7 +48,8 @@ def backtrace(registers: dict[str, str], everything: dict[str, str], limit: int)
         while frame is not None:
             frames.append(frame)
             if len(frames) > limit:
-                return {"frames": said(frames, registers, everything), "stop": ["limit", f"more than {limit} frames"]}
+                # A register of a frame is asked for through all the frames inside it: of so many it would take minutes.
+                return {"frames": said(frames, {}, {}), "stop": ["limit", f"more than {limit} frames"]}
             frame = frame.older()
         reason = frames[-1].unwind_stop_reason() if frames else 0
         stop = (REASONS.get(reason, str(reason)), gdb.frame_stop_reason_string(reason))
@@ -68,6 +69,7 @@ def said(frames: list[Any], registers: dict[str, str], everything: dict[str, str
         if frame.type() not in _KINDS:
             continue
         unwinder, cfa = found.get(frame.level(), ("", None))
+        unwinder = "trampoline's code" if unwinder == "(null)" else unwinder
         names = everything if interrupted else registers if i else {}
         kind = _KINDS[frame.type()]
         values = {ours: value for ours, name in names.items() if (value := register(frame, name)) is not None}
