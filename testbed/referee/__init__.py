@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.referee.gdb import GDB
+from testbed.referee.lldb import LLDB
 from testbed.referee.model import Finding, Found, Referee
 from testbed.unwinder import Unwinder
 
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
 
-_ALL: tuple[Referee, ...] = (GDB,)
+_ALL: tuple[Referee, ...] = (
+    GDB,
+    LLDB,
+)
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 
 

@@ -28,6 +28,8 @@ _FIXED = {
     "qfThreadInfo": "m1",
     "qsThreadInfo": "l",
     "T1": "OK",
+    "c": "S05",  # LLDB goes on to the next snapshot that is shown, and forgets what it read of the one before
+    "C05": "S05",
 }
 
 
@@ -58,6 +60,8 @@ def answer(snapshot: Snapshot, request: str, features: str = FEATURES) -> str | 
         start, size = int(match[1], 16), int(match[2], 16)
         text = description(snapshot.arch)
         return ("m" if start + size < len(text) else "l") + text[start : start + size]
+    if request == "qHostInfo":  # LLDB's
+        return f"triple:{gdb_target(snapshot.arch).triple.encode().hex()};ptrsize:{snapshot.arch.word};endian:little;"
     if request[:1] in ("k", "D") or request.startswith("vKill"):
         return None
     return "OK" if request[:1] == "H" else _FIXED.get(request, "")
