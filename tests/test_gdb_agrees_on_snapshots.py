@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from testbed.judge_names import true_frames
+from testbed.remote import Shown, serving
 from testbed.run import Run, run_file
 from testbed.symbolize import Origin, symbolize
-from tests.gdb_stub import serving
 from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc, tool
 
 # gdb finds the frames itself, by the file's unwind tables; then names, lines, inlined and tail-called frames.
@@ -48,7 +48,7 @@ def run_of(maker: str, arch: str, program: str) -> Run:
 
 def gdb_says(run: Run, step: int) -> list[tuple[str, int | None, int]]:
     """(function, the address where gdb shows one, line), down to main."""
-    with serving(run[step]) as port:
+    with serving(lambda: Shown(run[step]).answer) as port:
         commands = ("set debuginfod enabled off", f"target remote 127.0.0.1:{port}", "bt", "disconnect")
         arguments = [part for command in commands for part in ("-ex", command)]
         done = subprocess.run(

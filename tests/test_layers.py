@@ -21,7 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "rows trace",
         "unwinder backtraces",
         "build",
-        "machine",
+        "machine remote",
         "referee",
         "truth",
         "judge judge_native judge_trace",

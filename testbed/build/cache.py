@@ -26,7 +26,7 @@ from testbed.errors import BuildError
 from testbed.program import Program, Source
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
-_KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits
+KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits
 
 
 def folder() -> Path:
@@ -52,7 +52,7 @@ def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
         _own_code(),
     )
     # A separator that no part contains: ("ab", "c") and ("a", "bc") differ.
-    return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:_KEY_LENGTH]
+    return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:KEY_LENGTH]
 
 
 def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
@@ -112,7 +112,7 @@ def clear() -> int:
 
 def _built_files() -> Iterator[Path]:
     for suffix in sorted({tool.suffix for tool in Tool}) if folder().is_dir() else ():
-        yield from folder().glob(f"*.{'[0-9a-f]' * _KEY_LENGTH}.{suffix}")
+        yield from folder().glob(f"*.{'[0-9a-f]' * KEY_LENGTH}.{suffix}")
 
 
 def _is_whole(path: Path) -> bool:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from testbed.referee.gdb import GDB
+from testbed.referee.lldb import LLDB
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
 from testbed.unwinder import Unwinder
 
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
 
-_ALL: tuple[Referee, ...] = (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE)
+_ALL: tuple[Referee, ...] = (
+    GDB,
+    LLDB,
+    LIBGCC_BACKTRACE,
+    GLIBC_BACKTRACE,
+    LLVM_BACKTRACE,
+)
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 
 

@@ -1,0 +1,100 @@
+"""``testbed gdb``: a recorded run in gdb, which moves in it forward and backward."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from functools import partial
+
+import click
+from rich.console import Console
+
+from programs import PROGRAMS
+from testbed.arch.gdb_targets import gdb_target
+from testbed.errors import ToolchainMissing
+from testbed.named import named_run
+from testbed.referee.without_tables import file_of
+from testbed.remote import Answer, Replay, listen, serve
+from testbed.run import Run
+
+_DEBUGGER = "gdb-multiarch"
+_SETTINGS = (
+    "set confirm off",
+    "set debuginfod enabled off",
+    "set osabi GNU/Linux",  # these files do not say it, and how signal frames look depends on it
+    "set backtrace past-main on",
+)
+
+
+@click.command("gdb", context_settings={"ignore_unknown_options": True})
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
+@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@click.option(
+    "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
+)
+@click.option("--serve", "serving", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
+@click.option("--port", default=0, metavar="N", help="Listen at this port of 127.0.0.1 (default: a free one).")
+@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    arch: str | None,
+    recipe: str | None,
+    location: str,
+    serving: bool,
+    port: int,
+    seed: int,
+    budget: int,
+) -> None:
+    """Open the recorded run of PROGRAM in gdb, at LOCATION.
+
+    gdb's stepi, nexti, continue, breakpoints and watchpoints move in recorded time, and so do reverse-stepi and
+    reverse-continue; `monitor step` says where this is. What was recorded cannot be changed. What follows `--` is
+    given to gdb: testbed gdb leaf_call --at leaf -- -batch -ex bt
+    """
+    if not serving and shutil.which(_DEBUGGER) is None:
+        raise ToolchainMissing(_DEBUGGER, f"apt install {_DEBUGGER}, or use --serve and any gdb that knows the target")
+    with Console(stderr=True).status(f"building and running {program}"):
+        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    step = run.step_at(location)
+    listener = listen(port)
+    answers = partial(_answer, run, step)
+    typed = _gdb_command(run, listener.getsockname()[1], arguments)
+    if not serving:
+        threading.Thread(target=serve, args=(listener, answers), daemon=True).start()
+        sys.exit(_foreground(typed))
+    click.echo(shlex.join(typed))
+    click.echo(f"serving {run} from step @{step}; end with Ctrl-C", err=True)
+    serve(listener, answers)
+
+
+def _answer(run: Run, step: int) -> Answer:
+    """Each gdb that connects has a position of its own in the run."""
+    return Replay(run.trace, step).answer
+
+
+def _gdb_command(run: Run, port: int, arguments: Sequence[str]) -> list[str]:
+    """gdb's command line. It reads no Mach-O file: of those it gets the architecture only."""
+    image = run.built.image
+    readable = image.content[:4] == b"\x7fELF"
+    settings = _SETTINGS if readable else (*_SETTINGS, f"set architecture {gdb_target(run.arch).architecture}")
+    file = [str(file_of(image))] if readable else []
+    first = [part for setting in settings for part in ("-iex", setting)]
+    return [_DEBUGGER, "-q", *first, *file, "-ex", f"target remote 127.0.0.1:{port}", *arguments]
+
+
+def _foreground(typed: Sequence[str]) -> int:
+    """Run gdb; an interrupt is for it alone. Its exit status."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(typed, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,7 @@
+"""gdb's remote protocol: a snapshot that is looked at, a recorded run that is moved about in. Nothing executes."""
+
+from testbed.remote.packets import Answer, listen, serve, serving
+from testbed.remote.replay import Replay
+from testbed.remote.shown import Shown
+
+__all__ = ["Answer", "Replay", "Shown", "listen", "serve", "serving"]

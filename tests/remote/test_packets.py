@@ -1,0 +1,73 @@
+"""The framing of gdb's remote protocol, spoken by hand."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from testbed.errors import UsageError
+from testbed.remote import listen, serving
+from testbed.remote.packets import LONGEST, checksum, framed
+
+
+def echo(request: str) -> str | None:
+    return None if request == "D" else request.upper()
+
+
+def talk(port: int, sent: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        heard = b""
+        while more := connection.recv(4096):
+            heard += more
+        return heard
+
+
+def test_each_request_is_acknowledged_and_answered() -> None:
+    with serving(lambda: echo) as port:
+        assert talk(port, b"+$m1#9e$g#67") == b"+$M1#7e+$G#47"
+
+
+def test_a_wrong_checksum_is_not_answered() -> None:
+    with serving(lambda: echo) as port:
+        assert talk(port, b"$g#68$g#67") == b"-+$G#47"
+
+
+def test_acknowledgments_end_when_gdb_says_so() -> None:
+    start = framed("QStartNoAckMode")
+    with serving(lambda: echo) as port:
+        assert talk(port, start + framed("g") + framed("h")) == b"+" + framed("OK") + framed("G") + framed("H")
+
+
+def test_a_conversation_ends_by_its_last_request_and_the_next_gdb_is_served() -> None:
+    with serving(lambda: echo) as port:
+        assert talk(port, framed("D") + framed("g")) == b"+" + framed("OK")
+        assert talk(port, framed("g")) == b"+" + framed("G")
+
+
+def test_an_endless_request_is_hung_up_on() -> None:
+    with (
+        serving(lambda: echo) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=10) as connection,
+        pytest.raises(ConnectionError),
+    ):
+        connection.sendall(b"$" + b"x" * 100 * LONGEST)
+
+
+def test_what_means_something_to_the_protocol_is_escaped() -> None:
+    packet = framed("a}b#c$d*")
+    body = packet[1:-3]
+    assert body == b"a}\x5db}\x03c}\x04d}\x0a"
+    assert packet[-2:] == checksum(body)
+
+
+def test_only_this_machine_can_connect_and_a_taken_port_is_told() -> None:
+    with listen() as listener:
+        host, port = listener.getsockname()
+        assert host == "127.0.0.1"
+        with pytest.raises(UsageError, match=f"127.0.0.1:{port} cannot be listened at.*choose another --port"):
+            listen(port)
+    with pytest.raises(UsageError, match="choose another --port"):
+        listen(70_000)
