@@ -48,6 +48,7 @@ LIMITS = (
         MANUAL,
     ),
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
     not_a_pointer(Trait.MIXED_ISA, Outcome.STOPPED, Outcome.SKIPPED),

@@ -108,7 +108,7 @@ LIMITS = (
     ),
     Limit(
         Trait.FRAMELESS_CALLER,
-        frozenset({Outcome.ENDED_EARLY}),
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         "a function further out called without a frame record of its own, so the chain skips that function's caller",
         "https://github.com/tikv/pprof-rs/issues/75",
     ),

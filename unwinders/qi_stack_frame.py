@@ -55,7 +55,7 @@ LIMITS = (
         KERNEL_ARM64,
     ),
     *unlinked(Outcome.SKIPPED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.MIXED_ISA, Outcome.WRONG),

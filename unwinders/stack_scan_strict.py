@@ -45,7 +45,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 LIMITS = (
     Limit(
         Trait.LEFTOVER,
-        frozenset({Outcome.WRONG}),
+        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
         "an earlier call of the same function has left its return address in a slot that no one has written since",
         HEURISTIC,
     ),

@@ -33,6 +33,11 @@ def assembly_text(shape: Shape, isa: Isa) -> str:
     return "\n".join(lines)
 
 
+def is_expressible(shape: Shape, isa: Isa) -> bool:
+    """True where formats without expressions can say every frame of the assembly program."""
+    return not any(DIALECTS[isa.name].inexpressible(function) for function in shape.functions)
+
+
 def _bracketed(dialect: Dialect, name: str, body: list[str]) -> list[str]:
     return [*dialect.begin.format(f=name).strip("\n").split("\n"), *body, *dialect.end.format(f=name).split("\n")]
 

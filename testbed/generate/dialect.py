@@ -47,6 +47,8 @@ class Dialect:
     literal: str
     frame: Callable[[Function, int], Frame]
     at_sp: str  # an operand: ``{n}`` bytes from SP
+    # True for a frame that formats without expressions have no row for.
+    inexpressible: Callable[[Function], bool] = lambda function: False
 
 
 def up(value: int, multiple: int) -> int:

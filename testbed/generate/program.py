@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from testbed.arch import ARCHES, Isa
 from testbed.errors import DirectorError
-from testbed.generate.assembly import assembly_text
+from testbed.generate.assembly import assembly_text, is_expressible
 from testbed.generate.c_source import c_text
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import Evaluation, evaluate
@@ -15,6 +15,7 @@ from testbed.generate.seeds import shape_of_seed
 from testbed.generate.shape import Shape
 from testbed.header import parse_header
 from testbed.program import Language, Program, Source
+from testbed.traits import Trait
 
 PREFIXES = {"gen": Language.ASSEMBLY, "genc": Language.C}
 _MOST_DECLARED = 16  # visits whose frames the header declares
@@ -58,16 +59,18 @@ def program_of(
 def source_of(shape: Shape, isa: Isa | None, *, name: str = "gen", recipes: tuple[str, ...] = ()) -> Source:
     """One source of a shape, with its header: C (``isa`` None), or assembly for an instruction set."""
     evaluation = evaluate(shape)
-    text = _header(shape, evaluation, recipes) + "\n" + (assembly_text(shape, isa) if isa else c_text(shape))
+    traits = (Trait.INEXPRESSIBLE,) if isa and not is_expressible(shape, isa) else ()
+    text = _header(shape, evaluation, recipes, traits) + "\n" + (assembly_text(shape, isa) if isa else c_text(shape))
     path = Path(f"{name}.{isa.name}.S" if isa else f"{name}.c")
     language = Language.ASSEMBLY if isa else Language.C
     return Source(path, language, isa.name if isa else None, text, parse_header(path, text))
 
 
-def _header(shape: Shape, evaluation: Evaluation, recipes: tuple[str, ...]) -> str:
+def _header(shape: Shape, evaluation: Evaluation, recipes: tuple[str, ...], traits: tuple[Trait, ...]) -> str:
     """The header: the oracle's status, and its stack at the beginning of each function."""
     lines = [f"// summary: generated call shape {shape}", f"// exit: {evaluation.status}"]
     lines += [f"// recipes: {', '.join(recipes)}"] if recipes else []
+    lines += [f"// traits: {', '.join(trait.name for trait in traits)}"] if traits else []
     visits: dict[str, int] = {}
     for stack in evaluation.stacks[:_MOST_DECLARED]:
         visits[stack[0]] = visits.get(stack[0], 0) + 1
