@@ -63,6 +63,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 _HONEST = frozenset({Outcome.STOPPED, Outcome.REFUSED})
 # A caller is skipped; where the skipped one was called by the outermost frame, the chain ends right away.
 _SHORT = frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY})
+# In a function that has called itself, what is left may look like the whole, but for the registers.
+_SHORT_OR_SHIFTED = _SHORT | {Outcome.WRONG_REGISTER}
 
 UNLINKED = "https://github.com/mstange/framehop/issues/4"
 
@@ -90,13 +92,13 @@ NOT_A_FRAME_POINTER = (
 LIMITS = (
     Limit(
         Trait.PROLOGUE,
-        _SHORT,
+        _SHORT_OR_SHIFTED,
         "the function has linked no frame record yet, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
     Limit(
         Trait.EPILOGUE,
-        _SHORT,
+        _SHORT_OR_SHIFTED,
         "the function has unlinked its frame record, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from testbed.errors import DirectorError
 from testbed.generate.shape import Shape
 
-INPUT = 0x51  # what main calls function 0 with
+INPUT = 0x52  # what main calls function 0 with: even, so that a way out before the frame is not the only one taken
 MOST_ACTIVATIONS = 64
 _WORD = 0xFFFF_FFFF
 

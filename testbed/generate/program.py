@@ -42,7 +42,7 @@ def generated_program(name: str, *, recipes: tuple[str, ...] = ()) -> Program:
     ``recipes`` are the only ones that build it (patterns). Raises DirectorError.
     """
     prefix, _, text = name.partition(":")
-    return program_of(shape_named(text), PREFIXES[prefix], name=f"{prefix}_{text}", recipes=recipes)
+    return program_of(shape_named(text), PREFIXES[prefix], name=f"{prefix}_{text.replace('+', '_')}", recipes=recipes)
 
 
 def program_of(
@@ -50,7 +50,7 @@ def program_of(
 ) -> Program:
     """The program of a shape in C, or in assembly for every instruction set."""
     prefix = next(prefix for prefix, of in PREFIXES.items() if of is language)
-    chosen = name or f"{prefix}_{shape}"
+    chosen = name or f"{prefix}_{shape}".replace("+", "_")
     isas = [None] if language is Language.C else [isa for arch in ARCHES.values() for isa in arch.isas]
     sources = [source_of(shape, isa, name=chosen, recipes=recipes) for isa in isas]
     return Program(chosen, MappingProxyType({source.isa or "c": source for source in sources}))
