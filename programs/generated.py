@@ -1,6 +1,7 @@
-"""Generated programs of the corpus: call shapes, each in assembly (``gen_7``) and in C (``genc_7``).
+"""Generated programs of the corpus: call shapes, in assembly (``gen_7``) and in C (``genc_7``). One more is one line.
 
-One more is one line. A shape is a seed; a director string where a small shape shows what no seed here does.
+A shape is a seed, or a director string where a small shape shows what no seed here does. C is built by two recipes only:
+the shapes are for what recipes have in common.
 """
 
 from __future__ import annotations
@@ -11,24 +12,22 @@ from types import MappingProxyType
 from testbed.generate.program import generated_program
 from testbed.program import Program
 
-# Which recipes build the C program of a shape, in turn: not every program by every recipe.
-_ROUNDS = (
-    ("clang-O0-fp", "clang-thumb-O0-fp"),
-    ("clang-O2", "clang-thumb-O2"),
-    ("clang-O1-fp", "clang-thumb-O1-fp"),
-    ("clang-Os", "clang-thumb-Os"),
+_ASSEMBLY = (
+    *("3", "5", "7", "9", "14", "15", "17", "20", "24", "61", "134", "169"),
+    "fr6c1+fps2",  # the frame pointer is another function's register, below it a recursion
 )
-
-SEEDS = tuple(range(1, 13))
+_C = (
+    *(("3", "O2"), ("5", "Os"), ("7", "O0-fp"), ("9", "O1-fp"), ("14", "O2"), ("15", "Os"), ("17", "O1-fp")),
+    *(("20", "O2"), ("24", "Os"), ("61", "O0-fp"), ("134", "O1-fp"), ("169", "O0-fp")),
+    ("f8emt1+f", "O2"),  # Thumb: the tail call stands behind an epilogue
+    ("f40o128t1+f", "O2"),  # A32: a realigned frame that stores the frame pointer and not lr
+)
 
 
 def _generated() -> Mapping[str, Program]:
-    found = {}
-    for number, seed in enumerate(SEEDS):
-        assembly = generated_program(f"gen:{seed}", recipes=("keystone*",))
-        compiled = generated_program(f"genc:{seed}", recipes=_ROUNDS[number % len(_ROUNDS)])
-        found |= {assembly.name: assembly, compiled.name: compiled}
-    return MappingProxyType(dict(sorted(found.items(), key=lambda item: len(item[0]))))
+    programs = [generated_program(f"gen:{shape}", recipes=("keystone*",)) for shape in _ASSEMBLY]
+    programs += [generated_program(f"genc:{s}", recipes=(f"clang-{how}", f"clang-thumb-{how}")) for s, how in _C]
+    return MappingProxyType({program.name: program for program in programs})
 
 
 GENERATED: Mapping[str, Program] = _generated()

@@ -49,7 +49,7 @@ LIMITS = (
     ),
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.SKIPPED),
-    not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG),
+    not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
     not_a_pointer(Trait.MIXED_ISA, Outcome.STOPPED, Outcome.SKIPPED),
     Limit(
