@@ -1,7 +1,7 @@
 """Generated programs of the corpus: call shapes, in assembly (``gen_7``) and in C (``genc_7``). One more is one line.
 
-A shape is a seed, or a director string where a small shape shows what no seed here does. C is built by two recipes only:
-the shapes are for what recipes have in common.
+A shape is a seed, or a director string where a small shape shows what no seed here does. Each C program is built by
+two recipes only: ``testbed fuzz`` is for the rest.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _C = (
     *(("3", "O2"), ("5", "Os"), ("7", "O0-fp"), ("9", "O1-fp"), ("14", "O2"), ("15", "Os"), ("17", "O1-fp")),
     *(("20", "O2"), ("24", "Os"), ("61", "O0-fp"), ("134", "O1-fp"), ("169", "O0-fp")),
     ("f8emt1+f", "O2"),  # Thumb: the tail call stands behind an epilogue
+    ("f8c2c1+f8r2emt2+f8", "O2"),  # the same, one frame further in
     ("f40o128t1+f", "O2"),  # A32: a realigned frame that stores the frame pointer and not lr
 )
 

@@ -53,7 +53,7 @@ def named_image(programs: Programs, name: str, arch: str | None, recipe: str | N
 
 
 def named_program(programs: Programs, name: str) -> Program:
-    """A program of the catalogue, one generated from a seed or director string (``gen:12``), or from a source's path."""
+    """A program of the catalogue, a generated one (``gen:12``: a seed or director string), or one from its source."""
     if is_generated(name):
         return generated_program(name)
     if name in programs:

@@ -46,7 +46,7 @@ LIMITS = (
     ),
     Limit(
         Trait.FRAMELESS,
-        frozenset({Outcome.ENDED_EARLY}),
+        frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
         "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another "
         "path through a function without a frame pointer, still has the row of the whole frame",
         _LLVM_ARM,

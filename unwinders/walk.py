@@ -100,4 +100,8 @@ def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
 
 def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:
     """What never repeats in a walk: what the pc is, pc, SP and frame pointers."""
-    return int(frame.kind is FrameKind.CALLER), frame.pc, *(frame.registers.get(name) for name in (arch.sp, *arch.frame_pointers))
+    return (
+        int(frame.kind is FrameKind.CALLER),
+        frame.pc,
+        *(frame.registers.get(name) for name in (arch.sp, *arch.frame_pointers)),
+    )

@@ -159,7 +159,8 @@ def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
         return
     console = console_for_reports()
     for finding in report.findings:
-        console.print(f"{finding.seen} {finding.failure.sentence}\n  smallest: {finding.command}\n", soft_wrap=True)
+        console.print(f"{finding.seen}, shrunk to {finding.name}: {finding.failure.sentence}", soft_wrap=True)
+        console.print(f"  {finding.command}\n", soft_wrap=True)
     skipped = f", {report.skipped} skipped" if report.skipped else ""
     console.print(
         f"seeds {first} to {report.last_seed}: {report.units} units{skipped}, {report.sites:,} sites judged, "

@@ -19,9 +19,11 @@ __asm__(".intel_syntax noprefix\\n.type finish, @function\\nfinish:\\n.cfi_start
 __asm__(".type finish, %function\\nfinish:\\n.cfi_startproc\\n"
         "and w0, w0, #0xff\\norr w0, w0, #1\\nmov x8, #0x5d\\nsvc #0\\n.cfi_endproc\\n.size finish, . - finish\\n");
 #elif defined(__arm__)
-__asm__(".syntax unified\\n.cfi_sections .debug_frame\\n.type finish, %function\\nfinish:\\n.fnstart\\n.cfi_startproc\\n"
+__asm__(".syntax unified\\n.cfi_sections .debug_frame\\n.type finish, %function\\nfinish:\\n"
+        ".fnstart\\n.cfi_startproc\\n"
         "push {r7, lr}\\n.save {r7, lr}\\n.cfi_def_cfa_offset 8\\n.cfi_offset lr, -4\\n.cfi_offset r7, -8\\n"
-        "and r0, r0, #0xff\\norr r0, r0, #1\\nmov r7, #1\\nsvc #0\\n.cfi_endproc\\n.fnend\\n.size finish, . - finish\\n");
+        "and r0, r0, #0xff\\norr r0, r0, #1\\nmov r7, #1\\nsvc #0\\n"
+        ".cfi_endproc\\n.fnend\\n.size finish, . - finish\\n");
 #else
 #error "finish() has no exit system call for this architecture"
 #endif

@@ -15,8 +15,8 @@ from testbed.generate.shape import Function
 class Frame:
     """A function's frame as lines of assembly with their CFI (and EHABI) directives.
 
-    ``leave`` undoes ``enter`` and ends right before the jump; ``give_back`` does and returns. ``slots`` are the operands
-    of words for the body's own use; ``saved`` are the callee-saved registers that are free for it.
+    ``leave`` undoes ``enter`` and ends right before the jump; ``give_back`` does so and returns. ``slots`` are the
+    operands of words for the body's own use; ``saved`` are the callee-saved registers that are free for it.
     """
 
     enter: tuple[str, ...]
@@ -30,10 +30,11 @@ class Frame:
 class Dialect:
     """An instruction set's assembly.
 
-    ``s``, ``x``, ``depth`` and ``scratch`` are the registers of the values of those names in `evaluate`, ``argument``
-    the one that x comes in. ``words`` says in lines what a body does; placeholders: ``{n}`` a number, ``{r}`` and ``{q}``
-    registers, ``{at}`` an operand in memory, ``{to}`` a label. ``begin`` and ``end`` stand around a function ``{f}``,
-    ``finish`` exits with s. ``literals`` follow a function with indirect calls, one for each callee ``{f}``.
+    ``s``, ``x``, ``depth`` and ``scratch`` are registers: of the values s, x and d in `evaluate`, and one more.
+    ``words`` says in lines what a body does; placeholders: ``{n}``, ``{m}`` and ``{mask}`` numbers, ``{r}`` a register,
+    ``{at}`` an operand in memory, ``{to}`` and ``{literal}`` labels; ``{s}``, ``{x}``, ``{d}``, ``{t}`` the registers
+    above. ``begin`` and ``end`` stand around a function ``{f}``; ``finish`` exits with s. A ``literal`` follows a
+    function with calls through pointers for each callee ``{f}``.
     """
 
     s: str

@@ -45,9 +45,7 @@ def generated_program(name: str, *, recipes: tuple[str, ...] = ()) -> Program:
     return program_of(shape_named(text), PREFIXES[prefix], name=f"{prefix}_{text.replace('+', '_')}", recipes=recipes)
 
 
-def program_of(
-    shape: Shape, language: Language, *, name: str | None = None, recipes: tuple[str, ...] = ()
-) -> Program:
+def program_of(shape: Shape, language: Language, *, name: str | None = None, recipes: tuple[str, ...] = ()) -> Program:
     """The program of a shape in C, or in assembly for every instruction set."""
     prefix = next(prefix for prefix, of in PREFIXES.items() if of is language)
     chosen = name or f"{prefix}_{shape}".replace("+", "_")

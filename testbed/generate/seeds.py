@@ -55,7 +55,9 @@ def _rolled(dice: Iterator[int]) -> Shape:
 
 def _function(dice: Iterator[int], number: int, count: int) -> Function:
     behind = range(number + 1, count)
-    calls = tuple(Call(_one_of(dice, tuple(How)), _one_of(dice, behind)) for _ in range(next(dice) % 3)) if behind else ()
+    calls = (
+        tuple(Call(_one_of(dice, tuple(How)), _one_of(dice, behind)) for _ in range(next(dice) % 3)) if behind else ()
+    )
     if behind and number + 1 not in {call.callee for call in calls}:  # otherwise much would never run
         calls = (*calls, Call(How.DIRECT, number + 1))
     last = next(dice) % 8

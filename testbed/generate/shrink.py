@@ -15,7 +15,7 @@ MOST_TRIES = 400
 def shrink(shape: Shape, fails: Callable[[Shape], bool], *, most_tries: int = MOST_TRIES) -> Shape:
     """A shape that still fails, and none of whose one-step smaller ones (`smaller`) does.
 
-    ``fails`` is asked at most ``most_tries`` times, never twice for the same shape; after that the smallest found counts.
+    ``fails`` is asked at most ``most_tries`` times, never twice for the same shape; then the smallest found counts.
     """
     asked: set[Shape] = {shape}
     while True:

@@ -1,4 +1,4 @@
-"""Generated programs do what their oracle says: the status and the stacks, on every instruction set, in C and assembly."""
+"""Generated programs do what their oracle says: status and stacks, on every instruction set, in C and assembly."""
 
 from __future__ import annotations
 

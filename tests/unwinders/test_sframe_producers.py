@@ -150,7 +150,9 @@ def test_gnu_as_writes_what_we_write(unit: Unit, tmp_path: Path) -> None:
     source = PROGRAMS[unit.program].source_for(arch.isas[0])
     assert source is not None
     ours = build(PROGRAMS[unit.program], arch, RECIPES["keystone"]).image
-    producers.run(producers.gnu(arch, "as"), "--gsframe", producers.written(source, tmp_path), "-o", "gnu.o", cwd=tmp_path)
+    producers.run(
+        producers.gnu(arch, "as"), "--gsframe", producers.written(source, tmp_path), "-o", "gnu.o", cwd=tmp_path
+    )
     at = f"-Ttext={TEXT_BASE:#x}"
     producers.run(producers.gnu(arch, "ld"), "-static", at, "-e", "_start", "gnu.o", "-o", "gnu.elf", cwd=tmp_path)
     gnus = read_elf(tmp_path / "gnu.elf")
