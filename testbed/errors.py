@@ -32,6 +32,14 @@ class ProgramError(TestbedError):
         self.path, self.line, self.detail = path, line, detail
 
 
+class DirectorError(TestbedError):
+    """A director string spells no call shape: the text, a mark below the wrong place (``position``), the reason."""
+
+    def __init__(self, text: str, position: int, detail: str) -> None:
+        super().__init__(f"at position {position}: {detail}\n  {text}\n  {' ' * position}^")
+        self.text, self.position, self.detail = text, position, detail
+
+
 class BuildError(TestbedError):
     """A source did not become a file: the command that failed and what it printed."""
 

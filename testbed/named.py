@@ -11,6 +11,7 @@ from testbed.build import build
 from testbed.build.recipes import recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import UsageError
+from testbed.generate.program import generated_program, is_generated
 from testbed.image import Image, read_image
 from testbed.program import COMPILED, Program, read_program
 from testbed.run import Run, run_file, run_program
@@ -52,7 +53,9 @@ def named_image(programs: Programs, name: str, arch: str | None, recipe: str | N
 
 
 def named_program(programs: Programs, name: str) -> Program:
-    """A program of the catalogue, or from the path of its source."""
+    """A program of the catalogue, a generated one (``gen:12``: a seed or director string), or one from its source."""
+    if is_generated(name):
+        return generated_program(name)
     if name in programs:
         return programs[name]
     path = Path(name)

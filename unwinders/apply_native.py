@@ -192,7 +192,6 @@ def _row_at(pc: Any, kind: Any, lookup: Any) -> Any:
 def _evaluate(
     row: Any,
     interrupted: Any,
-    pc: Any,
     values: Any,
     known: Any,
     rows: Any,
@@ -204,36 +203,35 @@ def _evaluate(
     """Apply a row to a frame; ``out`` gets the caller's registers.
 
     Returns (FOUND or why there is no caller, caller's pc, its known registers, this frame's CFA, whether that is
-    known, the lowest address read, the register that the guards compared or -1, the pc that would make this frame and
-    its caller the same or 0).
+    known, the lowest address read, the register that the guards compared or -1).
     """
     cfa_rules, cfa_offsets, ra_rules, ra_offsets, rules, offsets, same, _, special = rows
     word_mask, code_mask, pointers = facts
     low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
     zero, flags = special[row, ZERO], special[row, SPECIAL]
     if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
-        return ROOT, none, none, cfa, False, low, -1, none
+        return ROOT, none, none, cfa, False, low, -1
     if flags & SLOW:
-        return SPECIFICATION, none, none, cfa, False, low, -1, none
+        return SPECIFICATION, none, none, cfa, False, low, -1
     ra_kind = ra_rules[row, 0]
     if ra_kind == NONE:
-        return STOPPED, none, none, cfa, False, low, -1, none
+        return STOPPED, none, none, cfa, False, low, -1
     if cfa_rules[row, 0] != NONE:
         cfa, cfa_known, read = _value(cfa_rules, cfa_offsets, row, values, known, cfa, False, word_mask, memory)
         low = min(low, read)
         if not cfa_known and ra_kind != UNDEFINED:
-            return STOPPED, none, none, none, False, low, -1, none
+            return STOPPED, none, none, none, False, low, -1
     if ra_kind == UNDEFINED:
-        return ROOT, none, none, cfa, cfa_known, low, -1, none
+        return ROOT, none, none, cfa, cfa_known, low, -1
     target, got, read = _value(ra_rules, ra_offsets, row, values, known, cfa, cfa_known, word_mask, memory)
     low = min(low, read)
     if not got:
-        return STOPPED, none, none, none, False, low, -1, none
+        return STOPPED, none, none, none, False, low, -1
     target &= code_mask
     if flags & SIGNED and not _covered(target, lookup):
-        return SPECIFICATION, none, none, none, False, low, -1, none
+        return SPECIFICATION, none, none, none, False, low, -1
     if target == none:
-        return ROOT, none, none, cfa, cfa_known, low, -1, none
+        return ROOT, none, none, cfa, cfa_known, low, -1
     recovered = known & same[row]
     for i in range(len(values)):
         out[i] = values[i] if (recovered >> u64(i)) & u64(1) else none
@@ -245,29 +243,24 @@ def _evaluate(
             own = rules[r, 3]
             out[own] = value
             recovered |= u64(1) << u64(own)
-    pointer, stays = -1, True
+    pointer = -1
     both = known & recovered
     for j in range(pointers):
         if not (both >> u64(j)) & u64(1):
-            stays = False
             continue
         here, there = values[j], out[j]
-        stays = stays and here == there
-        if pointer >= 0:
-            continue
         pointer = j
         if j > 0 and there == none:
             if not interrupted and here == none:
-                return SPECIFICATION, none, none, none, False, low, -1, none
+                return SPECIFICATION, none, none, none, False, low, -1
         elif there < here or (there == here and not interrupted and not flags & STAYS):
-            return STOPPED, none, none, none, False, low, -1, none
+            return STOPPED, none, none, none, False, low, -1
         elif not interrupted and (there == here or (j > 0 and here == none)):
-            return SPECIFICATION, none, none, none, False, low, -1, none
-    if interrupted and stays and target == pc:
-        return STOPPED, none, none, none, False, low, -1, target
+            return SPECIFICATION, none, none, none, False, low, -1
+        break
     if not interrupted and pointer < 0:
-        return SPECIFICATION, none, none, none, False, low, -1, none
-    return FOUND, target, recovered, cfa, cfa_known, low, pointer, target if stays else none
+        return SPECIFICATION, none, none, none, False, low, -1
+    return FOUND, target, recovered, cfa, cfa_known, low, pointer
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -382,7 +375,6 @@ def sweep(
     values, out = scratch
     all_known = NOWHERE if width >= 64 else (u64(1) << u64(width)) - u64(1)
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
-    last_turn = asked[1]
     last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], state[FRESH] != 0
     why = DONE
     row_bytes = u64(registers.shape[1] * 8)
@@ -401,7 +393,7 @@ def sweep(
             write += 1
         pc = registers[step, pc_column]
         entry = _row_at(pc, INTERRUPTED, lookup)
-        if entry == last_row and fresh and pc != last_turn and _unchanged(step, registers, entry - ROWS, rows):
+        if entry == last_row and fresh and _unchanged(step, registers, entry - ROWS, rows):
             site[step] = last_site
             step += 1
             continue
@@ -412,16 +404,16 @@ def sweep(
             why = FULL
             break
         code, target, recovered, cfa, cfa_known = STOPPED, u64(0), u64(0), u64(0), False
-        low, pointer, first_pointer, turn = NOWHERE, -1, -1, u64(0)
+        low, pointer, first_pointer = NOWHERE, -1, -1
         row = entry - ROWS
         if row >= 0:
             for i in range(width):
                 values[i] = registers[step, columns[i]]
-            code, target, recovered, cfa, cfa_known, low, pointer, turn = _evaluate(
-                row, True, pc, values, all_known, rows, lookup, facts, memory, out
+            code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
+                row, True, values, all_known, rows, lookup, facts, memory, out
             )
             first_pointer = pointer
-        outcome, outer_cfa, outer_cfa_known = code, cfa, cfa_known
+        outer_cfa, outer_cfa_known = cfa, cfa_known
         cursor = head
         first_new, previous, result = used, np.int64(-1), np.int64(code)
         while code == FOUND:
@@ -450,8 +442,8 @@ def sweep(
             row = entry_here - ROWS
             code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
             if row >= 0:
-                code, target, recovered, cfa, cfa_known, low, pointer, _ = _evaluate(
-                    row, False, here, values, recovered, rows, lookup, facts, memory, out
+                code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
+                    row, False, values, recovered, rows, lookup, facts, memory, out
                 )
             node_cfa[node], node_cfa_known[node], node_outer[node] = cfa, cfa_known, code
             node_low[node], node_mode[node] = low, pointer
@@ -479,10 +471,8 @@ def sweep(
                 node_site[result] = here_site
         site[step] = here_site
         last_row, last_site = entry, here_site
-        # Where the caller would be this very frame, the answer depends on the pc too.
-        fresh, last_turn = entry >= ROWS and not (outcome == STOPPED and turn == pc and turn != u64(0)), turn
+        fresh = entry >= ROWS
         step += 1
     state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES] = step, write, head, used, sites_used
-    asked[1] = last_turn
     state[LAST_ROW], state[LAST_SITE], state[FRESH] = last_row, last_site, fresh
     return why

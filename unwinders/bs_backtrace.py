@@ -73,6 +73,7 @@ LIMITS = (
         LOGGER,
     ),
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED),
     not_a_pointer(Trait.NO_RECORD, Outcome.SKIPPED, Outcome.REFUSED),
     not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),

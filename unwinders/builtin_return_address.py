@@ -48,6 +48,7 @@ LIMITS = (
         MANUAL,
     ),
     *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG),
     not_a_pointer(Trait.LEAF_RECORD, Outcome.STOPPED, Outcome.WRONG),
     not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.STOPPED, Outcome.REFUSED),

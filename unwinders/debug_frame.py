@@ -46,6 +46,13 @@ LIMITS = (
         _LLVM_ARM,
     ),
     Limit(
+        Trait.FRAMELESS,
+        frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another "
+        "path through a function without a frame pointer, still has the row of the whole frame",
+        _LLVM_ARM,
+    ),
+    Limit(
         Trait.PROLOGUE,
         frozenset({Outcome.ENDED_EARLY}),
         "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "

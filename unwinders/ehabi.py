@@ -77,9 +77,9 @@ LIMITS = (
     ),
     Limit(
         Trait.FRAMELESS,
-        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
-        "a function that leaves its frame and then takes another one, without a frame pointer: the one row of the "
-        "function describes the first",
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.REFUSED, Outcome.WRONG_REGISTER, Outcome.WRONG}),
+        "a function without a frame pointer is not in its finished frame: it returns before it takes one, has moved SP "
+        "and not stored its registers yet, or has left its frame and taken another one; it has one row for all of it",
         _SYNCHRONOUS,
     ),
     Limit(

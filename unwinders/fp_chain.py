@@ -64,6 +64,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 _HONEST = frozenset({Outcome.STOPPED, Outcome.REFUSED})
 # A caller is skipped; where the skipped one was called by the outermost frame, the chain ends right away.
 _SHORT = frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY})
+# In a function that has called itself, what is left may look like the whole, but for the registers.
+_SHORT_OR_SHIFTED = _SHORT | {Outcome.WRONG_REGISTER}
 
 UNLINKED = "https://github.com/mstange/framehop/issues/4"
 
@@ -97,13 +99,13 @@ GCC_POINTERS = (
 LIMITS = (
     Limit(
         Trait.PROLOGUE,
-        _SHORT,
+        _SHORT_OR_SHIFTED,
         "the function has linked no frame record yet, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
     Limit(
         Trait.EPILOGUE,
-        _SHORT,
+        _SHORT_OR_SHIFTED,
         "the function has unlinked its frame record, so the chain starts at the caller's record and skips the caller",
         UNLINKED,
     ),
@@ -115,7 +117,7 @@ LIMITS = (
     ),
     Limit(
         Trait.FRAMELESS_CALLER,
-        frozenset({Outcome.ENDED_EARLY}),
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         "a function further out called without a frame record of its own, so the chain skips that function's caller",
         "https://github.com/tikv/pprof-rs/issues/75",
     ),

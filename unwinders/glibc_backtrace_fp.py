@@ -40,7 +40,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = (
     *unlinked(Outcome.SKIPPED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.WRONG),
     not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG),
     not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY),

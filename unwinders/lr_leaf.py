@@ -51,7 +51,7 @@ LIMITS = (
     ),
     Limit(
         Trait.LINK_LIVE,
-        frozenset({Outcome.SKIPPED}),
+        frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER}),
         "the function was called by itself, so its live link register looks like a stale one",
         PERF,
     ),
@@ -67,7 +67,14 @@ LIMITS = (
         "the function keeps its return address, but not in a frame record: neither the chain nor the register has it",
         PERF,
     ),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG),
+    Limit(
+        Trait.EPILOGUE,
+        frozenset({Outcome.SKIPPED}),
+        "the frame pointer is the caller's again, and the link register is not loaded yet: it still points into the "
+        "function itself, so it is not taken for a caller",
+        PERF,
+    ),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
     not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG, Outcome.STOPPED),
     not_a_pointer(

@@ -55,11 +55,11 @@ LIMITS = (
         KERNEL_ARM64,
     ),
     *unlinked(Outcome.SKIPPED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG),
+    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG, Outcome.SKIPPED),
     not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY),
     not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG),
     not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY),
+    not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY, Outcome.WRONG),
     not_a_pointer(Trait.MIXED_ISA, Outcome.WRONG),
     *shared_limits(
         RECORDS,

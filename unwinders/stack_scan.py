@@ -13,7 +13,7 @@ from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.calls import call_before
-from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, LEFT_BY_A_JUMP, Scan, scan
 from unwinders.shared_limits import SCANS, shared_limits
 
 WORDS = 4096
@@ -43,6 +43,7 @@ LIMITS = (
         "a slot that no one has written since still holds an earlier call's return address: it looks like any other",
         HEURISTIC,
     ),
+    Limit(Trait.TAIL_CALLED, frozenset({Outcome.PHANTOM, Outcome.WRONG}), LEFT_BY_A_JUMP, HEURISTIC),
     Limit(Trait.LINK_LIVE, frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
     Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
     *shared_limits(

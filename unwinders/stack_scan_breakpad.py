@@ -12,7 +12,7 @@ from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.formats.calls import function_at
-from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, LEFT_BY_A_JUMP, Scan, scan
 from unwinders.shared_limits import SCANS, shared_limits
 
 
@@ -41,6 +41,7 @@ LIMITS = (
         "a function pointer on the stack passes for a return address: no instruction is looked at",
         HEURISTIC,
     ),
+    Limit(Trait.TAIL_CALLED, frozenset({Outcome.PHANTOM, Outcome.WRONG}), LEFT_BY_A_JUMP, HEURISTIC),
     Limit(Trait.LINK_LIVE, frozenset({Outcome.SKIPPED}), IN_A_REGISTER, HEURISTIC),
     Limit(
         Trait.CALLED,

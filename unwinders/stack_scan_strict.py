@@ -45,7 +45,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 LIMITS = (
     Limit(
         Trait.LEFTOVER,
-        frozenset({Outcome.WRONG}),
+        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
         "an earlier call of the same function has left its return address in a slot that no one has written since",
         HEURISTIC,
     ),
@@ -53,8 +53,9 @@ LIMITS = (
     Limit(Trait.FRAMELESS, frozenset({Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
     Limit(
         Trait.TAIL_CALLED,
-        frozenset({Outcome.ENDED_EARLY}),
-        "the function below was reached by a tail call, so the caller's call names another function",
+        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG}),
+        "the function below was reached by a tail call, so the caller's call names another function; and what left by "
+        "the tail call has left its return address behind",
         HEURISTIC,
     ),
     Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),

@@ -143,7 +143,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
     registers = np.asarray(trace.registers)  # of a file, too: an array like any other
     state = np.zeros(8, np.int64)
     state[native.HEAD] = state[native.LAST_ROW] = state[native.LAST_SITE] = -1
-    asked = np.zeros(2, np.uint64)  # the pc whose row is missing; what else the sweep goes on from
+    asked = np.zeros(1, np.uint64)  # the pc whose row is missing
     writes = trace.writes
     # A column of a table would be another type to numba: the kernel would be compiled once more for it.
     journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))

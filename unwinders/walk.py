@@ -5,7 +5,9 @@
 * Where SP is not known on both sides, the same holds for the frame pointer; a caller's frame pointer of zero is the
   mark of the outermost frame, not a step back.
 * A signal may have switched stacks, so neither is asked of a signal frame's row.
-* pc, SP and frame pointers never all repeat.
+* pc, SP and frame pointers never all repeat from one caller to another. A caller may be where the interrupted frame is:
+  at the first instruction of a function behind a call that does not return, with an empty frame, the return address is
+  pc itself (https://github.com/libunwind/libunwind/issues/54 is about the same address, one frame further out).
 * There are at most MAX_FRAMES frames.
 
 A return address of zero marks the outermost frame too: no code is there, thread starters leave it behind, and gdb,
@@ -97,5 +99,9 @@ def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
 
 
 def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:
-    """What never repeats in a walk: pc, SP and frame pointers."""
-    return frame.pc, *(frame.registers.get(name) for name in (arch.sp, *arch.frame_pointers))
+    """What never repeats in a walk: what the pc is, pc, SP and frame pointers."""
+    return (
+        int(frame.kind is FrameKind.CALLER),
+        frame.pc,
+        *(frame.registers.get(name) for name in (arch.sp, *arch.frame_pointers)),
+    )

@@ -13,6 +13,7 @@ import pytest
 from testbed.arch import Arch
 from testbed.build.compile import find_zig
 from testbed.image import Image, read_elf
+from testbed.program import Source
 
 GNU = {"x86_64": ("", "binutils"), "arm64": ("aarch64-linux-gnu-", "binutils-aarch64-linux-gnu")}
 _CFLAGS = ("-ffreestanding", "-fno-stack-protector", "-fasynchronous-unwind-tables", "-S")
@@ -37,6 +38,13 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def written(source: Source, folder: Path) -> Path:
+    """A source as a file: a generated program has none."""
+    path = folder / source.path.name
+    path.write_text(source.text, encoding="utf-8")
+    return path
 
 
 def compiled(source: Path, arch: Arch, folder: Path, *flags: str, intel: bool = False) -> Path:

@@ -69,7 +69,7 @@ def made(program: Program, flag: str, folder: Path, chosen: Path | None) -> Imag
         pytest.skip("objtool is not installed: apt-get install linux-kbuild-6.1")
     source = program.source_for(X86_64.isas[0])
     assert source is not None
-    whole = producers.compiled(source.path, X86_64, folder, *OPTIONS, flag, intel=True)
+    whole = producers.compiled(producers.written(source, folder), X86_64, folder, *OPTIONS, flag, intel=True)
     return producers.by_objtool(chosen, whole, X86_64, folder)
 
 

@@ -45,10 +45,15 @@ EXPRESSIBLE = [
 ]
 COMPILED = [unit for unit in UNITS if unit.recipe.endswith("-sframe")]
 C_PROGRAMS = [p for p in PROGRAMS.values() if any(s.language is Language.C for s in p.sources.values())]
+# GNU as 2.40 restores a remembered state without the place of the return address: wrong where there is a link register.
+FORGOTTEN = ("genc_17", "genc_61")
+# clang leaves out a function that remembers its state before any rule: a way out before the frame is set up.
+REMEMBERED_AT_ENTRY = ("gen_3", "gen_9", "gen_15", "gen_17", "gen_61", "gen_169")
 GNU_CASES = [
     pytest.param(program, arch, flag, id=f"{program.name}-{arch}{flag[2:]}")
     for program in C_PROGRAMS
     for arch in WITH_NUMBER
+    if not (arch.link and program.name in FORGOTTEN)
     for flag in ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 ]
 
@@ -123,9 +128,16 @@ def test_clangs_assembler_writes_what_we_write(unit: Unit, tmp_path: Path) -> No
     path.write_bytes(assemble(source, arch, arch.isas[0], SFRAME_FLAGS))
     clangs = read_elf(path)
     assert clangs.sections[".text"].data == ours.sections[".text"].data
-    out = left_out(ours)
-    said = tuple(row for row in sframe_table(clangs) if not any(start <= row.start < end for start, end in out))
-    assert assert_equal_at_every_pc(ours, sframe_table(ours), RowTable(".sframe", said), roots=False) > 10
+    out, clangs_out = left_out(ours), left_out(clangs)
+    more = [span for span in clangs_out if span not in out] if unit.program in REMEMBERED_AT_ENTRY else []
+    assert bool(more) == (unit.program in REMEMBERED_AT_ENTRY)
+
+    def said_by_both(table: RowTable) -> RowTable:
+        rows = (row for row in table if not any(start <= row.start < end for start, end in (*out, *more)))
+        return RowTable(".sframe", tuple(rows))
+
+    both = (said_by_both(sframe_table(ours)), said_by_both(sframe_table(clangs)))
+    assert assert_equal_at_every_pc(ours, *both, roots=False) > 10
 
 
 @pytest.mark.parametrize("unit", [unit for unit in WRITTEN if unit.arch == "arm64"], ids=str)
@@ -138,7 +150,9 @@ def test_gnu_as_writes_what_we_write(unit: Unit, tmp_path: Path) -> None:
     source = PROGRAMS[unit.program].source_for(arch.isas[0])
     assert source is not None
     ours = build(PROGRAMS[unit.program], arch, RECIPES["keystone"]).image
-    producers.run(producers.gnu(arch, "as"), "--gsframe", source.path, "-o", "gnu.o", cwd=tmp_path)
+    producers.run(
+        producers.gnu(arch, "as"), "--gsframe", producers.written(source, tmp_path), "-o", "gnu.o", cwd=tmp_path
+    )
     at = f"-Ttext={TEXT_BASE:#x}"
     producers.run(producers.gnu(arch, "ld"), "-static", at, "-e", "_start", "gnu.o", "-o", "gnu.elf", cwd=tmp_path)
     gnus = read_elf(tmp_path / "gnu.elf")
@@ -237,7 +251,7 @@ def test_gnu_as_writes_version_1_and_it_is_right(program: Program, arch: Arch, f
     """Against `.eh_frame`, against readelf, and at every instruction of the run."""
     source = program.source_for(arch.isas[0])
     assert source is not None
-    whole = producers.compiled(source.path, arch, tmp_path, "-O2", flag)
+    whole = producers.compiled(producers.written(source, tmp_path), arch, tmp_path, "-O2", flag)
     image = producers.by_gnu_as(whole, arch, tmp_path)
     assert image.sections[".sframe"].data[2] == 1
     table = sframe_table(image)

@@ -143,7 +143,16 @@ def test_a_frame_that_calls_itself_without_a_stack_is_no_progress(arch: Arch) ->
     loop = row(arch, RegisterPlus(arch.sp, 0), Constant(START))
     said = walk(machine(arch), always(loop))
     assert isinstance(said.stopped, NoProgress)
-    assert len(said.frames) == 1
+    assert [frame.pc for frame in said.frames] == [START, START]
+
+
+@ALL
+def test_the_interrupted_pc_may_be_its_own_return_address(arch: Arch) -> None:
+    """``call f`` is the last instruction of its function, f stands right behind it, and f has not moved SP."""
+    inner = row(arch, RegisterPlus(arch.sp, 0), Constant(START))
+    outer = row(arch, None, Undefined())
+    said = walk(machine(arch), lambda frame, loaded: inner if frame.kind is FrameKind.INTERRUPTED else outer)
+    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START, START])
 
 
 @ALL
@@ -153,7 +162,7 @@ def test_two_frames_in_a_ring_are_no_progress(arch: Arch) -> None:
     said = walk(machine(arch), lambda frame, loaded: rows.get(frame.pc, other))
     assert isinstance(said.stopped, NoProgress)
     assert "there already" in str(said.stopped)
-    assert [frame.pc for frame in said.frames] == [START, 0x1010]
+    assert [frame.pc for frame in said.frames] == [START, 0x1010, START]
 
 
 def chain(arch: Arch) -> tuple[str, UnwindRow]:

@@ -1,0 +1,192 @@
+"""``testbed fuzz``: generated programs, judged; what nothing explains is shrunk to the smallest program with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from testbed.arch import ARCHES, Arch, arch_named
+from testbed.build.recipes import RECIPES, Recipe
+from testbed.cli.terminal import console_for_reports, matching
+from testbed.errors import UsageError
+from testbed.fuzz import DEFAULT_RECIPES, Finding, cases, failures, judge_case, shrunk
+from testbed.generate.program import shape_named
+from testbed.matrix import Unit, UnitResult, judge_units
+from unwinders import UNWINDERS
+
+_BATCH = 32  # seeds between two looks at the clock that may end the run
+
+
+@dataclass
+class _Report:
+    """What a run of this command found."""
+
+    units: int = 0
+    skipped: int = 0
+    sites: int = 0
+    last_seed: int = -1
+    findings: list[Finding] = field(default_factory=list)
+
+
+@click.command("fuzz")
+@click.option("--seeds", "-n", type=click.IntRange(1), help="How many seeds (default: 20).")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="As many seeds as fit into this time.")
+@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
+@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
+@click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("fuzz-findings.txt"),
+    show_default=True,
+    help="Where the commands that show what was found are written.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def command(
+    seeds: int | None,
+    minutes: float | None,
+    first: int,
+    arches: tuple[str, ...],
+    recipes: tuple[str, ...],
+    names: tuple[str, ...],
+    jobs: int,
+    save: Path,
+    as_json: bool,
+) -> None:
+    """Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
+
+    Each seed is a program in assembly and in C. A nightly run takes other seeds each time: --minutes 30 --first
+    20261121000. Exit status 1 where something was found.
+    """
+    if seeds is not None and minutes is not None:
+        raise UsageError("--seeds or --minutes: one of them")
+    chosen = [unwinder.name for unwinder in matching(UNWINDERS, names, "strategy")]
+    wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
+    how = matching(RECIPES, recipes or DEFAULT_RECIPES, "recipe")
+    report = _Report()
+    interrupted = False
+    until = time.monotonic() + 60 * minutes if minutes else None
+    # Nobody builds these programs twice: they are not kept among the built files of the user.
+    with tempfile.TemporaryDirectory(prefix="testbed-fuzz-") as folder:
+        before = os.environ.get("TESTBED_CACHE")
+        os.environ["TESTBED_CACHE"] = folder
+        try:
+            for numbers in _batches(first, seeds or 20, until):
+                _fuzz(numbers, wanted, how, chosen, jobs, until, report)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            os.environ.pop("TESTBED_CACHE") if before is None else os.environ.update(TESTBED_CACHE=before)
+    if not report.units and not interrupted:
+        raise UsageError("no generated program is built that way (testbed list recipes)")
+    _tell(report, first, save, as_json)
+    sys.exit(130 if interrupted else 1 if report.findings else 0)
+
+
+def _batches(first: int, seeds: int, until: float | None) -> Iterator[range]:
+    if until is None:
+        yield range(first, first + seeds)
+        return
+    for start in count(first, _BATCH):
+        if time.monotonic() >= until:
+            return
+        yield range(start, start + _BATCH)
+
+
+def _work(job: tuple[Unit, tuple[str, ...]]) -> UnitResult:
+    """One case in a worker process: names go in, a value comes out."""
+    case, names = job
+    return judge_case(case, [UNWINDERS[name] for name in names])
+
+
+def _fuzz(
+    seeds: range,
+    arches: Sequence[Arch],
+    recipes: Sequence[Recipe],
+    names: Sequence[str],
+    jobs: int,
+    until: float | None,
+    report: _Report,
+) -> None:
+    planned = [(case, tuple(names)) for case in cases(seeds, arches, recipes)]
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+    known = {finding.failure.kind for finding in report.findings}
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("judging", total=len(planned))
+        for result in judge_units(planned, _work, jobs=min(jobs, max(len(planned), 1))):
+            report.units += 1
+            report.skipped += bool(result.skipped)
+            report.sites += sum(cell.sites for cell in result.cells)
+            name = result.unit.program.partition(":")[2]
+            report.last_seed = max(report.last_seed, int(name))
+            progress.update(task, advance=1, description=f"judging {result.unit}")
+            for failure in failures(result):
+                if failure.kind in known:  # of each kind the first is shrunk: the others would be the same
+                    continue
+                known.add(failure.kind)
+                progress.update(task, description=f"shrinking {result.unit} {failure.unwinder}")
+                unwinders = [UNWINDERS[name] for name in names]
+                report.findings.append(shrunk(result.unit, shape_named(name), failure, unwinders))
+            if until is not None and time.monotonic() >= until:
+                return
+
+
+def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
+    if report.findings:
+        try:
+            save.write_text("".join(f"{finding.command}\n" for finding in report.findings), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{save} cannot be written: {error.strerror or error}") from error
+    if as_json:
+        json.dump(_data(report, first), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return
+    console = console_for_reports()
+    for finding in report.findings:
+        console.print(f"{finding.seen}, shrunk to {finding.name}: {finding.failure.sentence}", soft_wrap=True)
+        console.print(f"  {finding.command}\n", soft_wrap=True)
+    skipped = f", {report.skipped} skipped" if report.skipped else ""
+    console.print(
+        f"seeds {first} to {report.last_seed}: {report.units} units{skipped}, {report.sites:,} sites judged, "
+        + (f"{len(report.findings)} findings (commands in {save})" if report.findings else "everything explained"),
+        soft_wrap=True,
+    )
+
+
+def _data(report: _Report, first: int) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "seeds": [first, report.last_seed],
+        "units": report.units,
+        "skipped": report.skipped,
+        "sites": report.sites,
+        "findings": [
+            {
+                "program": finding.name,
+                "arch": finding.seen.arch,
+                "recipe": finding.seen.recipe,
+                "unwinder": finding.failure.unwinder,
+                "outcome": finding.failure.outcome.value if finding.failure.outcome else None,
+                "seen": finding.seen.program,
+                "sentence": finding.failure.sentence,
+                "command": finding.command,
+            }
+            for finding in report.findings
+        ],
+    }

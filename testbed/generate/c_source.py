@@ -1,0 +1,103 @@
+"""A call shape as C. Every local is volatile or lives across a call, and no function is inlined: compilers keep it.
+
+Three things are said in GNU C: ``noinline``, clang's ``musttail`` (a tail call at -O0 too), and ``finish``, which exits
+and is assembly because C cannot say a system call.
+"""
+
+from __future__ import annotations
+
+from testbed.generate.evaluate import INPUT
+from testbed.generate.shape import Function, How, Shape
+
+_FINISH = """\
+// finish(x) exits with the status of x and does not return.
+__attribute__((noreturn)) void finish(unsigned x);
+#if defined(__x86_64__)
+__asm__(".intel_syntax noprefix\\n.type finish, @function\\nfinish:\\n.cfi_startproc\\n"
+        "and edi, 0xff\\nor edi, 1\\nmov eax, 0x3c\\nsyscall\\n.cfi_endproc\\n.size finish, . - finish\\n");
+#elif defined(__aarch64__)
+__asm__(".type finish, %function\\nfinish:\\n.cfi_startproc\\n"
+        "and w0, w0, #0xff\\norr w0, w0, #1\\nmov x8, #0x5d\\nsvc #0\\n.cfi_endproc\\n.size finish, . - finish\\n");
+#elif defined(__arm__)
+__asm__(".syntax unified\\n.cfi_sections .debug_frame\\n.type finish, %function\\nfinish:\\n"
+        ".fnstart\\n.cfi_startproc\\n"
+        "push {r7, lr}\\n.save {r7, lr}\\n.cfi_def_cfa_offset 8\\n.cfi_offset lr, -4\\n.cfi_offset r7, -8\\n"
+        "and r0, r0, #0xff\\norr r0, r0, #1\\nmov r7, #1\\nsvc #0\\n"
+        ".cfi_endproc\\n.fnend\\n.size finish, . - finish\\n");
+#else
+#error "finish() has no exit system call for this architecture"
+#endif
+
+"""
+
+
+def c_text(shape: Shape) -> str:
+    """The C program of a shape, without a header."""
+    functions = shape.functions
+    numbers = ", ".join(map(str, range(8)))
+    text = f"volatile unsigned number[] = {{{numbers}}}, input = {INPUT};\n\n"
+    if any(function.stops for function in functions):
+        text += _FINISH
+    text += "typedef unsigned function(unsigned x, unsigned depth);\n"
+    text += f"function {', '.join(f'f{k}' for k in range(len(functions)))};\n"
+    if any(call.how is How.INDIRECT for function in functions for call in function.calls):
+        text += f"function *volatile pointer[] = {{{', '.join(f'f{k}' for k in range(len(functions)))}}};\n"
+    text += "\n" + "\n".join(_function(shape, k) for k in range(len(functions)))
+    return text + (
+        f"\nint main(void) {{\n    return (int)((f0(input, number[{functions[0].recursion}]) & 255) | 1);\n}}\n"
+    )
+
+
+def _function(shape: Shape, k: int) -> str:
+    function, constant = shape.functions[k], 3 * k + 7
+    lines = [f"__attribute__((noinline)) unsigned f{k}(unsigned x, unsigned depth) {{"]
+    lines += [f"    if (x & 1) return 2 * x + {constant};"] if function.early else []
+    lines += [f"    unsigned s = x + {constant};"]
+    kept = []
+    if function.frame:
+        words = function.frame // 4
+        lines += [f"    volatile unsigned w[{words}];", f"    w[0] = s, w[{words - 1}] = x, s += w[{words - 1}];"]
+        kept.append("w[0]")
+    lines += [f"    unsigned y{i} = s + number[{i}];" for i in range(1, function.saved + 1)]
+    kept += [f"y{i}" for i in range(1, function.saved + 1)]
+    made, named = _locals(function)
+    lines += [f"    {line}" for line in made]
+    kept += named
+    # The reads of number[0] = 0 keep compilers from making loops of recursion and jumps of calls.
+    if function.recursion:
+        lines.append(f"    if (depth) s += f{k}(s, depth - 1), s += number[0];")
+    for call in function.calls:
+        name = f"pointer[{call.callee}]" if call.how is How.INDIRECT else f"f{call.callee}"
+        lines.append(f"    s += {name}(s, number[{shape.functions[call.callee].recursion}]), s += number[0];")
+    lines += [f"    s += {' + '.join(kept)};"] if kept else []
+    lines += ["    if (s & 2) return s + 1;"] if function.ends else []
+    lines.append(f"    {_last(shape, function)}")
+    return "\n".join((*lines, "}", ""))
+
+
+def _locals(function: Function) -> tuple[list[str], list[str]]:
+    """The declarations of the locals that are not in a plain frame, and what is read from them at the end."""
+    made, kept = [], []
+    if function.align:
+        made += [f"volatile _Alignas({function.align}) unsigned o[1];", "o[0] = s;"]
+        kept += ["o[0]", f"((unsigned)(__UINTPTR_TYPE__)o & {function.align - 1})"]
+    for name, words, extra in (("a", function.alloca, 2), ("v", function.vla, 3)):
+        if words:
+            made.append(f"volatile unsigned words_{name} = {words};")
+            made.append(
+                f"volatile unsigned *a = __builtin_alloca(4 * words_{name});"
+                if name == "a"
+                else f"volatile unsigned v[words_{name}];"
+            )
+            made.append(f"{name}[words_{name} - 1] = x, {name}[0] = s + {extra};")
+            kept.append(f"{name}[0]")
+    return made, kept
+
+
+def _last(shape: Shape, function: Function) -> str:
+    if function.stops:
+        return "finish(s);"
+    if function.tail is None:
+        return "return s;"
+    depth = shape.functions[function.tail].recursion
+    return f"__attribute__((musttail)) return f{function.tail}(s, number[{depth}]);"

@@ -1,0 +1,97 @@
+"""Director strings: a call shape in a few printable characters.
+
+::
+
+    shape     = function {"+" function}
+    function  = "f" [frame] {option} {call} [end]
+    option    = "r" N   callee-saved registers used      | "p"   a frame pointer (assembly)
+              | "a" N   words of alloca                  | "d"   SP is moved first, then registers stored (assembly)
+              | "v" N   words of a variable-length array | "e"   a way out before the frame is set up
+              | "o" N   alignment of a local             | "m"   a second epilogue
+              | "s" N   calls itself, so deep
+    call      = "c" N   a call of function N             | "i" N a call through a pointer
+    end       = "t" N   a tail call of function N        | "n"   a call that does not return
+
+``f64r2c1t2+f0e+f`` has three functions; ``str`` of a shape gives each option once, in the order above.
+"""
+
+from __future__ import annotations
+
+import re
+
+from testbed.errors import DirectorError
+from testbed.generate.shape import Call, Function, How, Shape, why_not
+
+_NUMBERED = {"r": "saved", "a": "alloca", "v": "vla", "o": "align", "s": "recursion"}
+_FLAGS = {"p": "pointer", "d": "sub_first", "e": "early", "m": "ends"}
+_ORDER = "rpdavoems"
+_CALLS = {how.value: how for how in How}
+_PART = re.compile(r"(?P<letter>[a-z])(?P<number>0|[1-9]\d{0,5})?")
+_NEEDS_NUMBER = (*_NUMBERED, *_CALLS, "t")
+
+
+def spelled(shape: Shape) -> str:
+    """The director string of a shape."""
+    return "+".join(_spelled(function) for function in shape.functions)
+
+
+def _spelled(function: Function) -> str:
+    text = f"f{function.frame or ''}"
+    for letter in _ORDER:
+        if letter in _FLAGS:
+            text += letter * getattr(function, _FLAGS[letter])
+        elif value := getattr(function, _NUMBERED[letter]):
+            text += f"{letter}{value}"
+    text += "".join(f"{call.how.value}{call.callee}" for call in function.calls)
+    return text + ("" if function.tail is None else f"t{function.tail}") + "n" * function.stops
+
+
+def parse_director(text: str) -> Shape:
+    """The shape that a director string spells. Raises DirectorError with the position of what is wrong."""
+    starts, functions, position = [], [], 0
+    for word in text.split("+"):
+        starts.append(position)
+        functions.append(_function(text, position, position + len(word)))
+        position += len(word) + 1
+    shape = Shape(tuple(functions))
+    if wrong := why_not(shape):
+        raise DirectorError(text, starts[wrong[0]], wrong[1])
+    return shape
+
+
+def _function(text: str, start: int, end: int) -> Function:
+    fields: dict[str, int | bool] = {}
+    calls: list[Call] = []
+    last = ""
+    position = start
+    while position < end:
+        match = _PART.match(text, position, end)
+        if match is None:
+            raise DirectorError(text, position, f"{text[position]!r} is no letter of the grammar")
+        letter, digits = match["letter"], match["number"]
+        number = int(digits or 0)
+        known = letter == "f" or letter in (*_NEEDS_NUMBER, *_FLAGS, "n")
+        if not known:
+            raise DirectorError(text, position, f"no option {letter!r}; there are f {' '.join(_ORDER)} c i t n")
+        if (letter == "f") != (position == start):
+            raise DirectorError(text, position, "a function begins with one 'f'")
+        if letter in _NEEDS_NUMBER and digits is None:
+            raise DirectorError(text, position, f"{letter!r} needs a number")
+        if letter in (*_FLAGS, "n") and digits is not None:
+            raise DirectorError(text, position, f"{letter!r} takes no number")
+        if last:
+            raise DirectorError(text, position, f"nothing can follow {last!r}: it is the end of its function")
+        if letter in _CALLS:
+            calls.append(Call(_CALLS[letter], number))
+        elif calls and letter not in "tn":
+            raise DirectorError(text, position, f"the option {letter!r} belongs before the calls")
+        else:
+            name = {"f": "frame", "t": "tail", "n": "stops", **_NUMBERED, **_FLAGS}[letter]
+            if name in fields or (letter in _NUMBERED and number == 0):
+                raise DirectorError(text, position, f"{letter!r} is given twice, or with 0")
+            fields[name] = True if letter in (*_FLAGS, "n") else number
+            last = letter if letter in "tn" else ""
+        position = match.end()
+    if start == end:
+        raise DirectorError(text, start, "a function is missing: it begins with 'f'")
+    return Function(calls=tuple(calls), **fields)  # type: ignore[arg-type]

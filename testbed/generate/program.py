@@ -1,0 +1,76 @@
+"""Generated programs as values: what a user types (``gen:12``, ``genc:f64c1+f``), or a shape, as a `Program`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+from testbed.arch import ARCHES, Isa
+from testbed.errors import DirectorError
+from testbed.generate.assembly import assembly_text, is_expressible
+from testbed.generate.c_source import c_text
+from testbed.generate.director import parse_director
+from testbed.generate.evaluate import Evaluation, evaluate
+from testbed.generate.seeds import shape_of_seed
+from testbed.generate.shape import Shape
+from testbed.header import parse_header
+from testbed.program import Language, Program, Source
+from testbed.traits import Trait
+
+PREFIXES = {"gen": Language.ASSEMBLY, "genc": Language.C}
+_MOST_DECLARED = 16  # visits whose frames the header declares
+
+
+def shape_named(text: str) -> Shape:
+    """The shape of a seed (digits) or a director string. Raises DirectorError."""
+    if text.isdecimal() and text.isascii():
+        if len(text) > 18:
+            raise DirectorError(text, 18, "a seed has at most 18 digits")
+        return shape_of_seed(int(text))
+    return parse_director(text)
+
+
+def is_generated(name: str) -> bool:
+    """True for ``gen:...`` and ``genc:...``."""
+    prefix, colon, _ = name.partition(":")
+    return bool(colon) and prefix in PREFIXES
+
+
+def generated_program(name: str, *, recipes: tuple[str, ...] = ()) -> Program:
+    """The program that ``gen:SEED``, ``gen:DIRECTOR`` (assembly) or ``genc:...`` (C) names; it is called ``gen_SEED``.
+
+    ``recipes`` are the only ones that build it (patterns). Raises DirectorError.
+    """
+    prefix, _, text = name.partition(":")
+    return program_of(shape_named(text), PREFIXES[prefix], name=f"{prefix}_{text.replace('+', '_')}", recipes=recipes)
+
+
+def program_of(shape: Shape, language: Language, *, name: str | None = None, recipes: tuple[str, ...] = ()) -> Program:
+    """The program of a shape in C, or in assembly for every instruction set."""
+    prefix = next(prefix for prefix, of in PREFIXES.items() if of is language)
+    chosen = name or f"{prefix}_{shape}".replace("+", "_")
+    isas = [None] if language is Language.C else [isa for arch in ARCHES.values() for isa in arch.isas]
+    sources = [source_of(shape, isa, name=chosen, recipes=recipes) for isa in isas]
+    return Program(chosen, MappingProxyType({source.isa or "c": source for source in sources}))
+
+
+def source_of(shape: Shape, isa: Isa | None, *, name: str = "gen", recipes: tuple[str, ...] = ()) -> Source:
+    """One source of a shape, with its header: C (``isa`` None), or assembly for an instruction set."""
+    evaluation = evaluate(shape)
+    traits = (Trait.INEXPRESSIBLE,) if isa and not is_expressible(shape, isa) else ()
+    text = _header(shape, evaluation, recipes, traits) + "\n" + (assembly_text(shape, isa) if isa else c_text(shape))
+    path = Path(f"{name}.{isa.name}.S" if isa else f"{name}.c")
+    language = Language.ASSEMBLY if isa else Language.C
+    return Source(path, language, isa.name if isa else None, text, parse_header(path, text))
+
+
+def _header(shape: Shape, evaluation: Evaluation, recipes: tuple[str, ...], traits: tuple[Trait, ...]) -> str:
+    """The header: the oracle's status, and its stack at the beginning of each function."""
+    lines = [f"// summary: generated call shape {shape}", f"// exit: {evaluation.status}"]
+    lines += [f"// recipes: {', '.join(recipes)}"] if recipes else []
+    lines += [f"// traits: {', '.join(trait.name for trait in traits)}"] if traits else []
+    visits: dict[str, int] = {}
+    for stack in evaluation.stacks[:_MOST_DECLARED]:
+        visits[stack[0]] = visits.get(stack[0], 0) + 1
+        lines.append(f"// frames: {stack[0]}#{visits[stack[0]]} = {', '.join(stack)}")
+    return "\n".join(lines) + "\n"

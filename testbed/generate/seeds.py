@@ -1,0 +1,79 @@
+"""A call shape from a number: the same one on every machine and with every version of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from testbed.errors import DirectorError
+from testbed.generate.evaluate import evaluate
+from testbed.generate.shape import ALIGNMENTS, Call, Function, How, Shape, why_not
+
+T = TypeVar("T")
+_FRAMES = (0, 0, 8, 16, 24, 40, 64, 120, 256, 520, 4104)
+_MASK = (1 << 64) - 1
+
+
+def shape_of_seed(seed: int) -> Shape:
+    """The shape of a number: the first of its sequence that can be written and makes few calls."""
+    dice = _dice(seed)
+    while True:
+        shape = _rolled(dice)
+        if why_not(shape) is None and _is_short(shape):
+            return shape
+
+
+def _is_short(shape: Shape) -> bool:
+    try:
+        return len(evaluate(shape).stacks) <= 24
+    except DirectorError:
+        return False
+
+
+def _dice(seed: int) -> Iterator[int]:
+    """SplitMix64: `random` promises equal sequences for one version of Python only."""
+    state = seed & _MASK
+    while True:
+        state = (state + 0x9E37_79B9_7F4A_7C15) & _MASK
+        mixed = ((state ^ (state >> 30)) * 0xBF58_476D_1CE4_E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D0_49BB_1331_11EB) & _MASK
+        yield mixed ^ (mixed >> 31)
+
+
+def _one_of(dice: Iterator[int], values: Sequence[T]) -> T:
+    return values[next(dice) % len(values)]
+
+
+def _once_in(dice: Iterator[int], n: int) -> bool:
+    return next(dice) % n == 0
+
+
+def _rolled(dice: Iterator[int]) -> Shape:
+    count = 1 + next(dice) % 5
+    return Shape(tuple(_function(dice, number, count) for number in range(count)))
+
+
+def _function(dice: Iterator[int], number: int, count: int) -> Function:
+    behind = range(number + 1, count)
+    calls = (
+        tuple(Call(_one_of(dice, tuple(How)), _one_of(dice, behind)) for _ in range(next(dice) % 3)) if behind else ()
+    )
+    if behind and number + 1 not in {call.callee for call in calls}:  # otherwise much would never run
+        calls = (*calls, Call(How.DIRECT, number + 1))
+    last = next(dice) % 8
+    dynamic = _once_in(dice, 3)
+    return Function(
+        frame=_one_of(dice, _FRAMES),
+        saved=_one_of(dice, (0, 0, 1, 2, 3, 4, 5, 6)),
+        pointer=_once_in(dice, 2),
+        sub_first=_once_in(dice, 3),
+        alloca=1 + next(dice) % 20 if dynamic and _once_in(dice, 2) else 0,
+        vla=1 + next(dice) % 20 if dynamic and _once_in(dice, 3) else 0,
+        align=_one_of(dice, ALIGNMENTS) if dynamic and _once_in(dice, 3) else 0,
+        early=_once_in(dice, 4),
+        ends=_once_in(dice, 4),
+        recursion=1 + next(dice) % 3 if _once_in(dice, 6) else 0,
+        calls=calls[:-1] if last < 2 and behind else calls,
+        tail=_one_of(dice, behind) if last < 2 and behind else None,
+        stops=last == 7 and _once_in(dice, 3),
+    )
