@@ -15,6 +15,7 @@ from testbed.program import Program
 _ASSEMBLY = (
     *("3", "5", "7", "9", "14", "15", "17", "20", "24", "61", "134", "169"),
     "fr6c1+fps2",  # the frame pointer is another function's register, below it a recursion
+    "fi1+fs1t2+f",  # a recursion that leaves by a tail call: only the outer call names the function
 )
 _C = (
     *(("3", "O2"), ("5", "Os"), ("7", "O0-fp"), ("9", "O1-fp"), ("14", "O2"), ("15", "Os"), ("17", "O1-fp")),

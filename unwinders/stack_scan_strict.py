@@ -53,7 +53,7 @@ LIMITS = (
     Limit(Trait.FRAMELESS, frozenset({Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
     Limit(
         Trait.TAIL_CALLED,
-        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG}),
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG}),
         "the function below was reached by a tail call, so the caller's call names another function; and what left by "
         "the tail call has left its return address behind",
         HEURISTIC,
