@@ -1,7 +1,7 @@
 """A call shape as C. Every local is volatile or lives across a call, and no function is inlined: compilers keep it.
 
-Three things are said in GNU C: ``noinline``, clang's ``musttail`` (a tail call at -O0 too), and ``finish``, which exits
-and is assembly because C cannot say a system call.
+Three things are said in GNU C: ``noinline``, clang's ``musttail`` (a tail call at -O0 too; GCC 12 does not know it and
+makes a jump of the call from -O2 on), and ``finish``, which exits and is assembly because C cannot say a system call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ _FINISH = """\
 __attribute__((noreturn)) void finish(unsigned x);
 #if defined(__x86_64__)
 __asm__(".intel_syntax noprefix\\n.type finish, @function\\nfinish:\\n.cfi_startproc\\n"
-        "and edi, 0xff\\nor edi, 1\\nmov eax, 0x3c\\nsyscall\\n.cfi_endproc\\n.size finish, . - finish\\n");
+        "and edi, 0xff\\nor edi, 1\\nmov eax, 0x3c\\nsyscall\\n.cfi_endproc\\n.size finish, . - finish\\n"
+#ifndef __clang__ // which goes on in the Intel dialect that it was told to use
+        ".att_syntax prefix\\n"
+#endif
+        );
 #elif defined(__aarch64__)
 __asm__(".type finish, %function\\nfinish:\\n.cfi_startproc\\n"
         "and w0, w0, #0xff\\norr w0, w0, #1\\nmov x8, #0x5d\\nsvc #0\\n.cfi_endproc\\n.size finish, . - finish\\n");
@@ -31,6 +35,16 @@ __asm__(".syntax unified\\n.cfi_sections .debug_frame\\n.type finish, %function\
 """
 
 
+_TAIL = """\
+#ifdef __clang__
+#define TAIL __attribute__((musttail)) return
+#else
+#define TAIL return
+#endif
+
+"""
+
+
 def c_text(shape: Shape) -> str:
     """The C program of a shape, without a header."""
     functions = shape.functions
@@ -38,6 +52,8 @@ def c_text(shape: Shape) -> str:
     text = f"volatile unsigned number[] = {{{numbers}}}, input = {INPUT};\n\n"
     if any(function.stops for function in functions):
         text += _FINISH
+    if any(function.tail is not None for function in functions):
+        text += _TAIL
     text += "typedef unsigned function(unsigned x, unsigned depth);\n"
     text += f"function {', '.join(f'f{k}' for k in range(len(functions)))};\n"
     if any(call.how is How.INDIRECT for function in functions for call in function.calls):
@@ -100,4 +116,4 @@ def _last(shape: Shape, function: Function) -> str:
     if function.tail is None:
         return "return s;"
     depth = shape.functions[function.tail].recursion
-    return f"__attribute__((musttail)) return f{function.tail}(s, number[{depth}]);"
+    return f"TAIL f{function.tail}(s, number[{depth}]);"

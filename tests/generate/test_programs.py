@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import recipes_for
-from testbed.errors import DirectorError, UsageError
+from testbed.errors import DirectorError, ToolchainMissing, UsageError
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import INPUT, evaluate
 from testbed.generate.program import generated_program, program_of, source_of
@@ -73,6 +73,18 @@ def test_any_shape_in_assembly_does_what_the_oracle_says(shape: Shape) -> None:
 @given(shapes())
 def test_any_shape_in_c_does_what_the_oracle_says(shape: Shape) -> None:
     assert agree(shape, Language.C, ("clang-O2",)) == 3
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_gcc_compiles_what_clang_does(arch: str) -> None:
+    """With a function that stops, and a tail call: what GCC does not say as clang does."""
+    for text in ("f24r5ps2i1c2+f64r3a3v5o64emt2+f", "fc1+f8r2n"):
+        shape = parse_director(text)
+        try:
+            run = run_program(program_of(shape, Language.C), ARCHES[arch], "gcc-O2")
+        except ToolchainMissing as missing:
+            pytest.skip(str(missing))
+        assert run.failure == ""
 
 
 def test_the_oracle_by_hand() -> None:
