@@ -57,7 +57,10 @@ def program_of(shape: Shape, language: Language, *, name: str | None = None, rec
 def source_of(shape: Shape, isa: Isa | None, *, name: str = "gen", recipes: tuple[str, ...] = ()) -> Source:
     """One source of a shape, with its header: C (``isa`` None), or assembly for an instruction set."""
     evaluation = evaluate(shape)
-    traits = (Trait.INEXPRESSIBLE,) if isa and not is_expressible(shape, isa) else ()
+    if isa:
+        traits = () if is_expressible(shape, isa) else (Trait.INEXPRESSIBLE,)
+    else:  # GCC copies the return address below a frame that it realigns
+        traits = (Trait.REALIGNED,) if any(function.align for function in shape.functions) else ()
     text = _header(shape, evaluation, recipes, traits) + "\n" + (assembly_text(shape, isa) if isa else c_text(shape))
     path = Path(f"{name}.{isa.name}.S" if isa else f"{name}.c")
     language = Language.ASSEMBLY if isa else Language.C
