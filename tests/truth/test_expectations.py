@@ -43,5 +43,6 @@ def test_a_clone_is_declared_by_its_functions_name_and_a_piece_by_its_own() -> N
     assert _agree(("volume.isra.0", "main"), ("volume", "main"))
     assert _agree(("work.cold", "main"), ("work.cold", "main"))
     assert not _agree(("volume", "main"), ("volume.isra.0", "main"))
+    assert not _agree(("work.cold", "main"), ("work", "main"))
     assert not _agree(("volume.isra.0", "main"), ("main", "volume"))
     assert not _agree(("volume", "main"), ("volume",))
