@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
-from testbed.build.recipes import RECIPES
+from testbed.build.recipes import RECIPES, Tool
 from testbed.image import LoadedImage
 from testbed.machine.record_light import record_light
 from testbed.machine.start import Machine, start_machine
@@ -37,7 +37,7 @@ TARGETS = tuple(
     for arch in ARCHES.values()
     for isa in arch.isas
     for recipe in RECIPES.values()
-    if recipe.name.startswith("clang")
+    if recipe.tool is Tool.CLANG
     and recipe.name.endswith("-O2")
     and recipe.isa_on(arch) is isa
     and (isa is arch.isas[0]) == (recipe.isa is None)

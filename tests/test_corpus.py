@@ -48,6 +48,7 @@ CHEAP = (
     *("keystone", "keystone-thumb", "clang-asm", "clang-asm-thumb"),
     *("clang-O0-fp", "clang-O2", "clang-thumb-O0-fp", "clang-thumb-O2"),
     *("macho-O0", "macho-O2"),
+    *("gcc-asm", "gcc-asm-thumb", "gcc-O0-fp", "gcc-O2", "gcc-thumb-O2"),
 )
 CELLS = [
     pytest.param(program.name, arch.name, recipe.name, id=f"{program.name}-{arch}-{recipe.name}")

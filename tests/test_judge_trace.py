@@ -21,7 +21,7 @@ from testbed.outcome import Outcome
 from testbed.run import Run, judge_all, run_program
 from testbed.traits import Trait
 from testbed.truth.columns import trait_at
-from testbed.unwinder import Unwinder
+from testbed.unwinder import Limit, Unwinder
 from unwinders import UNWINDERS
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -135,3 +135,17 @@ def _spoiled(said: Backtraces, rng: random.Random) -> Backtraces:
         most_frames=rng.choice((1024, 1024, 3)),
         why_stopped=lambda frames, snapshot: NoUnwindInfo("spoiled"),
     )
+
+
+def test_a_narrowed_limit_explains_only_where_the_trace_shows_what_narrows_it() -> None:
+    run = run_program(PROGRAMS["recursion"], ARCHES["x86_64"], "clang-O2-sync")
+    chain = UNWINDERS["fp_chain"]
+    assert chain.unwind_trace is not None
+    limits = (Limit(Trait.SYNCHRONOUS, frozenset(Outcome) - {Outcome.EXACT}, "for this test", "none"),)
+    found = judge_trace(run.watched, chain.unwind_trace(run.trace), declared=run.built.traits, limits=limits)
+    expected = [
+        judge_backtrace(run.arch, run.truth(step), chain.unwind(run[step]), traits=run.traits(step), limits=limits)
+        for step in range(len(run))
+    ]
+    assert found.tally() == tally(expected)
+    assert found.tally().explained and found.tally().unexplained

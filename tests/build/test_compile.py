@@ -156,3 +156,30 @@ def test_a_program_opts_into_a_recipe_or_is_built_by_it_when_asked(tmp_path: Pat
         recipe_named("macho-O2", refused, arch)
     with pytest.raises(UsageError, match="recipe 'macho-O2' does not build prog on arm32"):
         recipe_named("macho-O2", plain, ARCHES["arm32"])
+
+
+# Another clang
+
+
+def test_another_clang_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the wheel's own binary as the other one the files are equal; what it is called is in the results."""
+    program, arch = read_program(written(tmp_path)), ARCHES["arm64"]
+    monkeypatch.setenv(compile.OTHER_ZIG, str(compile.find_zig()))
+    other, own = build(program, arch, RECIPES["clang-other-O2"]), build(program, arch, RECIPES["clang-O2"])
+    assert other.path != own.path
+    assert other.path.read_bytes() == own.path.read_bytes()
+    assert other.tools.startswith("clang version 22.")
+    assert own.tools.startswith("ziglang 0.")
+
+
+@pytest.mark.parametrize("named", [None, "", "/nowhere/zig"])
+def test_without_another_clang_its_recipes_say_how_to_name_one(
+    named: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if named is None:
+        monkeypatch.delenv(compile.OTHER_ZIG, raising=False)
+    else:
+        monkeypatch.setenv(compile.OTHER_ZIG, named)
+    with pytest.raises(ToolchainMissing, match=r"a second clang is not installed; .* and TESTBED_OTHER_ZIG=FOLDER"):
+        build(read_program(written(tmp_path)), ARCHES["x86_64"], RECIPES["clang-other-Os"])
+    assert not [r.name for r in recipes_for(read_program(tmp_path / "prog.c"), ARCHES["x86_64"]) if "other" in r.name]

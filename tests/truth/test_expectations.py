@@ -7,6 +7,7 @@ import pytest
 from testbed.machine import record
 from testbed.program import parse_header
 from testbed.truth import disagreements, observe
+from testbed.truth.expectations import _agree
 from tests.machine.snippets import image_of
 from tests.truth.test_calls import TAIL
 
@@ -36,3 +37,12 @@ def test_frames_that_do_not_agree_are_told_with_their_line(line: str, told: str)
     (said,) = check("main = main, _start", line)
     assert said.startswith("line 4: ")
     assert said.endswith(told)
+
+
+def test_a_clone_is_declared_by_its_functions_name_and_a_piece_by_its_own() -> None:
+    assert _agree(("volume.isra.0", "main"), ("volume", "main"))
+    assert _agree(("work.cold", "main"), ("work.cold", "main"))
+    assert not _agree(("volume", "main"), ("volume.isra.0", "main"))
+    assert not _agree(("work.cold", "main"), ("work", "main"))
+    assert not _agree(("volume.isra.0", "main"), ("main", "volume"))
+    assert not _agree(("volume", "main"), ("volume",))
