@@ -5,6 +5,7 @@ Both readers get link-time addresses: of a file that was loaded with a slide, th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ EXPLAINED = {
     "file without a line": (ADDR2LINE, LLVM, "code without debug information: the reader takes a file from STT_FILE"),
     "assembler's label": (ADDR2LINE, "a name with .L is not for people: we pass over it where code has no other"),
     "nearest label": (LLVM, "LLVM names the outermost function by the nearest symbol, and a label is one, too"),
+    "copy of a function": (LLVM, "LLVM keeps the compiler's mark of a copy, `f() (.isra.0)`; we say `f()`"),
     "indexed range list": (ADDR2LINE, "addr2line loses inlined calls whose ranges are named by index; LLVM has them"),
 }
 
@@ -76,6 +78,8 @@ def _why(reader: str, image: Image, pc: int, ours: list[Place], theirs: list[Pla
     named_alike = [name for name, _, _ in ours] == [name for name, _, _ in theirs]
     if named_alike and debug_info(image).function_at(pc) is None and not theirs[-1][2]:
         return "file without a line"
+    if reader == LLVM and ours == [(re.sub(r" \(\.\w+\.\d+\)$", "", name), *place) for name, *place in theirs]:
+        return "copy of a function"
     if reader == LLVM:
         return "nearest label" if _by_label(image, pc, ours, theirs) else ""
     if theirs[-1][0].startswith(".L") and len(theirs) == len(ours) == 1 and not theirs[0][2]:

@@ -30,11 +30,19 @@ def test_every_executed_address_has_the_names_that_the_readers_give(
         except ToolchainMissing as missing:
             pytest.skip(str(missing))
     assert found.unexplained == []
-    assert found.executed > 20
+    assert found.executed > 0
     for reader in {reader for reader, _ in found.counts}:
         said = {why: count for (one, why), count in found.counts.items() if one == reader}
         assert sum(said.values()) == found.executed
         assert said.keys() - {SAME} <= {why for why, (*readers, _) in EXPLAINED.items() if reader in readers}
-        # Assembly has labels everywhere, and LLVM takes them; of the rest only a few may be excused.
-        assert said.get(SAME, 0) >= (0.8 if reader == ADDR2LINE else 0.3) * found.executed, said
     assert LLVM in {reader for reader, _ in found.counts}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_nine_of_ten_addresses_of_compiled_programs_are_the_same_and_not_only_excused(arch: str) -> None:
+    """In assembly LLVM takes every label for a name; in what a compiler makes there are few."""
+    found = Compared()
+    for unit in units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES["clang-O2"]]):
+        found.add(compared(unit))
+    assert found.inlined > 20
+    assert min(found.counts[reader, SAME] for reader in (ADDR2LINE, LLVM)) > 0.9 * found.executed, found.counts

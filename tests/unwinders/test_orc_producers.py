@@ -137,7 +137,8 @@ def differing(unit: Unit, chosen: Path | None, folder: Path) -> list[str]:
         pytest.skip("objtool is not installed: apt-get install linux-kbuild-6.1")
     source = PROGRAMS[unit.program].source_for(X86_64.isas[0])
     assert source is not None
-    real = producers.by_objtool(chosen, source.path, X86_64, folder)
+    (folder / "program.S").write_text(source.text, encoding="utf-8")
+    real = producers.by_objtool(chosen, folder / "program.S", X86_64, folder)
     ours = build(PROGRAMS[unit.program], X86_64, RECIPES[unit.recipe]).image
     text, start = ours.sections[".text"], real.sections[".text"].address
     assert len(real.sections[".text"].data) == len(text.data)
