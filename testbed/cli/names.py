@@ -22,7 +22,7 @@ from testbed.symbolize import with_places
 
 @click.command("names")
 @click.argument("program", required=False)
-@click.option("--all", "every", is_flag=True, help="All programs, architectures and recipes, counted by recipe.")
+@click.option("--all", "every", is_flag=True, help="All units of the matrix, counted by recipe.")
 @click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
