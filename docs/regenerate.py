@@ -1,6 +1,7 @@
 """Write what the documents show: the outputs inside README.md, the list of strategies, the pictures.
 
-    python docs/regenerate.py            write README.md, docs/traps.md, docs/*.svg, and with a browser docs/*.png
+    python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
+    python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
     python docs/regenerate.py --pages    only the pictures of the pages
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +92,42 @@ def readme(text: str) -> str:
     return _BLOCK.sub(block, text)
 
 
+def names() -> str:
+    """docs/names.md: names judged at every site of the corpus, and beside two readers at every executed address."""
+    sys.path.insert(0, str(ROOT))
+    from programs import PROGRAMS
+    from testbed.arch import ARCHES
+    from testbed.build.recipes import RECIPES
+    from testbed.cli.names import COLUMNS, judge_all_names, total_rows
+    from testbed.matrix import units
+    from tests.image.executed import EXPLAINED, SAME, Compared, compared
+
+    planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+    found = Compared()
+    for unit in planned:
+        found.add(compared(unit))
+    readers = sorted({reader for reader, _ in found.counts})
+    reasons = {
+        SAME: "function, file, line and every inlined call",
+        **{why: said[-1] for why, said in EXPLAINED.items()},
+    }
+    counts = [(why, text, *(f"{found.counts[reader, why]:,}" for reader in readers)) for why, text in reasons.items()]
+    counts.append(("unexplained", "none may be", *(str(len(found.unexplained)) for _ in readers)))
+    introduction = (ROOT / "docs" / "names.intro.md").read_text(encoding="utf-8")
+    return introduction.format(
+        judged=_markdown(COLUMNS, total_rows(judge_all_names(planned))),
+        executed=f"{found.executed:,}",
+        inlined=f"{found.inlined:,}",
+        units=len(planned),
+        readers=_markdown(("what is said", "what that is", *readers), counts),
+    )
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+
+
 def traps() -> str:
     """docs/traps.md: how the strategies fare on the programs that show a trap."""
     from programs import PROGRAMS
@@ -152,12 +190,16 @@ def main() -> None:
     if "--pages" in sys.argv[1:]:
         pages()
         return
+    if "--names" in sys.argv[1:]:
+        (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
+        return
     current = README.read_text(encoding="utf-8")
     made = readme(current)
     if "--check" in sys.argv[1:]:
         sys.exit(made != current)
     README.write_text(made, encoding="utf-8")
     (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
+    (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
     pictures()
 
 

@@ -475,6 +475,19 @@ def test_names_counts_the_outcomes(testbed: Testbed) -> None:
     assert "declared at meet" in said.out
 
 
+def test_names_of_all_programs_are_counted_by_recipe(testbed: Testbed) -> None:
+    said = testbed("names", "--all", "-a", "arm64", "-r", "clang-O2*")
+    assert said.status == 0, said.err
+    head, *rows, whole = [line.split() for line in said.out.splitlines()]
+    assert head[-4:] == ["exact", "ambiguous", "missing", "invented"]
+    assert {row[1] for row in rows} == {name for name in RECIPES if name.startswith("clang-O2")} - {
+        *("clang-O2-sframe", "clang-O2-fp-sframe")  # for x86_64 only
+    }
+    numbers = [[int(cell.replace(",", "")) for cell in row[2:]] for row in rows]
+    assert [int(cell.replace(",", "")) for cell in whole[1:]] == [sum(column) for column in zip(*numbers, strict=True)]
+    assert testbed("names").status == testbed("names", "leaf_call", "--all").status == 2
+
+
 def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed: Testbed) -> None:
     said = testbed("run", "tail_branches", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
     assert said.status == 0, said.err

@@ -10,6 +10,10 @@ from types import ModuleType
 import pytest
 
 from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.cli.names import judge_all_names, total_rows
+from testbed.matrix import units
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[1]
@@ -57,3 +61,14 @@ def test_the_snippet_of_the_readme_runs_as_it_stands(capsys: pytest.CaptureFixtu
 
 def test_every_program_can_be_named_on_the_command_line() -> None:
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in PROGRAMS)
+
+
+def test_the_page_of_names_is_what_the_command_counts_today() -> None:
+    """Two of its rows, and that nothing is invented or unexplained; python docs/regenerate.py --names."""
+    text = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    for arch, recipe in (("arm64", "clang-O2"), ("x86_64", "keystone")):
+        totals = judge_all_names(units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]]))
+        row, _ = total_rows(totals)
+        assert f"| {' | '.join(row)} |" in text, row
+    assert re.search(r"^\| all \|  \| .* \| 0 \|$", text, re.M)
+    assert re.search(r"^\| unexplained \| none may be \| 0 \| 0 \|$", text, re.M)

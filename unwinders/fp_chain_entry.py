@@ -61,13 +61,6 @@ FP_CHAIN_ENTRY = replace(
     limits=(
         *FP_CHAIN.limits,
         Limit(
-            Trait.SIGNAL,
-            frozenset({Outcome.REFUSED}),
-            "at a handler's first instruction the link register leads to the trampoline, with SP and FP unmoved; the "
-            "chain from there is no step further out",
-            "https://github.com/libunwind/libunwind/issues/1061",
-        ),
-        Limit(
             Trait.ROOT,
             frozenset({Outcome.PHANTOM}),
             "the first function of a stack was called by nobody: what the link register or the stack's top holds there "

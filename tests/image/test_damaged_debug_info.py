@@ -51,14 +51,21 @@ def only_missing(damaged: list[tuple[str, str, int]], whole: list[tuple[str, str
     return True
 
 
-@pytest.mark.parametrize(("program", "arch", "extra"), FILES)
-@pytest.mark.parametrize("section", SECTIONS)
+# Which sections there are: DWARF 4 has its own for ranges, and no indices; two of these programs have range lists.
+ONLY_4, ONLY_5 = {".debug_ranges"}, {".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_rnglists"}
+CUT = [
+    (section, *file)
+    for section in SECTIONS
+    for file in FILES
+    if section not in (ONLY_5 if file[2] else ONLY_4) and not ("rnglists" in section and file[0] == "tail_branches")
+]
+
+
+@pytest.mark.parametrize(("section", "program", "arch", "extra"), CUT)
 def test_a_section_that_is_cut_off_costs_names_and_tells_no_wrong_one(
-    program: str, arch: str, extra: tuple[str, ...], section: str
+    section: str, program: str, arch: str, extra: tuple[str, ...]
 ) -> None:
     image = built(program, arch, "clang-O2", extra)
-    if section not in image.sections:
-        pytest.skip(f"{program} has no {section}")
     pcs = code_of(image, image.arch)[::3]
     whole = said(image, pcs)
     data = image.sections[section].data

@@ -1,0 +1,98 @@
+"""Every executed address of a unit, named by us and by two independent readers: equal, or different for a known reason.
+
+Both readers get link-time addresses: of a file that was loaded with a slide, the slide taken off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from programs import PROGRAMS
+from testbed.build.recipes import RECIPES, Tool
+from testbed.image import Image, LoadedImage
+from testbed.image.debug import debug_info
+from testbed.image.symbols import demangled
+from testbed.matrix import Unit, run_unit
+from testbed.symbolize import symbolize
+from testbed.unwinder import Frame, FrameKind
+from tests.image.debugged import Place, addr2line, llvm_symbolizer
+
+ADDR2LINE, LLVM = "addr2line", "llvm-symbolizer"
+SAME = "the same"
+# Why a reader may say something else, and which one does.
+EXPLAINED = {
+    "file without a line": (ADDR2LINE, LLVM, "code without debug information: the reader takes a file from STT_FILE"),
+    "assembler's label": (ADDR2LINE, "a name with .L is not for people: we pass over it where code has no other"),
+    "nearest label": (LLVM, "LLVM names the outermost function by the nearest symbol, and a label is one, too"),
+    "copy of a function": (LLVM, "LLVM keeps the compiler's mark of a copy, `f() (.isra.0)`; we say `f()`"),
+    "indexed range list": (ADDR2LINE, "addr2line loses inlined calls whose ranges are named by index; LLVM has them"),
+}
+
+
+@dataclass
+class Compared:
+    """Addresses by (reader, :data:`SAME` or a key of EXPLAINED); those without a reason, in words."""
+
+    executed: int = 0
+    inlined: int = 0
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unexplained: list[str] = field(default_factory=list)
+
+    def add(self, other: Compared) -> None:
+        self.executed, self.inlined = self.executed + other.executed, self.inlined + other.inlined
+        self.counts.update(other.counts)
+        self.unexplained += other.unexplained
+
+
+def named(image: Image, bias: int, pc: int) -> list[Place]:
+    """What we say of a link-time address, at the run-time one."""
+    frames = symbolize((LoadedImage(image, bias),), [Frame(FrameKind.INTERRUPTED, pc + bias, {})]).frames
+    return [(f.function, f.line.file, f.line.line) if f.line else (f.function, "", 0) for f in frames]
+
+
+def compared(unit: Unit) -> Compared:
+    """The names at each address that the unit executes, in its image, beside those of the readers."""
+    run = run_unit(unit, PROGRAMS)
+    loaded = run.loaded
+    image = loaded.image
+    pcs = sorted({pc - loaded.bias for pc in set(run.trace.pc.tolist()) if loaded.covers(pc)})
+    ours = [named(image, loaded.bias, pc) for pc in pcs]
+    readers = {LLVM: llvm_symbolizer(image, pcs)}
+    if RECIPES[unit.recipe].tool is not Tool.CLANG_MACH_O:  # no file for binutils
+        readers[ADDR2LINE] = addr2line(image, pcs)
+    found = Compared(len(pcs), sum(len(chain) > 1 for chain in ours))
+    for i, (pc, here) in enumerate(zip(pcs, ours, strict=True)):
+        for reader, chains in readers.items():
+            why = SAME if here == chains[i] else _why(reader, image, pc, here, chains[i], readers[LLVM][i])
+            if why:
+                found.counts[reader, why] += 1
+            else:
+                found.unexplained.append(f"{unit} at {pc:#x}: {here}, {reader}: {chains[i]}")
+    return found
+
+
+def _why(reader: str, image: Image, pc: int, ours: list[Place], theirs: list[Place], llvm: list[Place]) -> str:
+    """The reason of a difference, "" for none."""
+    named_alike = [name for name, _, _ in ours] == [name for name, _, _ in theirs]
+    if named_alike and debug_info(image).function_at(pc) is None and not theirs[-1][2]:
+        return "file without a line"
+    if reader == LLVM and ours == [(re.sub(r" \(\.\w+\.\d+\)$", "", name), *place) for name, *place in theirs]:
+        return "copy of a function"
+    if reader == LLVM:
+        return "nearest label" if _by_label(image, pc, ours, theirs) else ""
+    if theirs[-1][0].startswith(".L") and len(theirs) == len(ours) == 1 and not theirs[0][2]:
+        return "assembler's label"
+    lost = len(theirs) < len(ours) and theirs[-1][0] == ours[-1][0] and ".debug_rnglists" in image.sections
+    return "indexed range list" if lost and (ours == llvm or _by_label(image, pc, ours, llvm)) else ""
+
+
+def _by_label(image: Image, pc: int, ours: list[Place], theirs: list[Place]) -> bool:
+    """True where nothing differs but the outermost name, and theirs is a symbol nearer to the address."""
+    places = [(file if line else "", line) for _, file, line in ours] == [
+        (file if line else "", line) for _, file, line in theirs
+    ]
+    inner = [name for name, _, _ in ours[:-1]] == [name for name, _, _ in theirs[:-1]]
+    labels = {demangled(symbol.name) for symbol in image.symbols if symbol.address <= pc and not symbol.is_function}
+    return places and inner and theirs[-1][0] in labels

@@ -1,0 +1,48 @@
+"""Function, file, line and inlined calls at executed addresses, of every recipe: what addr2line and LLVM's reader say.
+
+One of ``PART`` units is compared, unless all are asked for (``--every-site``); docs/names.md has the counts of all.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.errors import ToolchainMissing
+from testbed.matrix import units
+from tests.image.executed import ADDR2LINE, EXPLAINED, LLVM, SAME, Compared, compared
+
+PART = 3
+RECIPES_THERE = sorted({(u.arch, u.recipe) for u in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())})
+
+
+@pytest.mark.parametrize(("arch", "recipe"), RECIPES_THERE)
+def test_every_executed_address_has_the_names_that_the_readers_give(
+    arch: str, recipe: str, request: pytest.FixtureRequest
+) -> None:
+    chosen = units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]])
+    found = Compared()
+    for unit in chosen if request.config.getoption("--every-site") else chosen[len(recipe) % PART :: PART]:
+        try:
+            found.add(compared(unit))
+        except ToolchainMissing as missing:
+            pytest.skip(str(missing))
+    assert found.unexplained == []
+    assert found.executed > 0
+    for reader in {reader for reader, _ in found.counts}:
+        said = {why: count for (one, why), count in found.counts.items() if one == reader}
+        assert sum(said.values()) == found.executed
+        assert said.keys() - {SAME} <= {why for why, (*readers, _) in EXPLAINED.items() if reader in readers}
+    assert LLVM in {reader for reader, _ in found.counts}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_nine_of_ten_addresses_of_compiled_programs_are_the_same_and_not_only_excused(arch: str) -> None:
+    """In assembly LLVM takes every label for a name; in what a compiler makes there are few."""
+    found = Compared()
+    for unit in units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES["clang-O2"]]):
+        found.add(compared(unit))
+    assert found.inlined > 20
+    assert min(found.counts[reader, SAME] for reader in (ADDR2LINE, LLVM)) > 0.9 * found.executed, found.counts
