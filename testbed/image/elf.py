@@ -80,6 +80,7 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
                 bool(flags & 4),
                 bool(flags & 2),
                 bool(flags & 1),
+                header.p_offset,
             )
         )
     sections = {}
