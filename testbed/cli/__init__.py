@@ -19,7 +19,7 @@ from testbed.cli.terminal import WIDTH
 from testbed.errors import TestbedError
 
 COMMANDS = (  # in the order of --help
-    *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "list"),
+    *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "export", "list"),
     "cache",
 )
 
