@@ -62,7 +62,7 @@ def read_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         arch,
         _registers(arch, notes[threads[thread] : last]),
         memory,
-        (*_files(arch, notes, mappings), *_vdso(arch, notes, memory)),
+        (*_files(arch, notes, mappings, memory), *_vdso(arch, notes, memory)),
         len(threads),
     )
 
@@ -140,8 +140,14 @@ def _registers(arch: Arch, notes: list[_Note]) -> dict[str, int]:
     return out
 
 
-def _files(arch: Arch, notes: list[_Note], mappings: list[_Mapping]) -> Iterator[Module]:
-    """The mapped files with code, by NT_FILE: count, page size, {start, end, offset} each, then the names."""
+def _files(
+    arch: Arch, notes: list[_Note], mappings: list[_Mapping], memory: tuple[tuple[int, bytes], ...]
+) -> Iterator[Module]:
+    """The mapped program files, by NT_FILE: count, page size, {start, end, offset} each, then the names.
+
+    A program file has code mapped, or its header lies where its first mapping does: of mappings of code that nothing
+    was written to, gcore leaves out the very program header.
+    """
     note = next((n for n in notes if (n.owner, n.kind) == ("CORE", _FILE)), None)
     if note is None:
         return
@@ -161,7 +167,7 @@ def _files(arch: Arch, notes: list[_Note], mappings: list[_Mapping]) -> Iterator
         if any(low < end and start < high for low, high in code):
             with_code.add(name)
     for name, (start, said_at) in starts.items():
-        if name in with_code:
+        if name in with_code or _bytes_at(memory, start)[:4] == b"\x7fELF":
             yield Module(name, start, said_at)
 
 
@@ -170,6 +176,11 @@ def _vdso(arch: Arch, notes: list[_Note], memory: tuple[tuple[int, bytes], ...])
     for at in range(0, len(note.content) - 2 * arch.word + 1, 2 * arch.word) if note else ():
         if note and note.content.unsigned(at, arch.word, "NT_AUXV") == _SYSINFO_EHDR:
             start = note.content.unsigned(at + arch.word, arch.word, "NT_AUXV")
-            data = next((d[start - a :] for a, d in memory if a <= start < a + len(d)), b"")
+            data = _bytes_at(memory, start)
             if data[:4] == b"\x7fELF":
                 yield Module("[vdso]", start, note.content.start + at, content=data)
+
+
+def _bytes_at(memory: tuple[tuple[int, bytes], ...], start: int) -> bytes:
+    """What the core has from an address on, to the end of that piece; nothing where it has not."""
+    return next((data[start - at :] for at, data in memory if at <= start < at + len(data)), b"")

@@ -143,6 +143,8 @@ def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int,
             kind = entry["st_info"]["type"]
             if entry["st_shndx"] == "SHN_UNDEF" or kind in _NOT_SYMBOLS or not entry.name:
                 continue
+            if entry["st_shndx"] == "SHN_ABS" and kind == "STT_OBJECT":
+                continue  # the name of a version of a library, GLIBC_2.34: no address
             mark = entry.name.split(".")[0]
             if mark in by_mark:
                 marks[entry["st_value"]] = by_mark[mark]
