@@ -8,6 +8,7 @@ from types import MappingProxyType
 from testbed.referee.drgn import REFEREE as DRGN
 from testbed.referee.gdb import GDB
 from testbed.referee.lldb import LLDB
+from testbed.referee.minidump_stackwalk import REFEREE as MINIDUMP_STACKWALK
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
 from testbed.referee.symbolic import REFEREE as SYMBOLIC
@@ -23,6 +24,7 @@ _ALL: tuple[Referee, ...] = (
     LLVM_BACKTRACE,
     DRGN,
     SYMBOLIC,
+    MINIDUMP_STACKWALK,
 )
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 
