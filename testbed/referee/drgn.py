@@ -16,15 +16,22 @@ from testbed.arch import Arch
 from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from testbed.export.core import core_bytes
 from testbed.export.pieces import image_range
+from testbed.outcome import Outcome
 from testbed.referee.asked import Asked, python_script
+from testbed.referee.limits import table_limits
 from testbed.referee.model import Found, Referee
 from testbed.referee.without_tables import file_of
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 PACKAGE = "drgn"
 MAX_FRAMES = 1024
 _ASKED = Asked(python_script("inside_drgn.py"))
+
+
+def _outcomes(values: str) -> frozenset[Outcome]:
+    return frozenset(Outcome(value) for value in values.split())
 
 
 @cache
@@ -58,10 +65,10 @@ def unwind_by(asked: Asked, snapshot: Snapshot) -> Backtrace:
 
 
 def backtrace(arch: Arch, first: Frame, said: Mapping[str, Any]) -> Backtrace:
-    """drgn's frames as ours: the end of the stack is a frame without a pc, or with a pc of zero."""
+    """drgn's frames as ours: the end of the stack is a frame without a pc, or a return address of zero."""
     frames = [first]
     for told in said["frames"][1:]:
-        if not told["pc"]:
+        if told["pc"] is None or (told["pc"] == 0 and not told["interrupted"]):
             return Backtrace(tuple(frames), None)
         kind = FrameKind.INTERRUPTED if told["interrupted"] else FrameKind.CALLER
         pc = arch.code_address(told["pc"])
@@ -88,6 +95,28 @@ def _stop(error: str, frames: int) -> UnwindError:
     return NoUnwindInfo(error or "it found no caller, and does not say why")
 
 
+_LIMITS = (
+    *table_limits(
+        {
+            Trait.WRONG_TABLE: _outcomes("ended_early phantom skipped wrong wrong_register"),
+            Trait.NO_TABLE: _outcomes("ended_early refused skipped wrong"),
+            Trait.OPEN_END: _outcomes("phantom"),
+            Trait.LOST_REGISTER: _outcomes("stopped"),
+        },
+        {
+            Trait.NO_TABLE: "no table covers this code: drgn follows the frame pointer, as if the prologue were over, "
+            "and where that leads nowhere it ends"
+        },
+    ),
+    Limit(
+        Trait.NO_CODE,
+        _outcomes("skipped wrong"),
+        "a call to no code is shown as if the call instruction had been interrupted, where there is a link register; "
+        "and what a handler has put into the signal's frame is believed",
+        "https://github.com/osandov/drgn",
+    ),
+)
+
 REFEREE = Referee(
     name="drgn",
     summary="drgn, the programmable debugger, on a core file per snapshot",
@@ -100,7 +129,7 @@ REFEREE = Referee(
             unwind=unwind,
             tool=version,
             needs=frozenset({".eh_frame"}),
-            limits=(),
+            limits=_LIMITS,
         ),
         Unwinder(
             name="drgn_debug_frame",
