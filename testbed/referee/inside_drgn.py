@@ -33,6 +33,8 @@ def frames_of(request: dict[str, Any]) -> dict[str, Any]:
                 pc = frame.pc
             except LookupError:
                 pc = None
+            if frame.is_inline:
+                continue  # no frame on the stack: debug information says that it was a call
             found.append({"pc": pc, "interrupted": frame.interrupted, "registers": frame.registers()})
             if len(found) >= request["most"]:
                 break

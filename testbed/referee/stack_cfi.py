@@ -8,7 +8,7 @@ Records, addresses relative to where the image begins::
     rules = {<register>: <expression>}          .cfa, .ra and the architecture's registers
 
 An expression is in postfix notation: registers, ``.cfa``, numbers, ``+ - * / % @`` (align) and ``^`` (read a word). The
-caller's SP is the CFA; a register that the ABI preserves keeps its value where there is no rule for it. A range's rules
+caller's SP is the CFA; a general register that the ABI preserves keeps its value where no rule is for it. A range's rules
 without ``.ra`` are those of DWARF's undefined return address: nobody called.
 
 Source: Breakpad, docs/symbol_files.md, "STACK CFI records".
@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
+from testbed.arch.dumps import dump_layouts
 from testbed.errors import MalformedTable, UnknownRegister
 from testbed.trace import Memory
 
@@ -97,7 +98,8 @@ def caller(
     if ".cfa" not in rules:
         raise MalformedTable("STACK CFI", 0, "the rules have no .cfa")
     cfa = evaluated(arch, rules[".cfa"], registers, memory, None)
-    out = {name: registers[name] for name in arch.preserved if name in registers}
+    general = dump_layouts(arch).core[0].block.offsets  # STACK CFI speaks of no floating-point register
+    out = {name: registers[name] for name in arch.preserved if name in registers and name in general}
     for name, expression in rules.items():
         if name in arch.by_name:
             out.pop(name, None)

@@ -18,9 +18,10 @@ from testbed.referee.asked import SECONDS, python_script
 from testbed.referee.child import Child
 from testbed.referee.model import Found, Referee
 from testbed.referee.stack_cfi import Records, caller, read_records
+from testbed.referee.symbolic_limits import COMPACT, DEBUG_FRAME, EH_FRAME, FINDINGS
 from testbed.referee.without_tables import file_of
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 PACKAGE = "symbolic"
 MAX_FRAMES = 1024
@@ -119,10 +120,11 @@ def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
         return Backtrace((*done, frame), stop)
 
 
-def _unwinder(name: str, summary: str, *needs: str, arches: frozenset[str] | None = None) -> Unwinder:
-    return Unwinder(
-        name=name, summary=summary, unwind=unwind, tool=version, needs=frozenset(needs), arches=arches, limits=()
-    )
+def _unwinder(
+    name: str, summary: str, section: str, limits: tuple[Limit, ...], arches: frozenset[str] | None = None
+) -> Unwinder:
+    needs = frozenset({section})
+    return Unwinder(name=name, summary=summary, unwind=unwind, tool=version, needs=needs, arches=arches, limits=limits)
 
 
 REFEREE = Referee(
@@ -131,10 +133,11 @@ REFEREE = Referee(
     package="pip install symbolic",
     find=find,
     unwinders=(
-        _unwinder("symbolic", "symbolic's text of .eh_frame", ".eh_frame"),
+        _unwinder("symbolic", "symbolic's text of .eh_frame", ".eh_frame", EH_FRAME),
         _unwinder(
-            "symbolic_debug_frame", "symbolic's text of .debug_frame", ".debug_frame", arches=frozenset({"arm32"})
+            "symbolic_debug_frame", "symbolic's text of .debug_frame", ".debug_frame", DEBUG_FRAME, frozenset({"arm32"})
         ),
-        _unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info"),
+        _unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info", COMPACT),
     ),
+    findings=FINDINGS,
 )
