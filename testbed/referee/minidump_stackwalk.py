@@ -27,6 +27,7 @@ from testbed.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
+from testbed.referee.minidump_limits import FINDINGS, WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
 from testbed.referee.symbolic import TEXTS
 from testbed.referee.symbolic import find as find_symbolic
@@ -176,6 +177,7 @@ REFEREE = Referee(
             unwind=partial(_unwind, True),
             tool=version,
             needs=frozenset({".eh_frame"}),
+            limits=WITH_SYMBOLS,
         ),
         Unwinder(
             name="minidump_stackwalk_no_symbols",
@@ -183,6 +185,8 @@ REFEREE = Referee(
             unwind=partial(_unwind, False),
             tool=version,
             needs=frozenset({".text"}),
+            limits=WITHOUT_SYMBOLS,
         ),
     ),
+    findings=FINDINGS,
 )

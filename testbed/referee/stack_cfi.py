@@ -8,7 +8,7 @@ Records, addresses relative to where the image begins::
     rules = {<register>: <expression>}          .cfa, .ra and the architecture's registers
 
 An expression is in postfix notation: registers, ``.cfa``, numbers, ``+ - * / % @`` (align) and ``^`` (read a word). The
-caller's SP is the CFA; a general register that the ABI preserves keeps its value where no rule is for it. A range's rules
+caller's SP is the CFA; a general register that the ABI preserves keeps its value where it has no rule. A range's rules
 without ``.ra`` are those of DWARF's undefined return address: nobody called.
 
 Source: Breakpad, docs/symbol_files.md, "STACK CFI records".
