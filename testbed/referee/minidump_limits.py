@@ -44,7 +44,7 @@ WITH_SYMBOLS = _limits(
         Trait.NO_CODE: ("skipped", "code that is not there is in no module: its frame pointer is followed", _WALKER),
         Trait.SIGNAL: (
             "ended_early skipped wrong",
-            "the text knows no signal frames: from the trampoline on, the frame pointer is followed or the stack scanned",
+            "the text knows no signal frames: from the trampoline on frame pointers are followed or the stack scanned",
             _TEXT,
         ),
         Trait.OPEN_END: (
@@ -75,8 +75,8 @@ WITHOUT_SYMBOLS = _limits(
     {
         Trait.PROLOGUE: (
             _ANY,
-            "the function has linked no frame record yet: the chain starts at its caller's, and the link register is not "
-            "looked at",
+            "the function has linked no frame record yet: the chain starts at its caller's, and the link register is "
+            "not looked at",
             _LINK,
         ),
         Trait.EPILOGUE: (
