@@ -16,22 +16,16 @@ from testbed.arch import Arch
 from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from testbed.export.core import core_bytes
 from testbed.export.pieces import image_range
-from testbed.outcome import Outcome
 from testbed.referee.asked import Asked, python_script
-from testbed.referee.limits import table_limits
+from testbed.referee.drgn_limits import DEBUG_FRAME, EH_FRAME, FINDINGS
 from testbed.referee.model import Found, Referee
 from testbed.referee.without_tables import file_of
 from testbed.trace import Snapshot
-from testbed.traits import Trait
-from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
 
 PACKAGE = "drgn"
 MAX_FRAMES = 1024
 _ASKED = Asked(python_script("inside_drgn.py"))
-
-
-def _outcomes(values: str) -> frozenset[Outcome]:
-    return frozenset(Outcome(value) for value in values.split())
 
 
 @cache
@@ -95,28 +89,6 @@ def _stop(error: str, frames: int) -> UnwindError:
     return NoUnwindInfo(error or "it found no caller, and does not say why")
 
 
-_LIMITS = (
-    *table_limits(
-        {
-            Trait.WRONG_TABLE: _outcomes("ended_early phantom skipped wrong wrong_register"),
-            Trait.NO_TABLE: _outcomes("ended_early refused skipped wrong"),
-            Trait.OPEN_END: _outcomes("phantom"),
-            Trait.LOST_REGISTER: _outcomes("stopped"),
-        },
-        {
-            Trait.NO_TABLE: "no table covers this code: drgn follows the frame pointer, as if the prologue were over, "
-            "and where that leads nowhere it ends"
-        },
-    ),
-    Limit(
-        Trait.NO_CODE,
-        _outcomes("skipped wrong"),
-        "a call to no code is shown as if the call instruction had been interrupted, where there is a link register; "
-        "and what a handler has put into the signal's frame is believed",
-        "https://github.com/osandov/drgn",
-    ),
-)
-
 REFEREE = Referee(
     name="drgn",
     summary="drgn, the programmable debugger, on a core file per snapshot",
@@ -129,7 +101,7 @@ REFEREE = Referee(
             unwind=unwind,
             tool=version,
             needs=frozenset({".eh_frame"}),
-            limits=_LIMITS,
+            limits=EH_FRAME,
         ),
         Unwinder(
             name="drgn_debug_frame",
@@ -138,8 +110,8 @@ REFEREE = Referee(
             tool=version,
             arches=frozenset({"arm32"}),
             needs=frozenset({".debug_frame", ".debug_info"}),
-            limits=(),
+            limits=DEBUG_FRAME,
         ),
     ),
-    findings=(),
+    findings=FINDINGS,
 )

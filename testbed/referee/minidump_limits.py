@@ -132,12 +132,21 @@ WITHOUT_SYMBOLS = _limits(
             "a jump enters a frame that is set up: the record is not that function's",
             _WALKER,
         ),
-        Trait.LEFTOVER: (
-            "phantom",
-            "a scan finds the return address of a call that is over",
-            _SCAN,
-        ),
+        Trait.LEFTOVER: ("phantom", "a scan finds the return address of a call that is over", _SCAN),
     }
+)
+
+
+# Last, because it holds at every site that has a caller.
+WITHOUT_SYMBOLS = (
+    *WITHOUT_SYMBOLS,
+    Limit(
+        Trait.CALLED,
+        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
+        "Thumb code chains frames through r7, and r11 is followed",
+        "https://github.com/rust-minidump/rust-minidump/issues/460",
+        frozenset({"arm32"}),
+    ),
 )
 
 

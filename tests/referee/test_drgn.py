@@ -24,6 +24,7 @@ UNITS = [
     ("inlined_call", "x86_64", "clang-O2", "drgn"),
     ("inlined_call", "arm32", "clang-O2", "drgn_debug_frame"),
     ("inlined_call", "arm32", "clang-thumb-O2", "drgn_debug_frame"),
+    ("noreturn_last_call", "arm32", "clang-thumb-O2-fp", "drgn_debug_frame"),
     ("signal", "arm64", "keystone", "drgn"),
     ("early_return_wrong", "x86_64", "keystone", "drgn"),
 ]
@@ -49,6 +50,17 @@ def test_every_site_is_exact_or_explained_and_as_our_reader_says(
             for theirs, mine in zip(told.frames, said.frames, strict=True):
                 common = set(run.arch.preserved) & theirs.registers.keys() & mine.registers.keys()
                 assert {n: theirs.registers[n] for n in common} == {n: mine.registers[n] for n in common}
+
+
+@needs_drgn
+@pytest.mark.parametrize("finding", REFEREE.findings, ids=lambda finding: finding.title)
+def test_each_finding_shows_where_it_says(finding: testbed.referee.Finding) -> None:
+    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
+    unwinder = next(each for each in REFEREE.unwinders if each.name == finding.unwinder)
+    at = run.at(finding.at)
+    verdict = testbed.judge(run, at, unwinder.unwind(at), unwinder)
+    assert verdict.outcome.lying and verdict.explained_by == finding.limit
+    assert testbed.judge(run, at, UNWINDERS["debug_frame"].unwind(at)).exact
 
 
 @needs_drgn
