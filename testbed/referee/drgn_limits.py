@@ -79,7 +79,7 @@ DEBUG_FRAME = (
 
 FINDINGS = (
     Finding(
-        "drgn looks up Thumb return addresses behind the call: another function, where the call is the last instruction",
+        "drgn looks up Thumb return addresses behind the call: in another function, where the call is the last thing",
         "drgn_debug_frame",
         DRGN,
         "2026-11-21",
