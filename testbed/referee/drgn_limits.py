@@ -63,7 +63,7 @@ _THUMB = _limit(
 DEBUG_FRAME = (
     _limit(
         Trait.EPILOGUE,
-        "ended_early refused wrong",
+        "ended_early refused skipped wrong wrong_register",
         "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
         "epilogue on, the row still describes the whole frame",
         _LLVM_ARM,
