@@ -77,6 +77,14 @@ class TraceFileError(TestbedError):
         self.path, self.offset, self.detail = path, offset, detail
 
 
+class SnapshotFileError(TestbedError):
+    """A core file, minidump or JSON snapshot cannot be read: ``path: at offset: detail``, and what to do about it."""
+
+    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
+        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
+        self.path, self.offset, self.detail = path, offset, detail
+
+
 class DebugInfoError(TestbedError):
     """Debug information breaks its format: ``path: section+offset: detail``. Names that need it are missing."""
 

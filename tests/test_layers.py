@@ -20,6 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "image program",
         "generate",
         "rows trace",
+        "export foreign",
         "unwinder backtraces",
         "build",
         "machine remote",

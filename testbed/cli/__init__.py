@@ -19,8 +19,8 @@ from testbed.cli.terminal import WIDTH
 from testbed.errors import TestbedError
 
 COMMANDS = (  # in the order of --help
-    *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "list"),
-    "cache",
+    *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "export"),
+    *("unwind", "list", "cache"),
 )
 
 

@@ -6,6 +6,7 @@ Source: System V ABI, chapters 4 and 5; ELF for the Arm Architecture, section 5.
 from __future__ import annotations
 
 import io
+import lzma
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from testbed.errors import ImageError
 from testbed.image.file_bytes import file_content
 from testbed.image.model import Image, Section, Segment, Symbol
 
+_MOST_DEBUGDATA = 1 << 28  # bytes, unpacked
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
 
 
@@ -80,6 +82,7 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
                 bool(flags & 4),
                 bool(flags & 2),
                 bool(flags & 1),
+                header.p_offset,
             )
         )
     sections = {}
@@ -91,6 +94,8 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
             raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
         sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, section.data())
     symbols, marks = _symbols(elf, arch)
+    if ".gnu_debugdata" in sections:
+        symbols, marks = _with_debugdata(path, sections[".gnu_debugdata"], arch, symbols, marks)
     return Image(
         path,
         arch,
@@ -102,6 +107,28 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
         frame_records,
         content=content,
     )
+
+
+def _with_debugdata(
+    path: Path, section: Section, arch: Arch, symbols: tuple[Symbol, ...], marks: tuple[tuple[int, Isa], ...]
+) -> tuple[tuple[Symbol, ...], tuple[tuple[int, Isa], ...]]:
+    """The symbols of a stripped file with those of its MiniDebugInfo: an ELF file with a symbol table, xz-compressed.
+
+    Source: gdb manual, section "MiniDebugInfo". Raises ImageError for what cannot be unpacked.
+    """
+    try:
+        unpacker = lzma.LZMADecompressor(memlimit=_MOST_DEBUGDATA)
+        content = unpacker.decompress(section.data, _MOST_DEBUGDATA)
+    except lzma.LZMAError as error:
+        raise ImageError(path, section.offset, f"section .gnu_debugdata is not xz data: {error}") from error
+    if not unpacker.eof:
+        raise ImageError(
+            path, section.offset, f"section .gnu_debugdata is cut off, or unpacks to over {_MOST_DEBUGDATA:#x} bytes"
+        )
+    more, more_marks = _symbols(ELFFile(io.BytesIO(content)), arch)
+    known = {(symbol.name, symbol.address) for symbol in symbols}
+    both = [*symbols, *(symbol for symbol in more if (symbol.name, symbol.address) not in known)]
+    return tuple(sorted(both, key=lambda s: (s.address, s.is_function, not s.local))), marks or more_marks
 
 
 def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int, Isa], ...]]:
@@ -116,6 +143,8 @@ def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int,
             kind = entry["st_info"]["type"]
             if entry["st_shndx"] == "SHN_UNDEF" or kind in _NOT_SYMBOLS or not entry.name:
                 continue
+            if entry["st_shndx"] == "SHN_ABS" and kind == "STT_OBJECT":
+                continue  # the name of a version of a library, GLIBC_2.34: no address
             mark = entry.name.split(".")[0]
             if mark in by_mark:
                 marks[entry["st_value"]] = by_mark[mark]

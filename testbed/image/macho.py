@@ -249,6 +249,7 @@ def _segments(file: FileBytes, commands: _Commands, fixups: Fixups) -> Iterator[
             bool(segment.permissions & _READ),
             bool(segment.permissions & _WRITE),
             bool(segment.permissions & _EXECUTE),
+            segment.file_offset,
         )
 
 

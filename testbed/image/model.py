@@ -13,7 +13,10 @@ from testbed.arch import Arch, FrameRecord, Isa
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What the loader maps: ``data`` at the link-time ``address``, zero-filled up to ``size`` bytes."""
+    """What the loader maps: ``data`` at the link-time ``address``, zero-filled up to ``size`` bytes.
+
+    ``offset`` is where the data lies in the file.
+    """
 
     address: int
     data: bytes = field(repr=False)
@@ -21,6 +24,7 @@ class Segment:
     readable: bool
     writable: bool
     executable: bool
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from testbed.referee.drgn import REFEREE as DRGN
 from testbed.referee.gdb import GDB
 from testbed.referee.lldb import LLDB
+from testbed.referee.minidump_stackwalk import REFEREE as MINIDUMP_STACKWALK
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
+from testbed.referee.symbolic import REFEREE as SYMBOLIC
 from testbed.unwinder import Unwinder
 
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
@@ -19,6 +22,9 @@ _ALL: tuple[Referee, ...] = (
     LIBGCC_BACKTRACE,
     GLIBC_BACKTRACE,
     LLVM_BACKTRACE,
+    DRGN,
+    SYMBOLIC,
+    MINIDUMP_STACKWALK,
 )
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 

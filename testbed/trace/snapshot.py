@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
+from testbed.catalogue import nearest
+from testbed.errors import UsageError
 from testbed.image import LoadedImage, describe, read_image
 from testbed.trace.memory import Memory
 
@@ -45,11 +47,43 @@ class Snapshot:
         memory: Iterable[tuple[int, bytes]],
         images: Iterable[tuple[Path | str, int]],
     ) -> Snapshot:
-        """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``."""
+        """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``.
+
+        ``testbed.arch`` has the names of the registers. pc, SP, the link register and the frame pointers must be
+        there; others may be missing, which means unknown. The pieces of memory are disjoint.
+
+        Raises UsageError for registers and memory that break this, ImageError for a file that cannot be read.
+        """
         table = arch_named(arch)
-        return cls(
+        return cls.of_loaded(
             table,
-            dict(registers),
-            Memory.of(memory),
+            registers,
+            memory,
             tuple(LoadedImage(read_image(path, arch=table), bias) for path, bias in images),
         )
+
+    @classmethod
+    def of_loaded(
+        cls,
+        arch: Arch,
+        registers: Mapping[str, int],
+        memory: Iterable[tuple[int, bytes]],
+        images: tuple[LoadedImage, ...],
+    ) -> Snapshot:
+        """As `from_parts`, of files that are read already."""
+        if unknown := [name for name in registers if name not in arch.by_name]:
+            raise UsageError(f"{arch} has no register {unknown[0]!r}; {nearest(unknown[0], arch.by_name)}")
+        needed = (arch.pc, arch.sp, *([arch.link] if arch.link else []), *arch.frame_pointers)
+        if missing := [name for name in needed if name not in registers]:
+            raise UsageError(f"no value for {', '.join(missing)}; a snapshot of {arch} needs {', '.join(needed)}")
+        for name, value in registers.items():
+            if not 0 <= value < 1 << arch.by_name[name].bits:
+                raise UsageError(f"{value:#x} is no value of {name}, which has {arch.by_name[name].bits} bits")
+        for image in images:
+            if image.image.arch is not arch:
+                raise UsageError(f"{image} is for {image.image.arch}, the registers are those of {arch}")
+        try:
+            mapped = Memory.of(memory)
+        except ValueError as error:
+            raise UsageError(f"{error}: give disjoint pieces") from error
+        return cls(arch, dict(registers), mapped, images)

@@ -1,0 +1,51 @@
+"""``testbed export``: the machine at one step, as a file that other tools read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from programs import PROGRAMS
+from testbed.export.write import FORMATS, write_snapshot
+from testbed.named import named_run
+
+
+@click.command("export")
+@click.argument("program")
+@click.option("--at", "location", required=True, metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 or @17.")
+@click.option(
+    "--format", "-f", "name", type=click.Choice(list(FORMATS)), default="core", show_default=True, help="Of the file."
+)
+@click.option("--output", "-o", "path", type=click.Path(dir_okay=False, path_type=Path), help="The file's name.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
+@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+def command(
+    program: str,
+    location: str,
+    name: str,
+    path: Path | None,
+    force: bool,
+    arch: str | None,
+    recipe: str | None,
+    seed: int,
+    budget: int,
+) -> None:
+    """PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
+
+    Any debugger that knows the architecture opens it together with the program's file, which is named in it.
+    `testbed unwind` reads all of these formats again.
+    """
+    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    step = run.step_at(location)
+    how = FORMATS[name]
+    if path is None:
+        place = re.sub(r"[^\w.+-]", "_", location.replace("#", "-"))
+        path = Path(f"{run.program.name}.{run.arch}.{run.built.recipe.name}.{place}{how.suffix}")
+    size = write_snapshot(run[step], path, how, force=force)
+    click.echo(f"{path}: {size:,} bytes, {run[step]}")
+    click.echo(f"its program file: {run.built.image.path}")

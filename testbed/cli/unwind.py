@@ -1,0 +1,95 @@
+"""``testbed unwind``: the backtraces of a snapshot that others made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from testbed.catalogue import nearest
+from testbed.errors import UnwindError, UsageError
+from testbed.foreign import Places, read_snapshot
+from testbed.foreign.read import Foreign
+from testbed.report.foreign_text import foreign_data, foreign_text
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from unwinders import UNWINDERS
+
+
+@click.command("unwind")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="NAME", help="Only these strategies; repeatable.")
+@click.option(
+    "--sysroot",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="A folder with the program files of the machine that the dump is of.",
+)
+@click.option(
+    "--file", "files", multiple=True, metavar="PATH[@BASE]", help="A program file, mapped from address BASE on."
+)
+@click.option("--skip-missing", is_flag=True, help="Go on without the program files that are not found.")
+@click.option("--thread", type=click.IntRange(0), help="Which thread, from 0 (default: the one that stopped).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    path: Path,
+    names: tuple[str, ...],
+    sysroot: Path | None,
+    files: tuple[str, ...],
+    skip_missing: bool,
+    thread: int | None,
+    as_json: bool,
+) -> None:
+    """Every strategy's backtrace of the snapshot in PATH, with names and lines.
+
+    PATH is an ELF core file, a minidump, a Mach-O core file, a JSON snapshot (testbed export), or a folder that holds
+    one. Nobody watched that stack, so nothing is judged: where strategies differ, at most one is right.
+    """
+    for name in names:
+        if name not in UNWINDERS:
+            raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
+    places = Places(tuple(_file(text) for text in files), sysroot, skip_missing)
+    foreign = read_snapshot(path, places, thread=thread)
+    said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in _chosen(foreign, names)}
+    if as_json:
+        click.echo(json.dumps(foreign_data(foreign, said), indent=1))
+        return
+    for line in foreign_text(foreign, said):
+        click.echo(line)
+
+
+def _file(text: str) -> tuple[Path, int | None]:
+    path, at, base = text.rpartition("@")
+    if not at:
+        return _existing(text, text), None
+    try:
+        return _existing(path, text), int(base, 0)
+    except ValueError:
+        if Path(text).is_file():
+            return Path(text), None
+        raise UsageError(f"--file {text}: {base!r} is no address; write PATH@0x7f0000000000") from None
+
+
+def _existing(path: str, text: str) -> Path:
+    if not Path(path).is_file():
+        raise UsageError(f"--file {text}: there is no file {path}")
+    return Path(path)
+
+
+def _chosen(foreign: Foreign, names: Sequence[str]) -> list[Unwinder]:
+    """The strategies of these names; without any all that exist for the architecture and find their tables."""
+    images = [loaded.image for loaded in foreign.snapshot.images]
+    if names:
+        return [UNWINDERS[name] for name in dict.fromkeys(names)]
+    return [unwinder for unwinder in UNWINDERS.values() if any(unwinder.applies_to(image) for image in images)]
+
+
+def _unwound(unwinder: Unwinder, snapshot: Snapshot) -> Backtrace:
+    """A strategy's backtrace; one that cannot even begin stops at the interrupted frame."""
+    try:
+        return unwinder.unwind(snapshot)
+    except UnwindError as stop:
+        stop.pc = snapshot.pc
+        frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers)
+        return Backtrace((frame,), stop)

@@ -1,0 +1,60 @@
+"""Mach-O core files (MH_CORE): one stopped thread and its memory, as LLDB and Apple's kernel write them.
+
+Layout::
+
+    mach_header_64        file type 4 (MH_CORE)
+    LC_SEGMENT_64 ...     one per piece of memory, without sections
+    LC_THREAD             {flavor, count in words of 4 bytes, state} for each thread state
+    memory                each piece at a page boundary of the file
+
+Where the images lie is not said: a debugger finds their headers in the memory.
+
+Source: Mach-O, mach-o/loader.h; mach/i386/_structs.h, mach/arm/_structs.h.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from testbed.arch import ARCHES
+from testbed.arch.dumps import dump_layouts
+from testbed.errors import UsageError
+from testbed.export.pieces import BELOW_SP, PAGE, filled, pieces
+from testbed.trace import Snapshot
+
+_MAGIC, _CORE = 0xFEED_FACF, 4
+_SEGMENT, _THREAD = 0x19, 0x4
+_HEADER_SIZE, _SEGMENT_SIZE = 32, 72
+
+
+def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
+    """A snapshot as a Mach-O core file; ``below``: how many bytes under SP are kept.
+
+    Raises UsageError for an architecture that has no 64-bit Mach-O files.
+    """
+    mach_o = snapshot.arch.mach_o
+    if mach_o is None:
+        known = ", ".join(arch.name for arch in ARCHES.values() if arch.mach_o)
+        raise UsageError(f"no Mach-O core of {snapshot.arch}: there are 64-bit ones only ({known}); use --format core")
+    states = b""
+    for flavor, block in dump_layouts(snapshot.arch).mach_o.items():
+        states += struct.pack("<II", flavor, block.size // 4) + filled(block, snapshot)
+    memory = pieces(snapshot, below=below)
+    size = len(memory) * _SEGMENT_SIZE + 8 + len(states)
+    at = first = -(-(_HEADER_SIZE + size) // PAGE) * PAGE
+    commands, body = [], []
+    for piece in memory:
+        data = piece.data.ljust(-(-len(piece.data) // PAGE) * PAGE, b"\0")
+        allowed = 1 | 2 * piece.writable | 4 * piece.executable
+        commands.append(
+            struct.pack(
+                "<II16sQQQQIIII",
+                *(_SEGMENT, _SEGMENT_SIZE, b"", piece.address, len(piece.data), at, len(piece.data)),
+                *(allowed, allowed, 0, 0),
+            )
+        )
+        body.append(data)
+        at += len(data)
+    commands.append(struct.pack("<II", _THREAD, 8 + len(states)) + states)
+    header = struct.pack("<IIIIIIII", _MAGIC, mach_o.cpu, 0, _CORE, len(commands), size, 0, 0)
+    return b"".join(((header + b"".join(commands)).ljust(first, b"\0"), *body))

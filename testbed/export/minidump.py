@@ -1,0 +1,112 @@
+"""Minidumps: one stopped thread, its memory, and the modules with what identifies each of their files.
+
+Layout::
+
+    header                MDMP, version 0xa793, number of streams, where their directory is
+    directory             {stream type, size, offset} for each stream
+    streams               ThreadList, ModuleList, MemoryList, Exception, SystemInfo
+    what they point to    the thread's CPU context, names, CodeView records, memory
+
+A module's CodeView record is ``BpEL`` followed by the build id, or, where it has 16 bytes (a computed one, or a
+Mach-O file's), ``RSDS``: the same 16 bytes as a GUID, age 0, and the file's name. The fields are unaligned and
+little-endian.
+
+Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h (MDCVInfoELF, MD_OS_LINUX).
+"""
+
+from __future__ import annotations
+
+import struct
+
+from testbed.arch.dumps import dump_layouts
+from testbed.export.build_id import build_id
+from testbed.export.pieces import BELOW_SP, Piece, filled, image_range, pieces
+from testbed.image import LoadedImage
+from testbed.trace import Snapshot
+
+_THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM = 3, 4, 5, 6, 7
+_LINUX, _MACOS = 0x8201, 0x8101
+_SIGTRAP = 5
+THREAD = 1
+
+
+def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
+    """A snapshot as a minidump; ``below``: how many bytes under SP are kept."""
+    layouts = dump_layouts(snapshot.arch)
+    streams = 5
+    out = _Parts(bytearray(32 + 12 * streams))
+    context = out.put(bytes(filled(layouts.minidump, snapshot)))
+    memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot, below=below)]
+    directory = [
+        (_THREADS, out.put(_thread(snapshot, context, layouts.minidump.size, memory))),
+        (_MODULES, out.put(_modules(snapshot, out))),
+        (_MEMORY, out.put(_memory(memory))),
+        (_EXCEPTION, out.put(_exception(snapshot, context, layouts.minidump.size))),
+        (_SYSTEM, out.put(_system(snapshot, layouts.minidump_processor, out.put(struct.pack("<IH", 0, 0))))),
+    ]
+    struct.pack_into("<4sIIIIIQ", out.data, 0, b"MDMP", 0xA793, streams, 32, 0, 0, 0)
+    for i, (kind, at) in enumerate(directory):
+        struct.pack_into("<III", out.data, 32 + 12 * i, kind, out.sizes[at], at)
+    return bytes(out.data)
+
+
+class _Parts:
+    """The file as it grows; every part begins at a multiple of 8."""
+
+    def __init__(self, data: bytearray) -> None:
+        self.data = data
+        self.sizes: dict[int, int] = {}
+
+    def put(self, part: bytes) -> int:
+        self.data.extend(bytes(-len(self.data) % 8))
+        at = len(self.data)
+        self.data.extend(part)
+        self.sizes[at] = len(part)
+        return at
+
+
+def _thread(snapshot: Snapshot, context: int, size: int, memory: list[tuple[Piece, int]]) -> bytes:
+    """MDRawThreadList with one MDRawThread; its stack is the piece that holds SP."""
+    stack = next(((p, at) for p, at in memory if p.address <= snapshot.sp < p.end), None)
+    where = (stack[0].address, len(stack[0].data), stack[1]) if stack else (snapshot.sp, 0, 0)
+    return struct.pack("<IIIIIQQIIII", 1, THREAD, 0, 0, 0, 0, *where, size, context)
+
+
+def _modules(snapshot: Snapshot, out: _Parts) -> bytes:
+    """MDRawModuleList: base, size, checksum, time, name, VS_FIXEDFILEINFO, CodeView record, misc, two reserved."""
+    listed = [loaded for loaded in snapshot.images if loaded.image.segments]
+    parts = [struct.pack("<I", len(listed))]
+    for loaded in listed:
+        start, end = image_range(loaded)
+        name = str(loaded.image.path.absolute()).encode("utf-16-le", "surrogatepass")
+        name_at = out.put(struct.pack("<I", len(name)) + name + b"\0\0")
+        record = _code_view(loaded)
+        record_at = out.put(record)
+        parts.append(struct.pack("<QIIII", start, end - start, 0, 0, name_at) + bytes(52))
+        parts.append(struct.pack("<IIIIQQ", len(record), record_at, 0, 0, 0, 0))
+    return b"".join(parts)
+
+
+def _code_view(loaded: LoadedImage) -> bytes:
+    identifier = build_id(loaded.image)
+    if len(identifier) != 16:
+        return b"BpEL" + identifier
+    name = loaded.image.path.name.encode("utf-8", "surrogateescape")
+    return b"RSDS" + identifier + struct.pack("<I", 0) + name + b"\0"
+
+
+def _memory(memory: list[tuple[Piece, int]]) -> bytes:
+    entries = [struct.pack("<QII", piece.address, len(piece.data), at) for piece, at in memory]
+    return struct.pack("<I", len(entries)) + b"".join(entries)
+
+
+def _exception(snapshot: Snapshot, context: int, size: int) -> bytes:
+    """MDRawExceptionStream: the thread, a SIGTRAP at pc, no parameters, the thread's context."""
+    record = struct.pack("<IIQQII", _SIGTRAP, 0, 0, snapshot.pc, 0, 0) + bytes(15 * 8)
+    return struct.pack("<II", THREAD, 0) + record + struct.pack("<II", size, context)
+
+
+def _system(snapshot: Snapshot, processor: int, version: int) -> bytes:
+    apple = bool(snapshot.images) and snapshot.images[0].image.content[:4] == b"\xcf\xfa\xed\xfe"
+    platform = _MACOS if apple else _LINUX
+    return struct.pack("<HHHBBIIIIIHH", processor, 0, 0, 1, 0, 0, 0, 0, platform, version, 0, 0) + bytes(24)

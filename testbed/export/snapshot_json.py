@@ -1,0 +1,60 @@
+"""A snapshot as JSON, for people and for tools without a parser of core files.
+
+::
+
+    {"format": "testbed snapshot", "version": 1,
+     "arch": "arm64",
+     "registers": {"x0": "0x2a", ..., "sp": "0x7fffffff0000", "pc": "0x410050"},
+     "memory": [{"address": "0x400000", "zlib": "eJz..."}, {"address": "0x7ffffffef000", "hex": "00ff..."}],
+     "images": [{"path": "/build/program.elf", "bias": "0x0", "build_id": "5f28...", "frame_records": {...}}]}
+
+Numbers that are addresses or registers are text, ``0x`` and hexadecimal: JSON's own lose bits above 2**53. Memory is
+``hex``, or ``zlib``: compressed (RFC 1950), then base64. ``bias`` is run-time minus link-time address. A path may be
+relative: to the JSON file. ``frame_records`` name the layout that each instruction set's code was built with, which no
+program file says. The schema is beside this file: ``snapshot.schema.json``.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+from testbed.export.build_id import build_id
+from testbed.export.pieces import BELOW_SP, pieces
+from testbed.image import LoadedImage
+from testbed.trace import Snapshot
+
+FORMAT = "testbed snapshot"
+VERSION = 1
+_SHORT = 64  # bytes up to which memory is written as hex
+
+
+def snapshot_data(snapshot: Snapshot, *, below: int = BELOW_SP) -> dict[str, Any]:
+    """A snapshot as values of JSON; ``below``: how many bytes under SP are kept."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "arch": snapshot.arch.name,
+        "registers": {name: hex(value) for name, value in snapshot.registers.items()},
+        "memory": [{"address": hex(piece.address), **_encoded(piece.data)} for piece in pieces(snapshot, below=below)],
+        "images": [_image(loaded) for loaded in snapshot.images],
+    }
+
+
+def _encoded(data: bytes) -> dict[str, str]:
+    if len(data) <= _SHORT:
+        return {"hex": data.hex()}
+    return {"zlib": base64.b64encode(zlib.compress(data, 9)).decode("ascii")}
+
+
+def _image(loaded: LoadedImage) -> dict[str, Any]:
+    image = loaded.image
+    said: dict[str, Any] = {
+        "path": str(image.path.absolute()),
+        "bias": hex(loaded.bias),
+        "build_id": build_id(image).hex(),
+    }
+    if image.frame_records:
+        said["frame_records"] = {isa: record.name for isa, record in image.frame_records.items()}
+    return said

@@ -1,0 +1,65 @@
+"""Mach-O core files (MH_CORE), as LLDB and `testbed export` write them: registers and memory.
+
+Where the images lie is not said in one: `--file PATH@BASE` does.
+
+Source: Mach-O, mach-o/loader.h.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.arch import ARCHES, Arch
+from testbed.arch.dumps import dump_layouts
+from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, disjoint, registers_in
+
+_CORE, _SEGMENT, _THREAD = 4, 0x19, 0x4
+_HEADER = 32
+_AGAIN = "the file is cut off or damaged: take it again"
+
+
+def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
+    """The core file ``path``, whose bytes are ``content``; ``thread`` counts from 0, in the order of the file.
+
+    Raises SnapshotFileError (file, offset, what is wrong, what to do).
+    """
+    file = DumpBytes(path, content)
+    file.take(0, _HEADER, "the header")
+    cpu, kind, count = (file.unsigned(at, 4, "the header") for at in (4, 12, 16))
+    arch = next((a for a in ARCHES.values() if a.mach_o and a.mach_o.cpu == cpu), None)
+    if arch is None:
+        known = ", ".join(f"{a.name} ({a.mach_o.cpu:#x})" for a in ARCHES.values() if a.mach_o)
+        raise file.error(4, f"unknown architecture: cpu type {cpu:#x}; known are {known}")
+    if kind != _CORE:
+        raise file.error(12, f"a Mach-O file of type {kind}, not a core (4): give a core file")
+    if count > MOST_PIECES:
+        raise file.error(16, f"{count} load commands; {_AGAIN}")
+    memory, threads, at = [], [], _HEADER
+    for number in range(count):
+        what = f"load command {number}; {_AGAIN}:"
+        command, size = file.unsigned(at, 4, what), file.unsigned(at + 4, 4, what)
+        part = file.part(at, max(size, 8), what)
+        if command == _SEGMENT:
+            address, _, offset, in_file = (part.unsigned(24 + 8 * i, 8, what) for i in range(4))
+            memory.append((address, file.take(offset, in_file, f"the memory at {address:#x}; {_AGAIN}:")))
+            if address + in_file > 1 << 64:
+                raise file.error(at, f"memory at {address:#x} leaves the address space; {_AGAIN}")
+        elif command == _THREAD:
+            threads.append(part)
+        at += max(size, 8)
+    if not 0 <= thread < len(threads):
+        raise file.error(16, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
+    return Dump(path, "Mach-O core", arch, _registers(arch, threads[thread]), disjoint(memory), (), len(threads))
+
+
+def _registers(arch: Arch, command: DumpBytes) -> dict[str, int]:
+    """LC_THREAD: {flavor, count in words of 4 bytes, state} until its end."""
+    blocks = dump_layouts(arch).mach_o
+    out: dict[str, int] = {}
+    at = 8
+    while at + 8 <= len(command):
+        flavor, size = command.unsigned(at, 4, "LC_THREAD"), 4 * command.unsigned(at + 4, 4, "LC_THREAD")
+        if flavor in blocks:
+            out |= registers_in(arch, blocks[flavor], command.part(at + 8, size, "a thread state"), "a thread state")
+        at += 8 + size
+    return out

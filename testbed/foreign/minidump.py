@@ -1,0 +1,128 @@
+"""Minidumps, as Breakpad, Crashpad, rust-minidump and `testbed export` write them.
+
+The registers are those of the exception's context, where there is one, else of the chosen thread. Memory is the
+MemoryList or Memory64List, and each thread's stack. A module's file is known by its CodeView record: ``BpEL`` and a
+build id, or ``RSDS`` and a GUID.
+
+Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed.arch import ARCHES, Arch
+from testbed.arch.dumps import dump_layouts
+from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
+
+_THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
+_NAMES = {_THREADS: "ThreadList", _MODULES: "ModuleList", _SYSTEM: "SystemInfo"}
+_THREAD_SIZE, _MODULE_SIZE = 48, 108
+_MOST_STREAMS = 4096
+_AGAIN = "the file is cut off or damaged: take it again"
+
+
+def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump:
+    """The minidump ``path``, whose bytes are ``content``; ``thread`` counts from 0; None: the one that crashed.
+
+    Raises SnapshotFileError (file, offset, what is wrong, what to do).
+    """
+    file = DumpBytes(path, content)
+    streams = _streams(file)
+    arch = _arch(streams)
+    threads = list(_items(streams[_THREADS], _THREAD_SIZE, "ThreadList"))
+    context = _context(file, streams, threads, thread)
+    memory = list(_memory(file, streams))
+    for entry in threads:
+        where = (entry.unsigned(at, size, "a thread's stack") for at, size in ((24, 8), (32, 4), (36, 4)))
+        address, size, at = where
+        memory.append((address, file.take(at, size, f"a thread's stack; {_AGAIN}")))
+    if any(address + len(data) > 1 << 8 * arch.word for address, data in memory):
+        raise file.error(streams[_SYSTEM].start, f"memory leaves the address space of {arch}; {_AGAIN}")
+    return Dump(
+        path,
+        "minidump",
+        arch,
+        registers_in(arch, dump_layouts(arch).minidump, context, "the CPU context"),
+        disjoint(memory),
+        tuple(_module(file, entry) for entry in _items(streams[_MODULES], _MODULE_SIZE, "ModuleList")),
+        len(threads),
+    )
+
+
+def _streams(file: DumpBytes) -> dict[int, DumpBytes]:
+    if file.take(0, 32, "the header")[:4] != b"MDMP":
+        raise file.error(0, "not a minidump (no MDMP)")
+    count, at = file.unsigned(8, 4, "the header"), file.unsigned(12, 4, "the header")
+    if count > _MOST_STREAMS:
+        raise file.error(8, f"{count} streams; {_AGAIN}")
+    found: dict[int, DumpBytes] = {}
+    for i in range(count):
+        kind, size, offset = (file.unsigned(at + 12 * i + 4 * j, 4, f"directory entry {i}") for j in range(3))
+        if kind:
+            found.setdefault(kind, file.part(offset, size, f"the stream of type {kind:#x}; {_AGAIN}:"))
+    for kind, name in _NAMES.items():
+        if kind not in found:
+            raise file.error(at, f"no {name} stream; {_AGAIN}")
+    return found
+
+
+def _arch(streams: dict[int, DumpBytes]) -> Arch:
+    processor = streams[_SYSTEM].unsigned(0, 2, "SystemInfo")
+    for arch in ARCHES.values():
+        if dump_layouts(arch).minidump_processor == processor:
+            return arch
+    known = ", ".join(f"{a.name} ({dump_layouts(a).minidump_processor})" for a in ARCHES.values())
+    raise streams[_SYSTEM].error(0, f"unknown architecture: processor {processor:#x}; known are {known}")
+
+
+def _items(stream: DumpBytes, size: int, what: str) -> Iterator[DumpBytes]:
+    """The entries of a list: a count, then (some writers pad to 8 bytes) the entries."""
+    count = stream.unsigned(0, 4, what)
+    if count > MOST_PIECES:
+        raise stream.error(0, f"{what} claims {count} entries; {_AGAIN}")
+    start = 8 if len(stream) == 8 + count * size else 4
+    for i in range(count):
+        yield stream.part(start + i * size, size, f"entry {i} of {what}; {_AGAIN}:")
+
+
+def _context(file: DumpBytes, streams: dict[int, DumpBytes], threads: list[DumpBytes], thread: int | None) -> DumpBytes:
+    if thread is None and _EXCEPTION in streams:
+        where = streams[_EXCEPTION].part(160, 8, "the exception's context")
+    elif not threads:
+        raise streams[_THREADS].error(0, f"no thread; {_AGAIN}")
+    elif not 0 <= (thread or 0) < len(threads):
+        raise streams[_THREADS].error(0, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
+    else:
+        where = threads[thread or 0].part(40, 8, "a thread's context")
+    return file.part(
+        where.unsigned(4, 4, "a context"), where.unsigned(0, 4, "a context"), f"the CPU context; {_AGAIN}:"
+    )
+
+
+def _memory(file: DumpBytes, streams: dict[int, DumpBytes]) -> Iterator[tuple[int, bytes]]:
+    if stream := streams.get(_MEMORY):
+        for entry in _items(stream, 16, "MemoryList"):
+            address, size, at = (entry.unsigned(a, s, "MemoryList") for a, s in ((0, 8), (8, 4), (12, 4)))
+            yield address, file.take(at, size, f"the memory at {address:#x}; {_AGAIN}:")
+    if stream := streams.get(_MEMORY64):
+        count, at = stream.unsigned(0, 8, "Memory64List"), stream.unsigned(8, 8, "Memory64List")
+        for i in range(min(count, MOST_PIECES)):
+            address, size = (stream.unsigned(16 + 16 * i + 8 * j, 8, "Memory64List") for j in range(2))
+            yield address, file.take(at, size, f"the memory at {address:#x}; {_AGAIN}:")
+            at += size
+
+
+def _module(file: DumpBytes, entry: DumpBytes) -> Module:
+    start, name_at = entry.unsigned(0, 8, "a module"), entry.unsigned(20, 4, "a module")
+    size = file.unsigned(name_at, 4, "a module's name")
+    name = file.take(name_at + 4, size, "a module's name").decode("utf-16-le", "replace")
+    size, at = entry.unsigned(76, 4, "a module"), entry.unsigned(80, 4, "a module")
+    record = file.take(at, size, f"the CodeView record of {name}")
+    identifier = b""
+    if record[:4] == b"BpEL":
+        identifier = record[4:]
+    elif record[:4] == b"RSDS":
+        identifier = record[4:20]
+    return Module(name, start, entry.start, identifier=identifier)

@@ -1,0 +1,101 @@
+"""What a file with a stopped thread says, before the program files that it names are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.arch import Arch
+from testbed.arch.dumps import RegisterBlock
+from testbed.errors import SnapshotFileError
+from testbed.image.file_bytes import FileBytes
+
+MOST_PIECES = 1 << 20  # of memory, modules, notes: a file that claims more is damaged
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A program file that was mapped: what it was called, and where.
+
+    ``start`` is where its lowest segment lies; of a JSON snapshot ``bias`` says it instead. ``identifier`` is its build
+    id, or what was computed in place of one; empty: not known. ``content`` is the file where it is in the dump itself
+    (the vdso). ``said_at`` is the offset in the dump that names it.
+    """
+
+    name: str
+    start: int | None
+    said_at: int
+    bias: int | None = None
+    identifier: bytes = b""
+    content: bytes = field(default=b"", repr=False)
+    frame_records: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """One file, read: a thread's registers, disjoint memory, modules in ascending order.
+
+    ``threads`` is how many there are, ``kind`` what the file is.
+    """
+
+    path: Path
+    kind: str
+    arch: Arch
+    registers: Mapping[str, int]
+    memory: tuple[tuple[int, bytes], ...] = field(repr=False)
+    modules: tuple[Module, ...]
+    threads: int = 1
+
+
+class DumpBytes(FileBytes):
+    """The bytes of a dump: what does not lie in the file is a SnapshotFileError."""
+
+    __slots__ = ()
+
+    def error(self, offset: int, detail: str) -> SnapshotFileError:  # type: ignore[override]
+        return SnapshotFileError(self.path, self.start + offset, detail)
+
+    def part(self, offset: int, size: int, what: str) -> DumpBytes:
+        return DumpBytes(self.path, self.take(offset, size, what), self.start + offset)
+
+
+def registers_in(arch: Arch, block: RegisterBlock, content: FileBytes, what: str) -> dict[str, int]:
+    """The registers of a block. Raises an error at its offset where the content is shorter than the block."""
+    content.take(0, block.size, what)
+    out = {name: content.unsigned(at, arch.by_name[name].bits // 8, what) for name, at in block.offsets.items()}
+    return {name: arch.code_address(value) if name == arch.pc else value for name, value in out.items()}
+
+
+def disjoint(parts: Iterable[tuple[int, bytes]]) -> tuple[tuple[int, bytes], ...]:
+    """Pieces of memory, ascending and without overlaps: where two have a byte, the one that begins lower does."""
+    out: list[tuple[int, bytes]] = []
+    reached = 0
+    for _, (address, data) in sorted(enumerate(parts), key=lambda pair: (pair[1][0], pair[0])):
+        end = address + len(data)
+        if end <= reached:
+            continue
+        if address < reached:
+            address, data = reached, data[reached - address :]
+        if data:
+            out.append((address, data))
+            reached = end
+    return tuple(out)
+
+
+def filled_from(
+    memory: tuple[tuple[int, bytes], ...], more: Iterable[tuple[int, bytes]]
+) -> tuple[tuple[int, bytes], ...]:
+    """Memory, and of ``more`` what lies in its holes."""
+    out = list(memory)
+    for address, data in disjoint(more):
+        at, end = address, address + len(data)
+        for start, known in memory:
+            if start + len(known) <= at or start >= end:
+                continue
+            if at < start:
+                out.append((at, data[at - address : start - address]))
+            at = max(at, start + len(known))
+        if at < end:
+            out.append((at, data[at - address :]))
+    return tuple(sorted(out))

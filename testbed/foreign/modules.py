@@ -1,0 +1,148 @@
+"""The program files that a dump names, found on this machine: the right ones, or an error that says what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from testbed.arch import Arch, FrameRecord
+from testbed.errors import ImageError, SnapshotFileError, UsageError
+from testbed.export.build_id import build_id, gnu_build_id
+from testbed.foreign.model import Dump, Module
+from testbed.image import Image, LoadedImage, read_image
+
+_PAGE = 0x1000
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where to look, first to last: ``files``, then ``sysroot``, then beside the dump, then where the dump says.
+
+    ``files`` are (path, address): that file is mapped with its lowest segment at that address; without an address it
+    stands for the module with the same file name. With a ``sysroot`` the dump's own paths are not looked at: they name
+    files of another machine. ``skip_missing``: a module that is not found is left out instead of an error.
+    """
+
+    files: tuple[tuple[Path, int | None], ...] = ()
+    sysroot: Path | None = None
+    skip_missing: bool = False
+
+
+def loaded_images(dump: Dump, places: Places) -> tuple[tuple[LoadedImage, ...], tuple[str, ...]]:
+    """The images of a dump's modules, and the names of those left out.
+
+    Raises SnapshotFileError for a missing file, or one that is not the one that was mapped; ImageError for one that
+    cannot be read; UsageError for a file of ``places`` that belongs nowhere.
+    """
+    images: list[LoadedImage] = []
+    left_out: list[str] = []
+    used: set[Path] = set()
+    for module in dump.modules:
+        given = next((path for path, address in places.files if _stands_for(path, address, module)), None)
+        if given is not None:
+            used.add(given)
+        image = _image(dump, module, given, places)
+        if image is None:
+            left_out.append(module.name)
+        else:
+            images.append(LoadedImage(image, _bias(dump.arch, image, module.start, module.bias)))
+    for path, address in places.files:
+        if path not in used:
+            if address is None:
+                raise UsageError(f"--file {path}: no module has that name; say where it is mapped: --file {path}@0x...")
+            image = read_image(path, arch=dump.arch)
+            images.append(LoadedImage(image, _bias(dump.arch, image, address, None)))
+    for loaded in images:
+        if loaded.image.arch is not dump.arch:
+            raise UsageError(f"{loaded.image.path} is for {loaded.image.arch}, {dump.path} for {dump.arch}")
+    return tuple(images), tuple(left_out)
+
+
+def memory_of(images: tuple[LoadedImage, ...]) -> list[tuple[int, bytes]]:
+    """What the images' segments that cannot be written have in memory: a dump may have left it out."""
+    return [
+        (segment.address + loaded.bias, segment.data)
+        for loaded in images
+        for segment in loaded.image.segments
+        if not segment.writable
+    ]
+
+
+def _stands_for(path: Path, address: int | None, module: Module) -> bool:
+    return address == module.start if address is not None else path.name == _base_name(module.name)
+
+
+def _base_name(name: str) -> str:
+    return (PureWindowsPath(name) if "\\" in name and "/" not in name else PurePosixPath(name)).name
+
+
+def _image(dump: Dump, module: Module, given: Path | None, places: Places) -> Image | None:
+    if module.content and given is None:
+        return read_image(Path(module.name), arch=dump.arch, content=module.content)
+    candidates = [given] if given is not None else _candidates(dump, module, places)
+    path = next((path for path in candidates if path.is_file()), None)
+    if path is None:
+        if places.skip_missing:
+            return None
+        looked = ", ".join(map(str, candidates))
+        raise SnapshotFileError(
+            dump.path,
+            module.said_at,
+            f"no file for the module {module.name} (looked for {looked}); "
+            f"give --sysroot FOLDER or --file PATH@{_where(module)}, or --skip-missing to go without it",
+        )
+    try:
+        image = read_image(path, _records(dump.arch, module), arch=dump.arch)
+    except ImageError:
+        if given is None and places.skip_missing:
+            return None
+        raise
+    theirs = module.identifier or _identifier_in_memory(dump, module, image)
+    if theirs and theirs != build_id(image):
+        raise SnapshotFileError(
+            dump.path,
+            module.said_at,
+            f"{path} is not the file that was mapped as {module.name}: its build id is {build_id(image).hex()}, "
+            f"not {theirs.hex()}; give the right one with --file PATH@{_where(module)}",
+        )
+    return image
+
+
+def _where(module: Module) -> str:
+    return hex(module.start) if module.start is not None else f"{module.bias or 0:#x}"
+
+
+def _candidates(dump: Dump, module: Module, places: Places) -> list[Path]:
+    name = module.name.removesuffix(" (deleted)")
+    base = _base_name(name)
+    beside = dump.path.parent / base
+    if places.sysroot is not None:
+        return [places.sysroot / name.lstrip("/"), places.sysroot / base, beside]
+    return [beside, dump.path.parent / name]  # an absolute name is itself
+
+
+def _records(arch: Arch, module: Module) -> dict[str, FrameRecord]:
+    by_name = {record.name: record for isa in arch.isas for record in isa.records}
+    return {isa: by_name[name] for isa, name in module.frame_records.items()}
+
+
+def _identifier_in_memory(dump: Dump, module: Module, image: Image) -> bytes:
+    """The build id that the process had where this file's is, if the dump has that memory; else nothing."""
+    note = image.sections.get(".note.gnu.build-id")
+    if note is None or not note.address:
+        return b""
+    start = note.address + _bias(dump.arch, image, module.start, module.bias)
+    for address, data in dump.memory:
+        if address <= start and start + len(note.data) <= address + len(data):
+            there = data[start - address :][: len(note.data)]
+            return gnu_build_id(there) or there  # no note there: another file altogether
+    return b""
+
+
+def _bias(arch: Arch, image: Image, start: int | None, bias: int | None) -> int:
+    """Run-time minus link-time address, as a value that may be below zero."""
+    if start is None:
+        said = bias or 0
+        return said - (arch.word_mask + 1) if said >> (8 * arch.word - 1) else said
+    lowest = min((segment.address for segment in image.segments), default=0)
+    return start - (lowest & -_PAGE)

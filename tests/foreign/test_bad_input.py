@@ -1,0 +1,252 @@
+"""Damaged, foreign and incomplete dumps: one typed error that names the file, the offset and the fix."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.errors import SnapshotFileError, TestbedError, UsageError
+from testbed.export.core import core_bytes
+from testbed.export.macho_core import macho_core_bytes
+from testbed.export.minidump import minidump_bytes
+from testbed.export.snapshot_json import snapshot_data
+from testbed.foreign import Places, read_snapshot
+from testbed.trace import Snapshot
+from tests.foreign.small import small
+from unwinders import UNWINDERS
+
+FLIPS = 400
+SECONDS = 5.0  # for one damaged file: none may make the reader loop
+
+
+def as_json(snapshot: Snapshot) -> bytes:
+    return json.dumps(snapshot_data(snapshot)).encode()
+
+
+WRITERS: dict[str, Callable[[Snapshot], bytes]] = {
+    "core": core_bytes,
+    "minidump": minidump_bytes,
+    "macho-core": macho_core_bytes,
+    "json": as_json,
+}
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return small()
+
+
+def read_or_refused(path: Path) -> TestbedError | None:
+    """None where the file reads; any other exception than the testbed's own is a bug and passes through."""
+    started = time.monotonic()
+    try:
+        back = read_snapshot(path, Places(skip_missing=True)).snapshot
+        UNWINDERS["eh_frame"].unwind(back)
+        return None
+    except TestbedError as error:
+        return error
+    finally:
+        assert time.monotonic() - started < SECONDS
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_file_that_is_cut_off_anywhere_is_refused_with_its_name_and_an_offset(
+    kind: str, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    content = WRITERS[kind](snapshot)
+    path = tmp_path / "cut"
+    # A core's first pages hold all of its structure; behind them there is only memory.
+    ends = [*range(min(len(content), 2600)), *range(2600, len(content), 97)]
+    read = []
+    for end in ends:
+        path.write_bytes(content[:end])
+        error = read_or_refused(path)
+        if error is None:
+            read.append(end)
+            continue
+        assert isinstance(error, SnapshotFileError)
+        assert error.path == path and 0 <= error.offset <= len(content)
+        assert str(path) in str(error) and "offset 0x" in str(error)
+    # What is padding at the end may go.
+    assert all(not content[end:].strip(b"\0") for end in read), read[:5]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_file_with_flipped_bits_is_read_or_refused_and_never_more(
+    kind: str, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    content = WRITERS[kind](snapshot)
+    chance = random.Random(kind)
+    refused = 0
+    for _ in range(FLIPS):
+        damaged = bytearray(content)
+        for _ in range(chance.choice((1, 1, 4))):
+            at = chance.randrange(min(len(content), chance.choice((600, 1 << 20))))  # headers stand in front
+            damaged[at] ^= 1 << chance.randrange(8)
+        path = tmp_path / "flipped"
+        path.write_bytes(damaged)
+        refused += read_or_refused(path) is not None
+    assert refused > FLIPS // 50
+
+
+def test_noise_is_refused(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    for start in (b"", b"\x7fELF", b"MDMP", b"\xcf\xfa\xed\xfe", b"{"):
+        for size in (0, 3, 64, 700):
+            path = tmp_path / "noise"
+            path.write_bytes(start + chance.randbytes(size))
+            assert isinstance(read_or_refused(path), SnapshotFileError)
+
+
+def refused(path: Path, places: Places | None = None, thread: int | None = None) -> str:
+    with pytest.raises(TestbedError) as caught:
+        read_snapshot(path, places, thread=thread)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "layout"), [("core", 18, "<H"), ("macho-core", 4, "<I")], ids=["core", "macho-core"]
+)
+def test_an_unknown_architecture_is_named_with_those_that_are_known(
+    kind: str, at: int, layout: str, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    damaged = bytearray(WRITERS[kind](snapshot))
+    struct.pack_into(layout, damaged, at, 243)  # RISC-V in ELF
+    path = tmp_path / "riscv"
+    path.write_bytes(damaged)
+    said = refused(path)
+    assert f"{path}: at offset {at:#x}: unknown architecture" in said and "arm64" in said
+
+
+def test_an_unknown_processor_in_a_minidump(snapshot: Snapshot, tmp_path: Path) -> None:
+    content = bytearray(minidump_bytes(snapshot))
+    streams = [struct.unpack_from("<III", content, 32 + 12 * i) for i in range(5)]
+    at = next(offset for kind, _, offset in streams if kind == 7)
+    struct.pack_into("<H", content, at, 3)  # PowerPC
+    path = tmp_path / "powerpc.dmp"
+    path.write_bytes(content)
+    assert f"at offset {at:#x}: unknown architecture: processor 0x3" in refused(path)
+
+
+def test_a_missing_module_names_where_it_was_looked_for_and_the_options(snapshot: Snapshot, tmp_path: Path) -> None:
+    data = snapshot_data(snapshot)
+    data["images"][0]["path"] = "/nowhere/lost.so"
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(data))
+    said = refused(path)
+    for part in (str(path), "lost.so", "/nowhere/lost.so", "--sysroot", "--file", "--skip-missing"):
+        assert part in said
+    left = read_snapshot(path, Places(skip_missing=True))
+    assert left.left_out == ("/nowhere/lost.so",) and not left.snapshot.images
+    given = Places(files=((snapshot.images[0].image.path, 0x40_0000),))
+    assert refused(path, given)  # a file at an address is no answer to a module that says its bias
+
+
+def test_a_file_that_lies_in_the_sysroot_or_beside_the_dump_is_found(snapshot: Snapshot, tmp_path: Path) -> None:
+    image = snapshot.images[0].image
+    content = core_bytes(snapshot).replace(
+        str(image.path.parent).encode(), b"/" + b"x" * (len(str(image.path.parent)) - 1)
+    )
+    dump = tmp_path / "dumps" / "a.core"
+    dump.parent.mkdir()
+    dump.write_bytes(content)
+    assert "--sysroot" in refused(dump)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / image.path.name).write_bytes(image.content)
+    assert read_snapshot(dump, Places(sysroot=root)).snapshot.images[0].image.path == root / image.path.name
+    (dump.parent / image.path.name).write_bytes(image.content)
+    assert read_snapshot(dump).snapshot.images[0].image.path == dump.parent / image.path.name
+    folder = read_snapshot(dump.parent)
+    assert folder.dump.path == dump
+
+
+def test_another_file_of_the_same_name_is_refused(snapshot: Snapshot, tmp_path: Path) -> None:
+    image = snapshot.images[0].image
+    other = bytearray(image.content)
+    other[image.sections[".text"].offset + 1] ^= 1
+    (tmp_path / image.path.name).write_bytes(other)
+    path = tmp_path / "one.dmp"
+    path.write_bytes(minidump_bytes(snapshot))
+    said = refused(path)
+    assert "is not the file that was mapped" in said and "--file" in said
+
+
+def test_a_program_file_of_another_architecture_is_refused(snapshot: Snapshot, tmp_path: Path) -> None:
+    path = tmp_path / "one.mcore"
+    path.write_bytes(macho_core_bytes(snapshot))
+    x86 = small("x86_64").images[0].image.path
+    assert "is for x86_64" in refused(path, Places(files=((x86, 0x40_0000),)))
+
+
+@pytest.mark.parametrize("kind", ["core", "minidump", "macho-core"])
+def test_a_thread_that_is_not_there(kind: str, snapshot: Snapshot, tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_bytes(WRITERS[kind](snapshot))
+    assert re.search(r"no thread 7: the file has 1", refused(path, Places(skip_missing=True), 7))
+
+
+def test_folders_without_a_snapshot_or_with_two(snapshot: Snapshot, tmp_path: Path) -> None:
+    assert "no snapshot" in refused(tmp_path)
+    for name in ("a.dmp", "b.dmp"):
+        (tmp_path / name).write_bytes(minidump_bytes(snapshot))
+    assert "2 snapshots (a.dmp, b.dmp)" in refused(tmp_path)
+    assert "No such file" in refused(tmp_path / "none.core")
+
+
+CHANGES: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
+    ('needs "format"', lambda d: d.update(format="x")),
+    ("version 7", lambda d: d.update(version=7)),
+    ("unknown architecture: arch is 'riscv'", lambda d: d.update(arch="riscv")),
+    ("registers.x77", lambda d: d["registers"].update(x77="0x0")),
+    ("registers.x0", lambda d: d["registers"].update(x0=5)),
+    ("registers.x0", lambda d: d["registers"].update(x0="0x1" + 16 * "0")),
+    ("no value for x29", lambda d: d["registers"].pop("x29")),
+    ("memory is no list", lambda d: d.update(memory={})),
+    ("memory[0]", lambda d: d["memory"][0].update(hex="00", zlib="x")),
+    ("memory[0].hex", lambda d: d.update(memory=[{"address": "0x0", "hex": "0"}])),
+    ("memory[0].zlib", lambda d: d.update(memory=[{"address": "0x0", "zlib": "eJz="}])),
+    ("memory[0].address", lambda d: d.update(memory=[{"address": "12", "hex": "00"}])),
+    ("leaves the address space", lambda d: d.update(memory=[{"address": "0x" + 16 * "f", "hex": "0000"}])),
+    (
+        "two pieces have the byte at 0x1",
+        lambda d: d.update(memory=[{"address": f"0x{i}", "hex": "0000"} for i in (0, 1)]),
+    ),
+    ("images[0]: it needs a path", lambda d: d.update(images=[{"bias": "0x0"}])),
+    ("images[0].bias", lambda d: d["images"][0].update(bias=None)),
+    ("frame_records.arm64", lambda d: d["images"][0].update(frame_records={"arm64": "x"})),
+    ("build_id", lambda d: d["images"][0].update(build_id="xyz")),
+]
+
+
+@pytest.mark.parametrize(("said", "change"), CHANGES, ids=[said for said, _ in CHANGES])
+def test_each_mistake_in_json_is_named_by_its_place(
+    said: str, change: Callable[[dict[str, Any]], object], snapshot: Snapshot, tmp_path: Path
+) -> None:
+    data = snapshot_data(snapshot)
+    change(data)
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(data))
+    error = refused(path)
+    assert said in error and str(path) in error
+
+
+def test_from_parts_says_what_is_wrong() -> None:
+    whole = {"rip": 0, "rsp": 8, "rbp": 0}
+    for said, registers, memory in (
+        ("no register 'eip'", whole | {"eip": 1}, []),
+        ("no value for rbp", {"rip": 0, "rsp": 0}, []),
+        ("64 bits", whole | {"rax": 1 << 64}, []),
+        ("overlap", whole, [(0, b"ab"), (1, b"c")]),
+    ):
+        with pytest.raises(UsageError, match=re.escape(said)):
+            Snapshot.from_parts(arch="x86_64", registers=registers, memory=memory, images=[])
+    assert Snapshot.from_parts(arch="amd64", registers=whole, memory=[(8, bytes(8))], images=[]).sp == 8

@@ -1,0 +1,164 @@
+"""Real cores of real processes, the kernel's and gdb's: ours beside gdb's own backtrace of the same file."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import SnapshotFileError
+from testbed.foreign import Places, read_snapshot
+from testbed.image import read_image
+from testbed.symbolize import symbolize
+from testbed.unwinder import Backtrace
+from unwinders import UNWINDERS
+
+SOURCE = """
+#include <stdlib.h>
+static int compare(const void *a, const void *b) {
+    if (*(const int *)a == 3) abort();
+    return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) int middle(int n) {
+    int v[8] = {5, 4, 3, 2, 1, 0, 9, 8};
+    v[0] += n;
+    qsort(v, 8, sizeof *v, compare);
+    return v[0];
+}
+int main(int argc, char **argv) { return middle(argc) + 1; }
+"""
+
+WALK = """
+frame = gdb.newest_frame()
+while frame:
+    if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+        print("PC", frame.pc())
+    frame = frame.older()
+"""
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler for this machine; Debian package: gcc"),
+    pytest.mark.skipif(os.uname().machine != "x86_64", reason="the core is an x86_64 process's"),
+]
+KNOWN = ["raise", "abort", "compare", "middle", "main"]
+needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="Debian package: gdb")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dynamically linked program, position-independent: it aborts below the C library's qsort."""
+    folder = tmp_path_factory.mktemp("native")
+    (folder / "program.c").write_text(SOURCE)
+    subprocess.run(
+        ["gcc", "-O1", "-g", "-fpie", "-pie", "-o", "program", "program.c"], cwd=folder, check=True, timeout=60
+    )
+    return folder / "program"
+
+
+@pytest.fixture(scope="module")
+def gcore(program: Path) -> Path:
+    path = program.parent / "by-gdb.core"
+    commands = ("-ex", "run", "-ex", f"gcore {path}")
+    subprocess.run(["gdb", "-nx", "-batch", *commands, str(program)], capture_output=True, timeout=60, check=False)
+    if not path.exists():
+        pytest.skip("gdb cannot run a process here (ptrace is not allowed)")
+    return path
+
+
+def names(core: Path, unwinder: str, places: Places | None = None) -> tuple[list[int], list[str], Backtrace]:
+    of = read_snapshot(core, places).snapshot
+    said = UNWINDERS[unwinder].unwind(of)
+    return [f.pc for f in said.frames], [f.function for f in symbolize(of.images, said).frames], said
+
+
+def gdb_backtrace(program: Path, core: Path) -> list[int]:
+    """pc of every frame that is on the stack, by gdb's own unwinder, past main."""
+    file = core.parent / "walk.py"
+    file.write_text(WALK)
+    options = ("set backtrace past-main on", "set backtrace past-entry on")
+    done = subprocess.run(
+        ["gdb", "-nx", "-batch", *(part for each in options for part in ("-ex", each)), "-x", file, program, core],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return [int(pc) for pc in re.findall(r"^PC (\d+)$", done.stdout, re.M)]
+
+
+@needs_gdb
+def test_a_core_of_gdb_unwinds_to_main_and_as_gdb_says(program: Path, gcore: Path) -> None:
+    pcs, functions, said = names(gcore, "eh_frame")
+    assert said.stopped is None
+    assert functions[-1] == "_start" and "main" in functions
+    inner = functions[: functions.index("main") + 1]
+    assert [f for f in inner if f in KNOWN] == KNOWN
+    assert pcs == gdb_backtrace(program, gcore)
+    assert names(gcore, "eh_frame_hdr")[0] == pcs
+
+
+@needs_gdb
+def test_the_vdso_is_read_from_memory_and_libraries_from_the_names_in_the_core(gcore: Path) -> None:
+    images = {loaded.image.path.name: loaded for loaded in read_snapshot(gcore).snapshot.images}
+    assert {"program", "libc.so.6", "[vdso]"} <= images.keys()
+    assert images["[vdso]"].image.symbol_named("__vdso_clock_gettime") is not None
+    assert images["program"].bias and images["libc.so.6"].bias
+
+
+@needs_gdb
+def test_another_build_of_the_program_is_refused(program: Path, gcore: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.c").write_text(SOURCE.replace("argc) + 1", "argc) + 2"))
+    subprocess.run(
+        ["gcc", "-O1", "-g", "-fpie", "-pie", "-Wl,--build-id", "-o", "program", "x.c"],
+        cwd=tmp_path, check=True, timeout=60,
+    )  # fmt: skip
+    if ".note.gnu.build-id" not in read_image(program).sections:
+        pytest.skip("this gcc links without build ids")
+    with pytest.raises(SnapshotFileError, match="is not the file that was mapped"):
+        read_snapshot(gcore, Places(files=((tmp_path / "program", None),)))
+
+
+def test_a_core_of_the_kernel_unwinds_to_start(program: Path) -> None:
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if pattern != "core":
+        pytest.skip(f"the kernel does not write cores to the current folder (core_pattern is {pattern!r})")
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    subprocess.run(
+        [str(program)],
+        cwd=program.parent,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)),
+        stderr=subprocess.DEVNULL,
+    )
+    found = sorted(program.parent.glob("core*"))
+    if not found:
+        pytest.skip("the kernel wrote no core (limit, or a container that does not allow it)")
+    _, functions, said = names(found[0], "eh_frame")
+    assert said.stopped is None
+    assert functions[-1] == "_start" and functions.index("abort") < functions.index("compare") < functions.index("main")
+
+
+@needs_gdb
+def test_names_come_from_compressed_debug_data(program: Path, gcore: Path, tmp_path: Path) -> None:
+    """MiniDebugInfo, as Fedora's packages carry it: a stripped program with an xz-compressed symbol table."""
+    if shutil.which("objcopy") is None or shutil.which("xz") is None:
+        pytest.skip("Debian packages: binutils, xz-utils")
+    for command in (
+        "objcopy --only-keep-debug --remove-section .comment --strip-debug program mini",
+        "xz -f mini",
+        "strip --strip-all -o stripped program",
+        "objcopy --add-section .gnu_debugdata=mini.xz stripped with",
+    ):
+        (tmp_path / "program").write_bytes(program.read_bytes())
+        subprocess.run(command.split(), cwd=tmp_path, check=True, timeout=60)
+    start = next(m.start for m in read_snapshot(gcore).dump.modules if m.name.endswith("/program"))
+    stripped = names(gcore, "eh_frame", Places(files=((tmp_path / "stripped", start),)))[1]
+    assert "middle" not in stripped
+    functions = names(gcore, "eh_frame", Places(files=((tmp_path / "with", start),)))[1]
+    assert [name for name in functions if name in ("compare", "middle", "main")] == ["compare", "middle", "main"]

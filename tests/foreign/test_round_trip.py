@@ -1,0 +1,71 @@
+"""What `testbed export` writes and `testbed.foreign` reads is the same machine to every strategy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import testbed
+from programs import PROGRAMS
+from testbed.export.write import FORMATS, write_snapshot
+from testbed.foreign import Places, read_snapshot
+from testbed.image import LoadedImage
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace, Unwinder
+from unwinders import UNWINDERS
+
+UNITS = [
+    *((name, arch.name, None) for name, program in PROGRAMS.items() for arch in program.arches()),
+    *(("alloca_vla", arch, "macho-O2") for arch in ("x86_64", "arm64")),
+    *(("leaf_call", "arm32", recipe) for recipe in ("keystone-thumb", "clang-asm-thumb")),
+    *(("alloca_vla", "arm32", recipe) for recipe in ("clang-O2", "clang-thumb-O2-fp")),
+]
+STEPS = 3  # a run is cut in so many parts: what is looked at is between them
+
+
+@pytest.mark.parametrize(("name", "arch", "recipe"), UNITS, ids=lambda part: str(part))
+def test_every_strategy_says_the_same_of_a_file_that_was_read_back(
+    name: str, arch: str, recipe: str | None, tmp_path: Path
+) -> None:
+    run = testbed.run(name, arch=arch, recipe=recipe)
+    strategies = [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(run.built.image)]
+    assert strategies
+    for step in sorted({len(run) * i // STEPS for i in range(1, STEPS)}):
+        snapshot = run[step]
+        for how in FORMATS.values():
+            if how.name == "macho-core" and snapshot.arch.mach_o is None:
+                continue
+            path = tmp_path / f"{step}{how.suffix}"
+            write_snapshot(snapshot, path, how)
+            back = read_snapshot(path, places(snapshot, how.name)).snapshot
+            assert back.registers == snapshot.registers
+            assert [image.bias for image in back.images] == [image.bias for image in snapshot.images]
+            expected = snapshot if how.name == "json" else without_frame_records(snapshot)
+            for unwinder in strategies:
+                assert told(unwinder, back) == told(unwinder, expected), f"{how.name}, {unwinder}, step {step}"
+
+
+def places(snapshot: Snapshot, how: str) -> Places:
+    """A Mach-O core does not say where the images lie."""
+    if how != "macho-core":
+        return Places()
+    return Places(
+        tuple(
+            (loaded.image.path, (min(s.address for s in loaded.image.segments) & -0x1000) + loaded.bias)
+            for loaded in snapshot.images
+        )
+    )
+
+
+def without_frame_records(snapshot: Snapshot) -> Snapshot:
+    """Which layout its frame records have is said by no program file, core or minidump."""
+    images = tuple(LoadedImage(replace(i.image, frame_records={}), i.bias) for i in snapshot.images)
+    return Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, images)
+
+
+def told(unwinder: Unwinder, snapshot: Snapshot) -> object:
+    said: Backtrace = unwinder.unwind(snapshot)
+    frames = [(f.kind, f.pc, dict(f.registers), f.cfa, f.found_by) for f in said.frames]
+    return frames, said.stopped and (said.stopped.reason, said.stopped.pc, str(said.stopped))

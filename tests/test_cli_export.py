@@ -1,0 +1,119 @@
+"""`testbed export` and `testbed unwind` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from testbed.cli import main
+from testbed.report.data import schema
+from testbed.report.foreign_text import NOTE
+from unwinders import UNWINDERS
+
+Testbed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Testbed:
+    """Run the command as `testbed ARGUMENTS` does, in this process and a folder of its own: status, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["testbed", *arguments])
+        status: object = 0
+        try:
+            main()
+        except SystemExit as done:
+            status = done.code or 0
+        printed = capsys.readouterr()
+        assert isinstance(status, int)
+        return status, printed.out, printed.err
+
+    return run
+
+
+@pytest.mark.parametrize("form", ["core", "minidump", "json"])
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_what_is_exported_unwinds_with_names_and_says_that_nothing_is_judged(
+    testbed: Testbed, arch: str, form: str, tmp_path: Path
+) -> None:
+    status, out, err = testbed("export", "leaf_call", "-a", arch, "--at", "leaf_body", "--format", form)
+    assert (status, err) == (0, "")
+    (file,) = tmp_path.iterdir()
+    assert file.name in out and f"{file.stat().st_size:,} bytes" in out
+    status, out, err = testbed("unwind", file.name)
+    assert (status, err) == (0, "") and NOTE in out
+    table = "debug_frame" if arch == "arm32" else "eh_frame"
+    group = next(part for part in out.split("\n\n") if table in part.splitlines()[0])
+    assert [line.split(" in ")[1] for line in group.splitlines() if " in " in line] == [
+        f"{name} ()" for name in ("leaf", "middle", "main", "_start")
+    ]
+    status, out, err = testbed("unwind", file.name, "--json", "-u", table, "-u", "fp_chain")
+    data = json.loads(out)
+    jsonschema.validate(data, schema("unwind"))
+    assert list(data["backtraces"]) == [table, "fp_chain"] and data["judged"] is False
+    assert data["backtraces"][table]["root_claimed"] is True
+
+
+def test_an_exported_file_stays_unless_forced(testbed: Testbed) -> None:
+    command = ("export", "leaf_call", "-a", "arm64", "--at", "@3", "-o", "mine.core")
+    assert testbed(*command)[0] == 0
+    status, _, err = testbed(*command)
+    assert status == 2 and "--force" in err
+    assert testbed(*command, "--force")[0] == 0
+
+
+def test_a_folder_with_a_snapshot_and_its_program_file(testbed: Testbed, tmp_path: Path) -> None:
+    out = testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-f", "json", "-o", "one.json")[1]
+    program = Path(out.rsplit(": ", 1)[1].strip())
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    data = json.loads((tmp_path / "one.json").read_text())
+    data["images"][0]["path"] = program.name
+    (folder / "one.json").write_text(json.dumps(data))
+    status, _, err = testbed("unwind", "folder")
+    assert status == 2 and program.name in err and "--skip-missing" in err
+    (folder / program.name).write_bytes(program.read_bytes())
+    status, out, _ = testbed("unwind", "folder", "-u", "eh_frame")
+    assert status == 0 and "_start ()" in out
+
+
+def test_a_mach_o_core_needs_to_be_told_where_the_program_lies(testbed: Testbed) -> None:
+    out = testbed(
+        "export", "alloca_vla", "-a", "arm64", "-r", "macho-O2", "--at", "main+0x8", "-f", "macho-core", "-o", "a.mcore"
+    )[1]
+    program = out.rsplit(": ", 1)[1].strip()
+    status, out, _ = testbed("unwind", "a.mcore", "-u", "compact_unwind")
+    assert status == 0 and "no image covers" in out
+    status, _, err = testbed("unwind", "a.mcore", "--file", program)
+    assert status == 2 and "@0x..." in err
+    status, out, _ = testbed("unwind", "a.mcore", "--file", f"{program}@0x10a5c4000", "-u", "compact_unwind")
+    assert status == 0 and "main ()" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("none.core",), "none.core: at offset 0x0: No such file"),
+        (("x.json", "-u", "eh_fram"), "did you mean eh_frame"),
+        (("x.json", "--file", "lost@0x10"), "there is no file lost"),
+        (("x.json", "--file", "x.json@here"), "'here' is no address"),
+        (("x.json",), 'it needs "format"'),
+    ],
+)
+def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    status, out, err = testbed("unwind", *arguments)
+    assert (status, out) == (2, "") and said in err and "Traceback" not in err
+
+
+def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
+    testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
+    status, out, err = testbed("unwind", "a.core", *(part for name in UNWINDERS for part in ("-u", name)))
+    assert (status, err) == (0, "")
+    assert all(name in out for name in UNWINDERS)
