@@ -46,10 +46,10 @@ def backtrace(registers: dict[str, str], everything: dict[str, str], limit: int)
     try:
         frame = gdb.newest_frame()
         while frame is not None:
-            frames.append(frame)
-            if len(frames) > limit:
+            if len(frames) >= limit:
                 # A register of a frame is asked for through all the frames inside it: of so many it would take minutes.
                 return {"frames": said(frames, {}, {}), "stop": ["limit", f"more than {limit} frames"]}
+            frames.append(frame)
             frame = frame.older()
         reason = frames[-1].unwind_stop_reason() if frames else 0
         stop = (REASONS.get(reason, str(reason)), gdb.frame_stop_reason_string(reason))
@@ -99,7 +99,7 @@ def by_level(count: int) -> dict[int, tuple[str, int | None]]:
     """
     run("set debug frame on")
     try:
-        text = run("python walk_again()")
+        text = run(f"python walk_again({count})")
     finally:
         run("set debug frame off")
     found = {}
@@ -108,11 +108,12 @@ def by_level(count: int) -> dict[int, tuple[str, int | None]]:
     return found
 
 
-def walk_again() -> None:
+def walk_again(count: int) -> None:
+    """Visit the frames that are known, and no further one."""
     frame = gdb.newest_frame()
     with suppress(gdb.error):  # told by the first walk
-        while frame is not None:
-            frame = frame.older()
+        for _ in range(count - 1):
+            frame = frame.older() if frame is not None else None
 
 
 def run(command: str) -> str:

@@ -28,7 +28,7 @@ from testbed.remote import Shown, listen, serve
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind
 
-MAX_FRAMES = 1024
+MAX_FRAMES = 256  # gdb asks each frame through all inside it: 256 frames of one function take 2 s, 1024 take minutes
 SECONDS = 20.0  # for one snapshot; opening a program is one too
 PATIENCE = 3  # snapshots of one program that may hang before the rest of it is not asked any more
 SIGNAL = "signal"
