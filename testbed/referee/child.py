@@ -76,7 +76,7 @@ class Child:
 
     def close(self) -> None:
         """End the process at once, if it is not ended."""
-        if not self.ours:
+        if not self.ours or self._printed.closed:
             return
         with suppress(OSError):
             self._process.kill()
@@ -88,6 +88,7 @@ class Child:
             with suppress(OSError):
                 os.close(pipe)
         self._requests = self._replies = -1
+        self._printed.close()
 
     def _line(self, until: float) -> bytes:
         with selectors.DefaultSelector() as selector:
