@@ -67,9 +67,9 @@ class Child:
             os.write(self._requests, line)
             return json.loads(self._line(time.monotonic() + seconds))
         except (BrokenPipeError, EOFError, ValueError) as error:
-            how = self._ending()
+            how = f"{self._ending()}: {self._last_words() or error or type(error).__name__}"
             self.close()
-            raise ToolCrashed(f"{how}: {self._last_words() or error or type(error).__name__}") from error
+            raise ToolCrashed(how) from error
         except TimeoutError as error:
             self.close()
             raise ToolHung(f"no answer within {seconds:g} s") from error

@@ -66,7 +66,7 @@ FINDINGS = (
         limit=_limit(WITHOUT_TABLES, Trait.EPILOGUE, "arm64", Outcome.SKIPPED),
     ),
     Finding(
-        title="without tables, at pop {.., pc} gdb's Thumb epilogue unwinder takes a saved register for the caller's pc",
+        title="without tables, at pop {.., pc} gdb's Thumb epilogue unwinder reads a saved register as pc",
         unwinder="gdb_no_tables",
         tool="gdb 13.1",
         since="2026-11-21",

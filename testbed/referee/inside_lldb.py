@@ -70,9 +70,8 @@ class Debugger:
             frames.append(frame)
         too_many = len(frames) > limit
         plans, signals = self.told()
-        physical = [frame for frame in frames if not frame.IsInlined() and not frame.IsArtificial()]
         said = []
-        for level, frame in enumerate(physical):
+        for level, frame in enumerate(physical(frames)):
             names = everything if level and level - 1 in signals else registers
             values = {} if too_many or not level else values_of(frame, names)
             cfa = frame.GetCFA()
@@ -99,6 +98,23 @@ class Debugger:
             elif match := _TRAP.search(line):
                 signals.add(int(match[1]))
         return plans, signals
+
+
+def physical(frames: list[Any]) -> list[Any]:
+    """One frame for each that is on the stack.
+
+    LLDB shows the inlined calls of one before it; the innermost of these has its pc and registers, the others a place
+    in the code. Tail calls that it concludes are none.
+    """
+    out = []
+    inside = False
+    for frame in frames:
+        if frame.IsArtificial():
+            continue
+        if not inside:
+            out.append(frame)
+        inside = frame.IsInlined()
+    return out
 
 
 def values_of(frame: Any, names: dict[str, str]) -> dict[str, int]:
