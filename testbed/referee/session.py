@@ -42,6 +42,7 @@ class Session:
 
     removed: frozenset[str]
     command: Callable[[int, int], Sequence[str]]
+    afresh: bool = False  # open the program again for each snapshot: what was asked before must not matter
     seconds: float = SECONDS
     child: Child | None = None
     images: tuple[LoadedImage, ...] = ()
@@ -59,7 +60,7 @@ class Session:
         if self.hung >= PATIENCE:
             raise ToolHung(f"{self.hung} snapshots of this program got no answer; it is not asked any more")
         try:
-            if self.child is None or self.images != snapshot.images:
+            if self.child is None or self.afresh or self.images != snapshot.images:
                 self._open(snapshot)
             assert self.child is not None and self.shown is not None
             self.shown.snapshot = snapshot
