@@ -4,10 +4,10 @@ LLDB makes *unwind plans* of a function: from its tables, and by following what 
 saved registers. For a call it prefers tables, for an interrupted instruction it chooses; a plan that leads nowhere is
 given up for the architecture's default, a frame-pointer chain. Without tables, the instructions are left.
 
-The program is opened again for each snapshot, as one opens a core file. LLDB keeps a function's plan, and looks its rows
-up by their distance from the symbol next before pc: where a label stands in a function, a plan that was made before the
-label was met gives another row than one that is made at the label, and what LLDB says of a snapshot would hang on what
-it was asked before (https://github.com/llvm/llvm-project/pull/135333 is about such distances).
+The program is opened again for each snapshot, as one opens a core file. LLDB keeps a function's plan, and looks its
+rows up by their distance from the symbol next before pc: where a label stands in a function, a plan that was made
+before the label was met gives another row than one that is made at the label, and what LLDB says of a snapshot would
+depend on what it was asked before (https://github.com/llvm/llvm-project/pull/135333 is about such distances).
 
 It shows no error where it cannot go on: the backtrace ends there, as it does at the outermost frame. So the end of what
 it shows is taken for its claim that there is no caller.
@@ -114,7 +114,7 @@ LLDB = Referee(
     package="apt install lldb-19 python3-lldb-19 (or any newer pair)",
     find=find,
     unwinders=(
-        _unwinder("lldb", "LLDB with all tables", (), needs=frozenset({".text"}), limits=WITH_TABLES),
+        _unwinder("lldb", "LLDB with all tables", (), limits=WITH_TABLES),
         _unwinder(
             "lldb_no_tables",
             "LLDB's emulation of instructions",

@@ -24,7 +24,7 @@ from testbed.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.image import LoadedImage
 from testbed.referee.child import Child
 from testbed.referee.without_tables import file_of, without_tables
-from testbed.remote import Shown, listen, serve
+from testbed.remote import Shown, listen, serve, triple
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind
 
@@ -83,8 +83,7 @@ class Session:
             files.append([str(without_tables(path, removed=self.removed) if self.removed else path), loaded.bias])
         if self.child is None:
             self.child = Child(self.command)
-        triple = gdb_target(snapshot.arch).triple
-        self.child.ask({"open": files, "port": self.port, "triple": triple}, seconds=self.seconds)
+        self.child.ask({"open": files, "port": self.port, "triple": triple(snapshot)}, seconds=self.seconds)
 
     def _serve(self, snapshot: Snapshot) -> None:
         listener = listen()
