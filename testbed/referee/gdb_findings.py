@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from testbed.outcome import Outcome
 from testbed.referee.gdb_limits import WITH_TABLES, WITHOUT_TABLES
-from testbed.referee.model import Finding
+from testbed.referee.model import Finding, limit_for
 from testbed.traits import Trait
-from testbed.unwinder import Limit
-
-
-def _limit(limits: tuple[Limit, ...], trait: Trait, arch: str, outcome: Outcome) -> Limit:
-    """The limit of a mode that explains a finding."""
-    return next(
-        limit
-        for limit in limits
-        if limit.trait is trait and outcome in limit.outcomes and (limit.arches is None or arch in limit.arches)
-    )
-
 
 FINDINGS = (
     Finding(
@@ -28,7 +17,7 @@ FINDINGS = (
         arch="x86_64",
         recipe="clang-asm",
         at="work+0x8",
-        limit=_limit(WITH_TABLES, Trait.CODE_POINTER, "x86_64", Outcome.WRONG),
+        limit=limit_for(WITH_TABLES, Trait.CODE_POINTER, Outcome.WRONG, "x86_64"),
         upstream="https://github.com/rr-debugger/rr/pull/2781",
     ),
     Finding(
@@ -40,7 +29,7 @@ FINDINGS = (
         arch="x86_64",
         recipe="clang-asm",
         at="choose+0x4",
-        limit=_limit(WITHOUT_TABLES, Trait.FRAMELESS, "x86_64", Outcome.ENDED_EARLY),
+        limit=limit_for(WITHOUT_TABLES, Trait.FRAMELESS, Outcome.ENDED_EARLY, "x86_64"),
     ),
     Finding(
         title="without tables, gdb's amd64 analyser shows a saved register of the caller as it is in the callee",
@@ -51,7 +40,7 @@ FINDINGS = (
         arch="x86_64",
         recipe="clang-asm",
         at="classify+0xc",
-        limit=_limit(WITHOUT_TABLES, Trait.CALLED, "x86_64", Outcome.WRONG_REGISTER),
+        limit=limit_for(WITHOUT_TABLES, Trait.CALLED, Outcome.WRONG_REGISTER, "x86_64"),
         upstream="https://gnu.googlesource.com/binutils-gdb/+/f9aa48dc545ef511e19f4dfab88a196b820fd2da",
     ),
     Finding(
@@ -63,7 +52,7 @@ FINDINGS = (
         arch="arm64",
         recipe="clang-asm",
         at="target+0x14",
-        limit=_limit(WITHOUT_TABLES, Trait.EPILOGUE, "arm64", Outcome.SKIPPED),
+        limit=limit_for(WITHOUT_TABLES, Trait.EPILOGUE, Outcome.SKIPPED, "arm64"),
     ),
     Finding(
         title="without tables, at pop {.., pc} gdb's Thumb epilogue unwinder reads a saved register as pc",
@@ -74,6 +63,6 @@ FINDINGS = (
         arch="arm32",
         recipe="clang-asm-thumb",
         at="main+0x1a",
-        limit=_limit(WITHOUT_TABLES, Trait.EPILOGUE, "arm32", Outcome.WRONG),
+        limit=limit_for(WITHOUT_TABLES, Trait.EPILOGUE, Outcome.WRONG, "arm32"),
     ),
 )

@@ -25,6 +25,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.errors import NoProgress, UnwindError
+from testbed.referee.lldb_findings import FINDINGS
 from testbed.referee.lldb_limits import WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.session import Reply, Session, frames_of, nothing_said
@@ -123,4 +124,5 @@ LLDB = Referee(
             limits=WITHOUT_TABLES,
         ),
     ),
+    findings=FINDINGS,
 )

@@ -65,6 +65,16 @@ def test_inlined_calls_are_no_frames() -> None:
         assert judge(run, run.at(location), theirs.unwind(run.at(location))).exact
 
 
+@pytest.mark.parametrize("arch", ["arm64", "x86_64"])
+def test_a_mach_o_program_lies_where_it_was_loaded(arch: str) -> None:
+    run = run_of("recursion", arch, "macho-O2")
+    theirs = strategy("lldb", "lldb")
+    step = run.step_at("descend#4") + 6
+    said = theirs.unwind(run[step])
+    assert judge(run, step, said).exact
+    assert "compact unwind info" in {frame.found_by for frame in said.frames} or arch == "x86_64"
+
+
 @pytest.mark.parametrize("finding", LLDB.findings, ids=lambda finding: f"{finding.unwinder}-{finding.program}")
 def test_what_was_found_is_still_so(finding: Finding) -> None:
     assert_reproduced(finding, "lldb")
