@@ -31,9 +31,10 @@ def open_images(files: list[list[Any]], port: int) -> None:
     run("symbol-file")
     run("file")
     for i, (path, bias) in enumerate(files):
+        name = '"' + re.sub(r'(["\\])', r"\\\1", path) + '"'
         if i == 0:
-            run(f"exec-file {path}")
-        run(f"symbol-file -o {bias:#x} {path}" if i == 0 else f"add-symbol-file {path} -o {bias:#x}")
+            run(f"exec-file {name}")
+        run(f"symbol-file -o {bias:#x} {name}" if i == 0 else f"add-symbol-file {name} -o {bias:#x}")
     run(f"target remote 127.0.0.1:{port}")
 
 
@@ -132,11 +133,14 @@ def main(requests: int, replies: int) -> None:
         for line in lines:
             request = json.loads(line)
             reply: dict[str, Any]
-            if "open" in request:
-                open_images(request["open"], request["port"])
-                reply = {"version": gdb.VERSION}
-            else:
-                reply = backtrace(request["registers"], request["all"], request["limit"])
+            try:
+                if "open" in request:
+                    open_images(request["open"], request["port"])
+                    reply = {"version": gdb.VERSION}
+                else:
+                    reply = backtrace(request["registers"], request["all"], request["limit"])
+            except gdb.error as error:
+                reply = {"refused": str(error)}
             print(json.dumps(reply), file=out, flush=True)
 
 

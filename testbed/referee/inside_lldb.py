@@ -41,6 +41,9 @@ class Debugger:
             self.process.Detach()
             self.debugger.DeleteTarget(self.process.GetTarget())
             lldb.SBModule.GarbageCollectAllocatedModules()
+        self.process = None
+        if not files:
+            raise RuntimeError("LLDB needs a program file")
         error = lldb.SBError()
         target = self.debugger.CreateTarget(str(files[0][0]), triple, None, False, error)
         if error.Fail():
@@ -138,10 +141,13 @@ def main(requests: int, replies: int) -> None:
     with os.fdopen(requests, encoding="ascii") as lines, os.fdopen(replies, "w", encoding="ascii") as out:
         for line in lines:
             request = json.loads(line)
-            if "open" in request:
-                reply = debugger.open_images(request["open"], request["port"], request["triple"])
-            else:
-                reply = debugger.backtrace(request["registers"], request["all"], request["limit"])
+            try:
+                if "open" in request:
+                    reply = debugger.open_images(request["open"], request["port"], request["triple"])
+                else:
+                    reply = debugger.backtrace(request["registers"], request["all"], request["limit"])
+            except RuntimeError as error:
+                reply = {"refused": str(error)}
             print(json.dumps(reply), file=out, flush=True)
 
 

@@ -4,6 +4,7 @@ What runs inside it (`testbed.referee.inside_gdb`, `testbed.referee.inside_lldb`
 
     {"open": [[file, bias], ...], "port": N, "triple": T}    -> anything
     {"registers": {...}, "all": {...}, "limit": N}           -> {"frames": [...], "stop": [name, text]}
+                                                     either  -> {"refused": text}
 
 Registers are asked for as {our name: the debugger's}; ``all`` is for a frame that a signal interrupted. A frame is
 {"pc", "kind": "normal" or "signal", "unwinder", "cfa", "registers"}.
@@ -20,7 +21,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.arch.gdb_targets import gdb_target
-from testbed.errors import ToolCrashed, ToolHung, UnwindError
+from testbed.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.image import LoadedImage
 from testbed.referee.child import Child
 from testbed.referee.without_tables import file_of, without_tables
@@ -52,7 +53,11 @@ class Session:
     _serving: threading.Thread | None = field(default=None, repr=False)
 
     def ask(self, snapshot: Snapshot) -> Reply:
-        """What it says of a snapshot. Raises ToolCrashed or ToolHung; the next question finds a new process."""
+        """What it says of a snapshot.
+
+        Raises ToolCrashed or ToolHung, after which the next question finds a new process; NoUnwindInfo where it does
+        not take the program.
+        """
         if self.child is not None and not self.child.ours:  # forked since: the process is the parent's
             self.child, self._serving, self.images = None, None, ()
         if self.images != snapshot.images:
@@ -64,11 +69,17 @@ class Session:
                 self._open(snapshot)
             assert self.child is not None and self.shown is not None
             self.shown.snapshot = snapshot
-            reply: Reply = self.child.ask(request_for(snapshot.arch), seconds=self.seconds)
+            return self._answered(self.child, request_for(snapshot.arch))
         except (ToolCrashed, ToolHung) as error:
             self.child = None
             self.hung += isinstance(error, ToolHung)
             raise
+
+    def _answered(self, child: Child, request: Mapping[str, Any]) -> Reply:
+        reply: Reply = child.ask(request, seconds=self.seconds)
+        if "refused" in reply:
+            self.images = ()
+            raise NoUnwindInfo(f"the debugger refuses: {reply['refused']}")
         return reply
 
     def _open(self, snapshot: Snapshot) -> None:
@@ -83,7 +94,7 @@ class Session:
             files.append([str(without_tables(path, removed=self.removed) if self.removed else path), loaded.bias])
         if self.child is None:
             self.child = Child(self.command)
-        self.child.ask({"open": files, "port": self.port, "triple": triple(snapshot)}, seconds=self.seconds)
+        self._answered(self.child, {"open": files, "port": self.port, "triple": triple(snapshot)})
 
     def _serve(self, snapshot: Snapshot) -> None:
         listener = listen()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,29 @@ def test_an_image_whose_file_is_gone_is_opened_from_its_bytes(tmp_path: Path) ->
     image = read_elf(tmp_path / "gone.elf", content=run.built.image.content)
     moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (LoadedImage(image),), snapshot.step)
     assert judge(run, snapshot, strategy("gdb", "gdb").unwind(moved)).exact
+
+
+def test_a_path_with_blanks_and_quotes_is_a_path(tmp_path: Path) -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    path = tmp_path / 'a "b" c\\d.elf'
+    path.write_bytes(run.built.image.content)
+    snapshot = run.at("leaf")
+    moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (LoadedImage(read_elf(path)),), snapshot.step)
+    said = strategy("gdb", "gdb").unwind(moved)
+    assert judge(run, snapshot, said).exact and said.frames[1].found_by == "dwarf2"
+
+
+def test_a_file_that_gdb_does_not_take_is_told_and_the_next_one_is_taken(tmp_path: Path) -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    path = tmp_path / "text.elf"
+    path.write_text("no program")
+    snapshot = run.at("leaf")
+    image = LoadedImage(replace(run.built.image, path=path, content=b""))
+    moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (image,), snapshot.step)
+    theirs = strategy("gdb", "gdb")
+    stopped = theirs.unwind(moved).stopped
+    assert isinstance(stopped, NoUnwindInfo) and "text.elf" in str(stopped)
+    assert judge(run, snapshot, theirs.unwind(snapshot)).exact
 
 
 def test_programs_of_one_architecture_share_a_process() -> None:

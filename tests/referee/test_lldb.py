@@ -11,6 +11,7 @@ from testbed.referee.lldb import LLDB, backtrace_of
 from testbed.referee.model import Finding
 from testbed.referee.session import Session
 from testbed.run import judge
+from testbed.trace import Snapshot
 from tests.referee.debuggers import CELLS, assert_reproduced, misbehaving, run_of, strategy
 from unwinders import UNWINDERS
 
@@ -56,6 +57,15 @@ def test_what_it_says_does_not_hang_on_what_it_was_asked_before() -> None:
     again = theirs.unwind(run[late])
     assert before.frames == again.frames
     assert judge(run, late, again).exact
+
+
+def test_without_a_program_it_says_nothing() -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    snapshot = run.at("leaf")
+    bare = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (), snapshot.step)
+    theirs = strategy("lldb", "lldb")
+    assert str(theirs.unwind(bare).stopped) == "the debugger refuses: LLDB needs a program file"
+    assert judge(run, snapshot, theirs.unwind(snapshot)).exact
 
 
 def test_inlined_calls_are_no_frames() -> None:
