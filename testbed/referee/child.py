@@ -67,16 +67,16 @@ class Child:
             os.write(self._requests, line)
             return json.loads(self._line(time.monotonic() + seconds))
         except (BrokenPipeError, EOFError, ValueError) as error:
-            how = self._ending()
+            how = f"{self._ending()}: {self._last_words() or error or type(error).__name__}"
             self.close()
-            raise ToolCrashed(f"{how}: {self._last_words() or error or type(error).__name__}") from error
+            raise ToolCrashed(how) from error
         except TimeoutError as error:
             self.close()
             raise ToolHung(f"no answer within {seconds:g} s") from error
 
     def close(self) -> None:
         """End the process at once, if it is not ended."""
-        if not self.ours:
+        if not self.ours or self._printed.closed:
             return
         with suppress(OSError):
             self._process.kill()
@@ -88,6 +88,7 @@ class Child:
             with suppress(OSError):
                 os.close(pipe)
         self._requests = self._replies = -1
+        self._printed.close()
 
     def _line(self, until: float) -> bytes:
         with selectors.DefaultSelector() as selector:

@@ -24,6 +24,7 @@ from testbed.errors import (
     UnreadableMemory,
     UnwindError,
 )
+from testbed.referee.gdb_findings import FINDINGS
 from testbed.referee.gdb_limits import WITH_EHABI, WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.session import SIGNAL, Reply, Session, frames_of, nothing_said
@@ -139,4 +140,5 @@ GDB = Referee(
             "gdb_no_tables", "gdb's analysers of prologues", TABLES, needs=frozenset({".text"}), limits=WITHOUT_TABLES
         ),
     ),
+    findings=FINDINGS,
 )

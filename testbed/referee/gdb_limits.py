@@ -80,6 +80,14 @@ WITH_TABLES = (
         "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp",
         _ARM32,
     ),
+    _limit(
+        Trait.CODE_POINTER,
+        "phantom wrong",
+        "at a ret gdb believes that nothing is left of the frame but the return address, and asks no table: of a ret "
+        "that jumps to an address just pushed, that is not so",
+        "https://github.com/rr-debugger/rr/pull/2781",
+        _X86,
+    ),
 )
 
 _ANALYSIS = "an analyser reads a function's instructions from its symbol on, up to pc"

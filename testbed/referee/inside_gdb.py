@@ -31,9 +31,10 @@ def open_images(files: list[list[Any]], port: int) -> None:
     run("symbol-file")
     run("file")
     for i, (path, bias) in enumerate(files):
+        name = '"' + re.sub(r'(["\\])', r"\\\1", path) + '"'
         if i == 0:
-            run(f"exec-file {path}")
-        run(f"symbol-file -o {bias:#x} {path}" if i == 0 else f"add-symbol-file {path} -o {bias:#x}")
+            run(f"exec-file {name}")
+        run(f"symbol-file -o {bias:#x} {name}" if i == 0 else f"add-symbol-file {name} -o {bias:#x}")
     run(f"target remote 127.0.0.1:{port}")
 
 
@@ -46,10 +47,10 @@ def backtrace(registers: dict[str, str], everything: dict[str, str], limit: int)
     try:
         frame = gdb.newest_frame()
         while frame is not None:
-            frames.append(frame)
-            if len(frames) > limit:
+            if len(frames) >= limit:
                 # A register of a frame is asked for through all the frames inside it: of so many it would take minutes.
                 return {"frames": said(frames, {}, {}), "stop": ["limit", f"more than {limit} frames"]}
+            frames.append(frame)
             frame = frame.older()
         reason = frames[-1].unwind_stop_reason() if frames else 0
         stop = (REASONS.get(reason, str(reason)), gdb.frame_stop_reason_string(reason))
@@ -99,7 +100,7 @@ def by_level(count: int) -> dict[int, tuple[str, int | None]]:
     """
     run("set debug frame on")
     try:
-        text = run("python walk_again()")
+        text = run(f"python walk_again({count})")
     finally:
         run("set debug frame off")
     found = {}
@@ -108,11 +109,12 @@ def by_level(count: int) -> dict[int, tuple[str, int | None]]:
     return found
 
 
-def walk_again() -> None:
+def walk_again(count: int) -> None:
+    """Visit the frames that are known, and no further one."""
     frame = gdb.newest_frame()
     with suppress(gdb.error):  # told by the first walk
-        while frame is not None:
-            frame = frame.older()
+        for _ in range(count - 1):
+            frame = frame.older() if frame is not None else None
 
 
 def run(command: str) -> str:
@@ -131,11 +133,14 @@ def main(requests: int, replies: int) -> None:
         for line in lines:
             request = json.loads(line)
             reply: dict[str, Any]
-            if "open" in request:
-                open_images(request["open"], request["port"])
-                reply = {"version": gdb.VERSION}
-            else:
-                reply = backtrace(request["registers"], request["all"], request["limit"])
+            try:
+                if "open" in request:
+                    open_images(request["open"], request["port"])
+                    reply = {"version": gdb.VERSION}
+                else:
+                    reply = backtrace(request["registers"], request["all"], request["limit"])
+            except gdb.error as error:
+                reply = {"refused": str(error)}
             print(json.dumps(reply), file=out, flush=True)
 
 

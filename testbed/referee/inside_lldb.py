@@ -41,6 +41,9 @@ class Debugger:
             self.process.Detach()
             self.debugger.DeleteTarget(self.process.GetTarget())
             lldb.SBModule.GarbageCollectAllocatedModules()
+        self.process = None
+        if not files:
+            raise RuntimeError("LLDB needs a program file")
         error = lldb.SBError()
         target = self.debugger.CreateTarget(str(files[0][0]), triple, None, False, error)
         if error.Fail():
@@ -70,9 +73,8 @@ class Debugger:
             frames.append(frame)
         too_many = len(frames) > limit
         plans, signals = self.told()
-        physical = [frame for frame in frames if not frame.IsInlined() and not frame.IsArtificial()]
         said = []
-        for level, frame in enumerate(physical):
+        for level, frame in enumerate(physical(frames)):
             names = everything if level and level - 1 in signals else registers
             values = {} if too_many or not level else values_of(frame, names)
             cfa = frame.GetCFA()
@@ -101,6 +103,23 @@ class Debugger:
         return plans, signals
 
 
+def physical(frames: list[Any]) -> list[Any]:
+    """One frame for each that is on the stack.
+
+    LLDB shows the inlined calls of one before it; the innermost of these has its pc and registers, the others a place
+    in the code. Tail calls that it concludes are none.
+    """
+    out = []
+    inside = False
+    for frame in frames:
+        if frame.IsArtificial():
+            continue
+        if not inside:
+            out.append(frame)
+        inside = frame.IsInlined()
+    return out
+
+
 def values_of(frame: Any, names: dict[str, str]) -> dict[str, int]:
     """The registers that LLDB shows in a frame: of a vector the low half."""
     values = {}
@@ -122,10 +141,13 @@ def main(requests: int, replies: int) -> None:
     with os.fdopen(requests, encoding="ascii") as lines, os.fdopen(replies, "w", encoding="ascii") as out:
         for line in lines:
             request = json.loads(line)
-            if "open" in request:
-                reply = debugger.open_images(request["open"], request["port"], request["triple"])
-            else:
-                reply = debugger.backtrace(request["registers"], request["all"], request["limit"])
+            try:
+                if "open" in request:
+                    reply = debugger.open_images(request["open"], request["port"], request["triple"])
+                else:
+                    reply = debugger.backtrace(request["registers"], request["all"], request["limit"])
+            except RuntimeError as error:
+                reply = {"refused": str(error)}
             print(json.dumps(reply), file=out, flush=True)
 
 

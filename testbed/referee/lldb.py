@@ -4,6 +4,11 @@ LLDB makes *unwind plans* of a function: from its tables, and by following what 
 saved registers. For a call it prefers tables, for an interrupted instruction it chooses; a plan that leads nowhere is
 given up for the architecture's default, a frame-pointer chain. Without tables, the instructions are left.
 
+The program is opened again for each snapshot, as one opens a core file. LLDB keeps a function's plan, and looks its
+rows up by their distance from the symbol next before pc: where a label stands in a function, a plan that was made
+before the label was met gives another row than one that is made at the label, and what LLDB says of a snapshot would
+depend on what it was asked before (https://github.com/llvm/llvm-project/pull/135333 is about such distances).
+
 It shows no error where it cannot go on: the backtrace ends there, as it does at the outermost frame. So the end of what
 it shows is taken for its claim that there is no caller.
 """
@@ -20,6 +25,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.errors import NoProgress, UnwindError
+from testbed.referee.lldb_findings import FINDINGS
 from testbed.referee.lldb_limits import WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.session import Reply, Session, frames_of, nothing_said
@@ -70,7 +76,7 @@ def command(requests: int, replies: int) -> Sequence[str]:
 @cache
 def session(removed: frozenset[str], arch: Arch) -> Session:
     """The one session of a mode and an architecture in this process."""
-    return Session(removed, command)
+    return Session(removed, command, afresh=True)
 
 
 def unwind(removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
@@ -109,7 +115,7 @@ LLDB = Referee(
     package="apt install lldb-19 python3-lldb-19 (or any newer pair)",
     find=find,
     unwinders=(
-        _unwinder("lldb", "LLDB with all tables", (), needs=frozenset({".text"}), limits=WITH_TABLES),
+        _unwinder("lldb", "LLDB with all tables", (), limits=WITH_TABLES),
         _unwinder(
             "lldb_no_tables",
             "LLDB's emulation of instructions",
@@ -118,4 +124,5 @@ LLDB = Referee(
             limits=WITHOUT_TABLES,
         ),
     ),
+    findings=FINDINGS,
 )

@@ -4,6 +4,7 @@ What runs inside it (`testbed.referee.inside_gdb`, `testbed.referee.inside_lldb`
 
     {"open": [[file, bias], ...], "port": N, "triple": T}    -> anything
     {"registers": {...}, "all": {...}, "limit": N}           -> {"frames": [...], "stop": [name, text]}
+                                                     either  -> {"refused": text}
 
 Registers are asked for as {our name: the debugger's}; ``all`` is for a frame that a signal interrupted. A frame is
 {"pc", "kind": "normal" or "signal", "unwinder", "cfa", "registers"}.
@@ -20,15 +21,15 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.arch.gdb_targets import gdb_target
-from testbed.errors import ToolCrashed, ToolHung, UnwindError
+from testbed.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.image import LoadedImage
 from testbed.referee.child import Child
 from testbed.referee.without_tables import file_of, without_tables
-from testbed.remote import Shown, listen, serve
+from testbed.remote import Shown, listen, serve, triple
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind
 
-MAX_FRAMES = 1024
+MAX_FRAMES = 256  # gdb asks each frame through all inside it: 256 frames of one function take 2 s, 1024 take minutes
 SECONDS = 20.0  # for one snapshot; opening a program is one too
 PATIENCE = 3  # snapshots of one program that may hang before the rest of it is not asked any more
 SIGNAL = "signal"
@@ -42,6 +43,7 @@ class Session:
 
     removed: frozenset[str]
     command: Callable[[int, int], Sequence[str]]
+    afresh: bool = False  # open the program again for each snapshot: what was asked before must not matter
     seconds: float = SECONDS
     child: Child | None = None
     images: tuple[LoadedImage, ...] = ()
@@ -51,7 +53,11 @@ class Session:
     _serving: threading.Thread | None = field(default=None, repr=False)
 
     def ask(self, snapshot: Snapshot) -> Reply:
-        """What it says of a snapshot. Raises ToolCrashed or ToolHung; the next question finds a new process."""
+        """What it says of a snapshot.
+
+        Raises ToolCrashed or ToolHung, after which the next question finds a new process; NoUnwindInfo where it does
+        not take the program.
+        """
         if self.child is not None and not self.child.ours:  # forked since: the process is the parent's
             self.child, self._serving, self.images = None, None, ()
         if self.images != snapshot.images:
@@ -59,15 +65,21 @@ class Session:
         if self.hung >= PATIENCE:
             raise ToolHung(f"{self.hung} snapshots of this program got no answer; it is not asked any more")
         try:
-            if self.child is None or self.images != snapshot.images:
+            if self.child is None or self.afresh or self.images != snapshot.images:
                 self._open(snapshot)
             assert self.child is not None and self.shown is not None
             self.shown.snapshot = snapshot
-            reply: Reply = self.child.ask(request_for(snapshot.arch), seconds=self.seconds)
+            return self._answered(self.child, request_for(snapshot.arch))
         except (ToolCrashed, ToolHung) as error:
             self.child = None
             self.hung += isinstance(error, ToolHung)
             raise
+
+    def _answered(self, child: Child, request: Mapping[str, Any]) -> Reply:
+        reply: Reply = child.ask(request, seconds=self.seconds)
+        if "refused" in reply:
+            self.images = ()
+            raise NoUnwindInfo(f"the debugger refuses: {reply['refused']}")
         return reply
 
     def _open(self, snapshot: Snapshot) -> None:
@@ -82,8 +94,7 @@ class Session:
             files.append([str(without_tables(path, removed=self.removed) if self.removed else path), loaded.bias])
         if self.child is None:
             self.child = Child(self.command)
-        triple = gdb_target(snapshot.arch).triple
-        self.child.ask({"open": files, "port": self.port, "triple": triple}, seconds=self.seconds)
+        self._answered(self.child, {"open": files, "port": self.port, "triple": triple(snapshot)})
 
     def _serve(self, snapshot: Snapshot) -> None:
         listener = listen()

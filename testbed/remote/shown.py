@@ -61,10 +61,18 @@ def answer(snapshot: Snapshot, request: str, features: str = FEATURES) -> str | 
         text = description(snapshot.arch)
         return ("m" if start + size < len(text) else "l") + text[start : start + size]
     if request == "qHostInfo":  # LLDB's
-        return f"triple:{gdb_target(snapshot.arch).triple.encode().hex()};ptrsize:{snapshot.arch.word};endian:little;"
+        return f"triple:{triple(snapshot).encode().hex()};ptrsize:{snapshot.arch.word};endian:little;"
     if request[:1] in ("k", "D") or request.startswith("vKill"):
         return None
     return "OK" if request[:1] == "H" else _FIXED.get(request, "")
+
+
+def triple(snapshot: Snapshot) -> str:
+    """LLDB's name of the target: of a Mach-O program, one that has such files."""
+    mach_o = snapshot.arch.mach_o
+    if mach_o and any(image.image.content[:4] not in (b"", b"\x7fELF") for image in snapshot.images[:1]):
+        return mach_o.clang[1]
+    return gdb_target(snapshot.arch).triple
 
 
 def memory(snapshot: Snapshot, address: int, size: int) -> str:
