@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from testbed.referee.libdw import REFEREE as LIBDW
+from testbed.referee.libunwind import REFEREE as LIBUNWIND
 from testbed.referee.gdb import GDB
 from testbed.referee.lldb import LLDB
 from testbed.referee.model import Finding, Found, Referee
@@ -19,6 +21,8 @@ _ALL: tuple[Referee, ...] = (
     LIBGCC_BACKTRACE,
     GLIBC_BACKTRACE,
     LLVM_BACKTRACE,
+    LIBDW,
+    LIBUNWIND,
 )
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 

@@ -1,0 +1,283 @@
+"""elfutils' libdw: it unwinds a snapshot through callbacks, with no process and no core file.
+
+What is needed of ``elfutils/libdwfl.h``: one module per image, one thread, memory and registers from a Snapshot.
+libdw reads `.eh_frame` and `.debug_frame`, and where no FDE covers a pc of x86_64 or arm64 it follows the frame
+pointer; it is told to look for debugging information nowhere else. It says of each caller the return address and, from
+0.188 on, the registers that it recovered.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+from testbed.image import LoadedImage
+from testbed.referee.forked import forked
+from testbed.referee.model import Finding, Found, Referee
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+
+MAX_FRAMES = 256
+_THREAD = 1
+_REGISTERS = {"x86_64": 17, "arm64": 32, "arm32": 16}  # DWARF numbers 0 to n - 1 are what libdw can be given
+_ABORT, _GO_ON = 1, 0  # DWARF_CB_ABORT, DWARF_CB_OK
+
+_pointer, _address = ctypes.c_void_p, ctypes.c_uint64
+_NextThread = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, ctypes.POINTER(_pointer))
+_GetThread = ctypes.CFUNCTYPE(ctypes.c_bool, _pointer, ctypes.c_int, _pointer, ctypes.POINTER(_pointer))
+_ReadWord = ctypes.CFUNCTYPE(ctypes.c_bool, _pointer, _address, ctypes.POINTER(_address), _pointer)
+_SetRegisters = ctypes.CFUNCTYPE(ctypes.c_bool, _pointer, _pointer)
+_Detach = ctypes.CFUNCTYPE(None, _pointer, _pointer)
+_Frame = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer)
+
+
+class _ProcessCallbacks(ctypes.Structure):
+    """Dwfl_Callbacks."""
+
+    _fields_ = (
+        ("find_elf", _pointer),
+        ("find_debuginfo", _pointer),
+        ("section_address", _pointer),
+        ("debuginfo_path", _pointer),
+    )
+
+
+class _ThreadCallbacks(ctypes.Structure):
+    """Dwfl_Thread_Callbacks."""
+
+    _fields_ = (
+        ("next_thread", _NextThread),
+        ("get_thread", _GetThread),
+        ("memory_read", _ReadWord),
+        ("set_initial_registers", _SetRegisters),
+        ("detach", _Detach),
+        ("thread_detach", _Detach),
+    )
+
+
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "dwfl_begin": (_pointer, (_pointer,)),
+    "dwfl_end": (None, (_pointer,)),
+    "dwfl_report_begin": (None, (_pointer,)),
+    "dwfl_report_elf": (
+        _pointer,
+        (_pointer, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, _address, ctypes.c_bool),
+    ),
+    "dwfl_report_end": (ctypes.c_int, (_pointer, _pointer, _pointer)),
+    "dwfl_module_getelf": (_pointer, (_pointer, ctypes.POINTER(_address))),
+    "dwfl_attach_state": (
+        ctypes.c_bool,
+        (_pointer, _pointer, ctypes.c_int, ctypes.POINTER(_ThreadCallbacks), _pointer),
+    ),
+    "dwfl_getthread_frames": (ctypes.c_int, (_pointer, ctypes.c_int, _Frame, _pointer)),
+    "dwfl_thread_state_registers": (ctypes.c_bool, (_pointer, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(_address))),
+    "dwfl_thread_state_register_pc": (None, (_pointer, _address)),
+    "dwfl_frame_pc": (ctypes.c_bool, (_pointer, ctypes.POINTER(_address), ctypes.POINTER(ctypes.c_bool))),
+    "dwfl_errno": (ctypes.c_int, ()),
+    "dwfl_version": (ctypes.c_char_p, (_pointer,)),
+    "dwfl_errmsg": (ctypes.c_char_p, (ctypes.c_int,)),
+}
+
+
+_SINCE_0_188: dict[str, tuple[object, tuple[object, ...]]] = {
+    "dwfl_frame_reg": (ctypes.c_int, (_pointer, ctypes.c_uint, ctypes.POINTER(_address))),
+}
+
+
+def library_file() -> str | None:
+    """The file: the system's, or the one inside the `drgn` wheel."""
+    if name := ctypes.util.find_library("dw"):
+        return name
+    spec = find_spec("drgn")
+    if spec is None or spec.origin is None:
+        return None
+    inside = sorted(Path(spec.origin).parents[1].glob("drgn.libs/libdw-*.so*"))
+    return str(inside[0]) if inside else None
+
+
+@lru_cache(maxsize=1)
+def load() -> ctypes.CDLL | None:
+    """The library with its functions' types, or None where it is not installed."""
+    name = library_file()
+    if name is None:
+        return None
+    try:
+        library = ctypes.CDLL(name)
+        for function, (result, arguments) in _SIGNATURES.items():
+            found = getattr(library, function)
+            found.restype, found.argtypes = result, list(arguments)
+    except (OSError, AttributeError):  # it does not load here, or is too old to unwind
+        return None
+    for function, (result, arguments) in _SINCE_0_188.items():
+        if found := getattr(library, function, None):
+            found.restype, found.argtypes = result, list(arguments)
+    return library
+
+
+def find() -> Found | None:
+    library, name = load(), library_file()
+    return Found(library.dwfl_version(None).decode(), name) if library and name else None
+
+
+class LibDw:
+    """The files of one run in libdw. Raises RuntimeError where it cannot read one."""
+
+    def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
+        self._library, self._arch = library, images[0].image.arch
+        self._now: Snapshot | None = None
+        self._found: list[Frame] = []
+        self._raised: BaseException | None = None
+        self._unreadable: UnreadableMemory | None = None
+        # What C keeps pointers to must live as long as this object.
+        self._process = _ProcessCallbacks(
+            find_elf=ctypes.cast(library.dwfl_build_id_find_elf, _pointer),
+            find_debuginfo=ctypes.cast(library.dwfl_standard_find_debuginfo, _pointer),
+        )
+        self._callbacks = _ThreadCallbacks(
+            _NextThread(self._guarded(self._next_thread, -1)),
+            _GetThread(lambda process, thread, argument, result: True),
+            _ReadWord(self._guarded(self._read_word, False)),
+            _SetRegisters(self._guarded(self._set_registers, False)),
+            _Detach(lambda process, argument: None),
+            _Detach(lambda thread, argument: None),
+        )
+        self._on_frame = _Frame(self._guarded(self._frame, -1))
+        self._session = library.dwfl_begin(ctypes.byref(self._process))
+        library.dwfl_report_begin(self._session)
+        modules = [self._report(loaded) for loaded in images]
+        library.dwfl_report_end(self._session, None, None)
+        elf = library.dwfl_module_getelf(modules[0], ctypes.byref(_address()))
+        if not library.dwfl_attach_state(self._session, elf, _THREAD, ctypes.byref(self._callbacks), None):
+            raise RuntimeError(f"libdw cannot attach to {images[0]}: {self._error()}")
+
+    def close(self) -> None:
+        self._library.dwfl_end(self._session)
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """What libdw says: its callback ends without an error where a row says that there is no caller."""
+        self._now, self._found, self._raised, self._unreadable = snapshot, [], None, None
+        ended = self._library.dwfl_getthread_frames(self._session, _THREAD, self._on_frame, None)
+        if self._raised is not None:
+            raise self._raised
+        first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+        stopped: UnwindError | None = None
+        if ended == _ABORT:
+            stopped = NoProgress(f"more than {MAX_FRAMES} frames")
+        elif ended != 0:
+            stopped = self._unreadable or NoUnwindInfo(f"libdw: {self._error()}")
+        return Backtrace((first, *self._found[1:]), stopped)
+
+    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
+        """The pcs alone."""
+        return tuple(frame.pc for frame in self.unwind(snapshot).frames)
+
+    def _report(self, loaded: LoadedImage) -> int:
+        """One file as a module. libdw places a position-independent file at the base, any other where it says."""
+        name = str(loaded.image.path).encode()
+        base = loaded.image.base + loaded.bias if loaded.image.position_independent else 0
+        module: int | None = self._library.dwfl_report_elf(self._session, name, name, -1, base, True)
+        if not module:
+            raise RuntimeError(f"libdw cannot read {loaded.image.path}: {self._error()}")
+        return module
+
+    def _error(self) -> str:
+        return str((self._library.dwfl_errmsg(-1) or b"no message").decode())
+
+    def _guarded(self, callback: Callable[..., int], failure: int) -> Callable[..., int]:
+        """ctypes prints and swallows what a callback raises: keep it for `frames` to raise again."""
+
+        def call(*arguments: object) -> int:
+            try:
+                return callback(*arguments)
+            except Exception as error:
+                self._raised = error
+                return failure
+
+        return call
+
+    def _next_thread(self, process: int, argument: int, state: ctypes._Pointer[ctypes.c_void_p]) -> int:
+        if state[0]:
+            return 0
+        state[0] = 1
+        return _THREAD
+
+    def _read_word(self, process: int, address: int, result: ctypes._Pointer[ctypes.c_uint64], argument: int) -> bool:
+        assert self._now is not None
+        try:
+            result[0] = self._now.memory.unsigned(address, self._arch.word)
+        except UnreadableMemory as unreadable:
+            self._unreadable = unreadable
+            return False
+        return True
+
+    def _set_registers(self, thread: int, argument: int) -> bool:
+        assert self._now is not None
+        count = _REGISTERS[self._arch.name]
+        values = (ctypes.c_uint64 * count)(*(self._now.registers[self._arch.by_dwarf[i]] for i in range(count)))
+        self._library.dwfl_thread_state_registers(thread, 0, count, values)
+        self._library.dwfl_thread_state_register_pc(thread, self._now.pc)
+        return True
+
+    def _frame(self, state: int, argument: int) -> int:
+        pc, interrupted = ctypes.c_uint64(), ctypes.c_bool()
+        if not self._library.dwfl_frame_pc(state, ctypes.byref(pc), ctypes.byref(interrupted)):
+            return -1
+        address = self._arch.code_address(pc.value)
+        kind = FrameKind.INTERRUPTED if interrupted.value else FrameKind.CALLER
+        registers = self._recovered(state) if self._found else {}
+        self._found.append(Frame(kind, address, {**registers, self._arch.pc: address}, found_by="libdw"))
+        return _GO_ON if len(self._found) < MAX_FRAMES else _ABORT
+
+    def _recovered(self, state: int) -> dict[str, int]:
+        """The registers that libdw says it knows of a caller."""
+        if not hasattr(self._library, "dwfl_frame_reg"):
+            return {}
+        value = ctypes.c_uint64()
+        known = {}
+        for number in range(_REGISTERS[self._arch.name]):
+            if self._library.dwfl_frame_reg(state, number, ctypes.byref(value)) == 0:
+                known[self._arch.by_dwarf[number]] = value.value
+        return known
+
+
+@lru_cache(maxsize=1)
+def _session(images: tuple[LoadedImage, ...]) -> LibDw:
+    library = load()
+    assert library is not None, "libdw is not installed"
+    return LibDw(library, images)
+
+
+def unwind_here(snapshot: Snapshot) -> Backtrace:
+    """What libdw says, in this process."""
+    return _session(snapshot.images).unwind(snapshot)
+
+
+def version() -> str:
+    found = find()
+    return f"libdw {found.version}" if found else "libdw is not installed"
+
+
+FINDINGS: tuple[Finding, ...] = ()
+
+LIBDW = Unwinder(
+    name="libdw",
+    summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
+    unwind=forked(unwind_here),
+    needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
+    limits=tuple(finding.limit for finding in FINDINGS),
+    tool=version,
+)
+
+REFEREE = Referee(
+    name="libdw",
+    summary="elfutils' libdw, a library for debuggers and tracers, through its callbacks",
+    package="apt-get install libdw1, or pip install drgn, whose wheel contains it",
+    find=find,
+    unwinders=(LIBDW,),
+    findings=FINDINGS,
+)

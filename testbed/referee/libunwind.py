@@ -1,0 +1,294 @@
+"""nongnu libunwind (x86_64): it unwinds a snapshot through accessors, as it would another process.
+
+What is needed of ``libunwind.h``: registers and memory come from a Snapshot; procedure information comes from the
+binary search table of `.eh_frame_hdr`, which the library searches by itself. A row is remembered per pc
+(UNW_CACHE_GLOBAL), as a profiler that uses it would have it. Where the table has nothing, ``unw_step`` guesses: a
+frame pointer that looks like one, or the return address on top of the stack.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.image import LoadedImage, image_covering
+from testbed.referee.forked import forked
+from testbed.referee.model import Finding, Found, Referee
+from testbed.trace import Snapshot
+from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+
+ARCH = "x86_64"  # Debian's libraries for other architectures are for cross builds
+MAX_FRAMES = 256
+_PREFIX = "_Ux86_64_"  # the library's names for remote unwinding carry the architecture
+_CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
+_RIP = 16  # UNW_X86_64_RIP; the registers below it are in DWARF's order
+_CACHE_GLOBAL = 1  # UNW_CACHE_GLOBAL
+_REMOTE_TABLE = 2  # UNW_INFO_FORMAT_REMOTE_TABLE
+_HEADER = 12  # bytes of .eh_frame_hdr before its table, with the encodings that every linker writes
+_NO_INFO, _BAD_REGISTER, _INVALID = -10, -3, -8  # -UNW_ENOINFO, -UNW_EBADREG, -UNW_EINVAL
+_ERRORS = {  # unw_error_t, negated: what it says, in our words
+    -1: "unspecified error",
+    -2: "out of memory",
+    -3: "bad register",
+    -4: "register cannot be written",
+    -5: "stopped",
+    -6: "invalid pc",
+    -7: "bad frame",
+    -8: "unsupported operation or bad value",
+    -9: "bad version of the unwind information",
+    -10: "no unwind information",
+}
+
+_int, _pointer, _word = ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64
+_words = ctypes.POINTER(_word)
+_FindInfo = ctypes.CFUNCTYPE(_int, _pointer, _word, _pointer, _int, _pointer)
+_PutInfo = ctypes.CFUNCTYPE(None, _pointer, _pointer, _pointer)
+_ListAddress = ctypes.CFUNCTYPE(_int, _pointer, _words, _pointer)
+_Access = ctypes.CFUNCTYPE(_int, _pointer, _word, _words, _int, _pointer)
+_AccessRegister = ctypes.CFUNCTYPE(_int, _pointer, _int, _words, _int, _pointer)
+_AccessFloat = ctypes.CFUNCTYPE(_int, _pointer, _int, _pointer, _int, _pointer)
+_Resume = ctypes.CFUNCTYPE(_int, _pointer, _pointer, _pointer)
+_Name = ctypes.CFUNCTYPE(_int, _pointer, _word, _pointer, ctypes.c_size_t, _words, _pointer)
+
+
+class _Accessors(ctypes.Structure):
+    """unw_accessors_t."""
+
+    _fields_ = (
+        ("find_proc_info", _FindInfo),
+        ("put_unwind_info", _PutInfo),
+        ("get_dyn_info_list_addr", _ListAddress),
+        ("access_mem", _Access),
+        ("access_reg", _AccessRegister),
+        ("access_fpreg", _AccessFloat),
+        ("resume", _Resume),
+        ("get_proc_name", _Name),
+    )
+
+
+class _TableInfo(ctypes.Structure):
+    """unw_dyn_info_t with its member for remote tables, and room for what later versions add."""
+
+    _fields_ = (
+        ("next", _pointer),
+        ("prev", _pointer),
+        ("start_ip", _word),
+        ("end_ip", _word),
+        ("gp", _word),
+        ("format", ctypes.c_int32),
+        ("pad", ctypes.c_int32),
+        ("load_offset", _word),
+        ("name", _pointer),
+        ("segment_base", _word),
+        ("table_length", _word),
+        ("table", _word),
+        ("more", _word * 8),
+    )
+
+
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "create_addr_space": (_pointer, (_pointer, _int)),
+    "destroy_addr_space": (None, (_pointer,)),
+    "set_caching_policy": (_int, (_pointer, _int)),
+    "init_remote": (_int, (_pointer, _pointer, _pointer)),
+    "step": (_int, (_pointer,)),
+    "is_signal_frame": (_int, (_pointer,)),
+    "get_reg": (_int, (_pointer, _int, _words)),
+    "dwarf_search_unwind_table": (_int, (_pointer, _word, _pointer, _pointer, _int, _pointer)),
+}
+
+
+@lru_cache(maxsize=1)
+def load() -> ctypes.CDLL | None:
+    """The library with its functions' types, or None where it is not installed."""
+    name = ctypes.util.find_library("unwind-x86_64")
+    if name is None:
+        return None
+    try:
+        library = ctypes.CDLL(name)
+        for function, (result, arguments) in _SIGNATURES.items():
+            found = getattr(library, _PREFIX + function)
+            found.restype, found.argtypes = result, list(arguments)
+    except (OSError, AttributeError):
+        return None
+    return library
+
+
+@lru_cache(maxsize=1)
+def find() -> Found | None:
+    """The library has no function that says its version: its file's name has that of its interface."""
+    library = load()
+    if library is None:
+        return None
+    path = _mapped_file(str(library._name)) or str(library._name)
+    version = re.search(r"\.so\.([\d.]+)$", path)
+    return Found(f"interface {version[1]}" if version else "of unknown version", path)
+
+
+def _mapped_file(name: str) -> str | None:
+    """The file behind a loaded library, from this process's map of memory, through symbolic links."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    mapped = (line.split(maxsplit=5)[5] for line in lines if len(line.split(maxsplit=5)) == 6)
+    return next((str(Path(path).resolve()) for path in mapped if Path(path).name.startswith(name)), None)
+
+
+class LibUnwind:
+    """The files of one run in libunwind."""
+
+    def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
+        self._call = {name: getattr(library, _PREFIX + name) for name in _SIGNATURES}
+        self._images = images
+        self._now: Snapshot | None = None
+        self._raised: BaseException | None = None
+        self._unreadable: UnreadableMemory | None = None
+        self._arch = images[0].image.arch
+        self._registers = [self._arch.by_dwarf[i] for i in range(_RIP + 1)]
+        self._infos = {loaded: info for loaded in images if (info := _table_info(loaded))}
+        # What C keeps pointers to must live as long as this object.
+        self._accessors = _Accessors(
+            _FindInfo(self._find_info),
+            _PutInfo(lambda space, info, argument: None),
+            _ListAddress(lambda space, result, argument: _NO_INFO),
+            _Access(self._access_memory),
+            _AccessRegister(self._access_register),
+            _AccessFloat(lambda space, register, value, write, argument: _BAD_REGISTER),
+            _Resume(lambda space, cursor, argument: _INVALID),
+            _Name(lambda space, address, text, size, offset, argument: _NO_INFO),
+        )
+        self._space = self._call["create_addr_space"](ctypes.byref(self._accessors), 0)
+        self._call["set_caching_policy"](self._space, _CACHE_GLOBAL)
+        self._cursor = (_word * _CURSOR_WORDS)()
+
+    def close(self) -> None:
+        self._call["destroy_addr_space"](self._space)
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """What libunwind says. It ends where ``unw_step`` returns 0, or at a return address of zero."""
+        self._now, self._raised, self._unreadable = snapshot, None, None
+        cursor = self._cursor
+        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
+        stopped: UnwindError | None = None
+        if status := self._call["init_remote"](cursor, self._space, None):
+            stopped = UnsupportedRule(f"libunwind: unw_init_remote: {_ERRORS.get(status, status)}")
+        while stopped is None:
+            signalled = self._call["is_signal_frame"](cursor) > 0
+            status = self._call["step"](cursor)
+            if status <= 0:
+                stopped = self._error(status) if status else None
+                break
+            registers = self._recovered()
+            if not registers.get(self._arch.pc):
+                break
+            kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
+            frames.append(Frame(kind, registers[self._arch.pc], registers, found_by="libunwind"))
+            if len(frames) > MAX_FRAMES:
+                stopped = NoProgress(f"more than {MAX_FRAMES} frames")
+        if self._raised is not None:
+            raise self._raised
+        return Backtrace(tuple(frames), stopped)
+
+    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
+        """The pcs alone."""
+        return tuple(frame.pc for frame in self.unwind(snapshot).frames)
+
+    def _recovered(self) -> dict[str, int]:
+        value = _word()
+        get, cursor = self._call["get_reg"], self._cursor
+        return {name: value.value for i, name in enumerate(self._registers) if get(cursor, i, ctypes.byref(value)) == 0}
+
+    def _error(self, status: int) -> UnwindError:
+        if self._unreadable is not None:
+            return self._unreadable
+        return NoUnwindInfo(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
+
+    def _find_info(self, space: int, pc: int, info: int, need: int, argument: int) -> int:
+        loaded = image_covering(self._images, pc)
+        table = self._infos.get(loaded) if loaded else None
+        if table is None:
+            return _NO_INFO
+        return int(self._call["dwarf_search_unwind_table"](space, pc, ctypes.byref(table), info, need, argument))
+
+    def _access_memory(
+        self, space: int, address: int, value: ctypes._Pointer[ctypes.c_uint64], write: int, argument: int
+    ) -> int:
+        assert self._now is not None
+        try:
+            value[0] = self._now.memory.unsigned(address, 8)
+        except UnreadableMemory as unreadable:
+            self._unreadable = unreadable
+            return _INVALID
+        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
+            self._raised = error
+            return _INVALID
+        return 0
+
+    def _access_register(
+        self, space: int, number: int, value: ctypes._Pointer[ctypes.c_uint64], write: int, argument: int
+    ) -> int:
+        assert self._now is not None
+        if not 0 <= number < len(self._registers):
+            return _BAD_REGISTER
+        value[0] = self._now.registers[self._registers[number]]
+        return 0
+
+
+def _table_info(loaded: LoadedImage) -> _TableInfo | None:
+    """Where the search table of an image lies in memory: .eh_frame_hdr with the encodings that every linker writes."""
+    header = loaded.image.sections.get(".eh_frame_hdr")
+    if header is None or len(header.data) < _HEADER:
+        return None
+    start = header.address + loaded.bias
+    return _TableInfo(
+        start_ip=0,
+        end_ip=2**63,
+        format=_REMOTE_TABLE,
+        segment_base=start,
+        table_length=int.from_bytes(header.data[8:_HEADER], "little"),  # entries of two 32-bit offsets: one word each
+        table=start + _HEADER,
+    )
+
+
+@lru_cache(maxsize=1)
+def _session(images: tuple[LoadedImage, ...]) -> LibUnwind:
+    library = load()
+    assert library is not None, "libunwind is not installed"
+    return LibUnwind(library, images)
+
+
+def unwind_here(snapshot: Snapshot) -> Backtrace:
+    """What libunwind says, in this process."""
+    return _session(snapshot.images).unwind(snapshot)
+
+
+def version() -> str:
+    found = find()
+    return f"libunwind {found.version}" if found else "libunwind is not installed"
+
+
+FINDINGS: tuple[Finding, ...] = ()
+
+LIBUNWIND = Unwinder(
+    name="libunwind",
+    summary="nongnu libunwind: .eh_frame_hdr's table, then guesses from the frame pointer",
+    unwind=forked(unwind_here),
+    arches=frozenset({ARCH}),
+    needs=frozenset({".eh_frame_hdr"}),
+    limits=tuple(finding.limit for finding in FINDINGS),
+    tool=version,
+)
+
+REFEREE = Referee(
+    name="libunwind",
+    summary="nongnu libunwind, a library for profilers and crash reporters, through its accessors",
+    package="apt-get install libunwind8",
+    find=find,
+    unwinders=(LIBUNWIND,),
+    findings=FINDINGS,
+)
