@@ -29,14 +29,19 @@ _LAST_WORDS = 500  # bytes of what a dead child printed
 Unwind = Callable[[Snapshot], Backtrace]
 
 
-def forked(unwind: Unwind, *, seconds: float = SECONDS) -> Unwind:
-    """``unwind``, executed in a child process that outlives neither a change of images nor its own crash."""
+def forked(unwind: Unwind, *, seconds: float = SECONDS, prepare: Callable[[], object] | None = None) -> Unwind:
+    """``unwind``, executed in a child process that outlives neither a change of images nor its own crash.
+
+    ``prepare`` is called before each fork: what may take longer than a snapshot's time, and may raise.
+    """
     kept: list[_Child] = []
 
     def ask(snapshot: Snapshot) -> Backtrace:
         if kept and not kept[0].serves(snapshot):
             kept.pop().end()
         if not kept:
+            if prepare is not None:
+                prepare()
             kept.append(_Child(unwind, snapshot))
         try:
             return kept[0].ask(snapshot, seconds)

@@ -17,9 +17,12 @@ from pathlib import Path
 
 from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from testbed.image import LoadedImage
+from testbed.outcome import Outcome
 from testbed.referee.forked import forked
+from testbed.referee.limits import llvm_arm, table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
+from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
 
 MAX_FRAMES = 256
@@ -263,13 +266,33 @@ def version() -> str:
 
 
 FINDINGS: tuple[Finding, ...] = ()
+_LIMITS = (
+    *table_limits(
+        {
+            Trait.WRONG_TABLE: frozenset(
+                {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+            ),
+            Trait.NO_TABLE: frozenset(
+                {Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}
+            ),
+            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+            Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
+            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+        }
+    ),
+    *llvm_arm(
+        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.SKIPPED}),
+        prologue=frozenset({Outcome.ENDED_EARLY}),
+    ),
+)
 
 LIBDW = Unwinder(
     name="libdw",
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
     unwind=forked(unwind_here),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    limits=tuple(finding.limit for finding in FINDINGS),
+    limits=(*_LIMITS, *(finding.limit for finding in FINDINGS)),
     tool=version,
 )
 

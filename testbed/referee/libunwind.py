@@ -16,10 +16,13 @@ from pathlib import Path
 
 from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 from testbed.image import LoadedImage, image_covering
+from testbed.outcome import Outcome
 from testbed.referee.forked import forked
+from testbed.referee.limits import table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.traits import Trait
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 ARCH = "x86_64"  # Debian's libraries for other architectures are for cross builds
 MAX_FRAMES = 256
@@ -272,7 +275,39 @@ def version() -> str:
     return f"libunwind {found.version}" if found else "libunwind is not installed"
 
 
-FINDINGS: tuple[Finding, ...] = ()
+_STALE_ROW = Limit(
+    Trait.EPILOGUE,
+    frozenset({Outcome.SKIPPED}),
+    "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address (of "
+    "the call) is used again for the instruction there, which has another",
+    "https://github.com/libunwind/libunwind/pull/1059",
+)
+FINDINGS = (
+    Finding(
+        title="libunwind takes the row of a return address for the instruction that lies there",
+        unwinder="libunwind",
+        tool="libunwind 1.6.2",
+        since="2026-11-21",
+        program="callee_pops",
+        arch=ARCH,
+        recipe="keystone",
+        at="work_popped",
+        limit=_STALE_ROW,
+        upstream="https://github.com/libunwind/libunwind/pull/1059",
+    ),
+)
+_LIMITS = table_limits(
+    {
+        Trait.WRONG_TABLE: frozenset(
+            {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+        ),
+        Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+        Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+        Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
+        Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+    }
+)
 
 LIBUNWIND = Unwinder(
     name="libunwind",
@@ -280,7 +315,7 @@ LIBUNWIND = Unwinder(
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=tuple(finding.limit for finding in FINDINGS),
+    limits=(*_LIMITS, *(finding.limit for finding in FINDINGS)),
     tool=version,
 )
 

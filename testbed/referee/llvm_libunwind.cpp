@@ -213,6 +213,11 @@ template <typename R> AbstractUnwindCursor *cursor_in(Session *session) {
 
 extern "C" {
 
+// What would resume a frame in this very process: assembly of the library's, and nothing that a snapshot needs.
+void __libunwind_Registers_x86_64_jumpto() { abort(); }
+void __libunwind_Registers_arm64_jumpto() { abort(); }
+void __libunwind_Registers_arm64_za_disable() { abort(); }
+
 Session *referee_open(int arm64, ReadMemory reader, const Image *images, size_t count) {
   Session *session = (Session *)calloc(1, sizeof(Session));
   session->images = (Image *)calloc(count, sizeof(Image));
@@ -231,15 +236,16 @@ void referee_close(Session *session) {
   free(session);
 }
 
-// A cursor at a snapshot's registers: `values` by DWARF number, the pc apart. ``shift`` is added to the pc that rows are
-// chosen by: 0 is what unw_step() after unw_init_local() does.
-void referee_start(Session *session, const uint64_t *values, int count, uint64_t pc) {
+// A cursor at a snapshot's registers: `values` by DWARF number, the pc apart. The library chooses the rows that begin
+// before the pc, as is right behind a call. `exact`: the interrupted pc is handed over as if a call of one byte had just
+// been made there, so that the row that begins at it counts too. Otherwise as unw_init_local() does it.
+void referee_start(Session *session, const uint64_t *values, int count, uint64_t pc, int exact) {
   session->space.failed = false;
   session->cursor = session->arm64 ? cursor_in<Registers_arm64>(session) : cursor_in<Registers_x86_64>(session);
   for (int i = 0; i < count; i++)
     session->cursor->setReg(i, values[i]);
-  session->cursor->setReg(UNW_REG_IP, pc);
-  session->cursor->setInfoBasedOnIPRegister(false);
+  session->cursor->setReg(UNW_REG_IP, exact ? pc + 1 : pc);
+  session->cursor->setInfoBasedOnIPRegister(exact != 0);
 }
 
 // unw_step(): positive where there is a caller, 0 at the end of the stack, negative for an error; -1000: unreadable memory.

@@ -1,0 +1,97 @@
+"""Findings made anew: what a real tool says today at the place where it was once seen to be wrong.
+
+A finding *shows* where the strategy's verdict there is one of the outcomes that the finding's limit names, at a site
+with the limit's trait. Some tools remember earlier questions: where the place alone is answered rightly, every step
+of the run before it is asked first.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testbed.errors import TestbedError, ToolchainMissing
+from testbed.judge import Verdict
+from testbed.named import Programs, named_run
+from testbed.referee import Finding, Referee
+from testbed.run import Run, judge
+from testbed.unwinder import Backtrace, Unwinder
+
+SEED, BUDGET = 1, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What became of a finding: what was said and true there today, or why it could not be tried (``missing``).
+
+    ``tool`` is the version that said it, ``command`` the one command that shows it. ``shows`` is false where the tool
+    is right, or wrong in another way than the finding says; ``problem`` is an error on the way there.
+    """
+
+    referee: Referee
+    finding: Finding
+    command: str
+    tool: str = ""
+    where: str = ""
+    instruction: str = ""
+    truth: str = ""
+    said: str = ""
+    verdict: Verdict | None = None
+    shows: bool = False
+    missing: str = ""
+    problem: str = ""
+
+
+def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], programs: Programs) -> Shown:
+    """Build, run, ask and judge again. What goes wrong on the way is in the value, never raised."""
+    unwinder = unwinders.get(finding.unwinder)
+    found = referee.find()
+    if found is None or unwinder is None:
+        return Shown(referee, finding, command_of(finding), missing=f"not installed: {referee.package}")
+    tool = unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}"
+    try:
+        run = named_run(programs, finding.program, finding.arch, finding.recipe, seed=SEED, budget=BUDGET, fresh=False)
+        step = run.step_at(finding.at)
+    except ToolchainMissing as missing:
+        return Shown(referee, finding, command_of(finding), tool, missing=str(missing))
+    except TestbedError as error:
+        return Shown(referee, finding, command_of(finding), tool, problem=str(error))
+    said, before = _ask(run, step, unwinder)
+    snapshot = run[step]
+    verdict = judge(run, snapshot, said, unwinder)
+    limit = finding.limit
+    return Shown(
+        referee,
+        finding,
+        command_of(finding, before=before),
+        tool,
+        run.where(snapshot.pc),
+        run.instruction(step),
+        " < ".join(run.frame_names(run.truth(step).frames)) + " (root)",
+        _words(run, said),
+        verdict,
+        shows=verdict.outcome in limit.outcomes and limit.trait in run.traits(step),
+    )
+
+
+def command_of(finding: Finding, *, before: bool = False) -> str:
+    """The command that shows it to a stranger; with ``before``, the whole run, since the place alone does not."""
+    parts = ["testbed", "run", finding.program, "--arch", finding.arch, "--recipe", finding.recipe]
+    parts += ["--differences"] if before else ["--at", finding.at]
+    return shlex.join([*parts, "-u", finding.unwinder])
+
+
+def _ask(run: Run, step: int, unwinder: Unwinder) -> tuple[Backtrace, bool]:
+    """What the strategy says at a step, and whether it had to be asked at all the steps before first."""
+    said = unwinder.unwind(run[step])
+    if not judge(run, step, said).exact:
+        return said, False
+    for before in range(step):
+        unwinder.unwind(run[before])
+    return unwinder.unwind(run[step]), True
+
+
+def _words(run: Run, said: Backtrace) -> str:
+    names = " < ".join(run.frame_names(said.frames))
+    return names + (" (root)" if said.stopped is None else f" ({said.stopped.reason}: {said.stopped})")
