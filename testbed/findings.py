@@ -15,7 +15,7 @@ from testbed.errors import TestbedError, ToolchainMissing
 from testbed.judge import Verdict
 from testbed.named import Programs, named_run
 from testbed.referee import Finding, Referee
-from testbed.run import Run, judge
+from testbed.run import Run, judge, run_built
 from testbed.unwinder import Backtrace, Unwinder
 
 SEED, BUDGET = 1, 1_000_000
@@ -57,7 +57,12 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         return Shown(referee, finding, command_of(finding), tool, missing=str(missing))
     except TestbedError as error:
         return Shown(referee, finding, command_of(finding), tool, problem=str(error))
-    said, before = _ask(run, step, unwinder)
+    said, before = unwinder.unwind(run[step]), False
+    if judge(run, step, said).exact:
+        run = run_built(run.built, seed=SEED, budget=BUDGET)  # loaded anew: nothing is remembered of it
+        for step_before in range(step):
+            unwinder.unwind(run[step_before])
+        said, before = unwinder.unwind(run[step]), True
     snapshot = run[step]
     verdict = judge(run, snapshot, said, unwinder)
     limit = finding.limit
@@ -80,16 +85,6 @@ def command_of(finding: Finding, *, before: bool = False) -> str:
     parts = ["testbed", "run", finding.program, "--arch", finding.arch, "--recipe", finding.recipe]
     parts += ["--differences"] if before else ["--at", finding.at]
     return shlex.join([*parts, "-u", finding.unwinder])
-
-
-def _ask(run: Run, step: int, unwinder: Unwinder) -> tuple[Backtrace, bool]:
-    """What the strategy says at a step, and whether it had to be asked at all the steps before first."""
-    said = unwinder.unwind(run[step])
-    if not judge(run, step, said).exact:
-        return said, False
-    for before in range(step):
-        unwinder.unwind(run[before])
-    return unwinder.unwind(run[step]), True
 
 
 def _words(run: Run, said: Backtrace) -> str:

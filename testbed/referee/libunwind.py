@@ -278,8 +278,8 @@ def version() -> str:
 _STALE_ROW = Limit(
     Trait.EPILOGUE,
     frozenset({Outcome.SKIPPED}),
-    "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address (of "
-    "the call) is used again for the instruction there, which has another",
+    "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address "
+    "(of the call) is used again for the instruction there, which has another",
     "https://github.com/libunwind/libunwind/pull/1059",
 )
 FINDINGS = (

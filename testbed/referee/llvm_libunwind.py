@@ -7,7 +7,7 @@ and everything else (which table, which row, what it means, where the stack ends
   choose rows, and for itself when they look up the function. This is how the library is used.
 * ``llvm_libunwind_exact``: the interrupted pc is handed over so that a row that begins there counts.
 
-``unw_step`` returns the same 0 at the end of the stack and where no table covers the caller.
+On Mach-O files there is only the first: ``llvm_libunwind_compact``. ``unw_step`` returns the same 0 at the end of the stack and where no table covers the caller.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ from testbed.arch import ARCHES
 from testbed.build import cache
 from testbed.errors import BuildError, NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 from testbed.image import LoadedImage
+from testbed.outcome import Outcome
 from testbed.referee.forked import forked
+from testbed.referee.limits import table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
+from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
 
 MAX_FRAMES = 256
@@ -159,12 +162,11 @@ class LlvmLibunwind:
         frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
         stopped: UnwindError | None = None
         while stopped is None:
-            signalled = bool(library.referee_is_signal_frame(session))
             status = library.referee_step(session)
             if status <= 0:
                 stopped = self._error(status) if status else None
                 break
-            frames.append(self._frame(signalled))
+            frames.append(self._frame())
             if len(frames) > MAX_FRAMES:
                 stopped = NoProgress(f"more than {MAX_FRAMES} frames")
         if self._raised is not None:
@@ -175,10 +177,11 @@ class LlvmLibunwind:
         """The pcs alone, asked for in the way that is right for an interrupted instruction."""
         return tuple(frame.pc for frame in self.unwind(snapshot, exact=True).frames)
 
-    def _frame(self, signalled: bool) -> Frame:
-        """The cursor's registers. Behind a signal frame its pc is one too high, so that the same rows are chosen."""
+    def _frame(self) -> Frame:
+        """The cursor's registers. It says "signal frame" of the frame that a signal interrupted."""
         read, session, arch = self._library.referee_register, self._session, self._arch
-        pc = read(session, -1) - signalled  # UNW_REG_IP
+        signalled = self._library.referee_is_signal_frame(session)
+        pc = read(session, -1)  # UNW_REG_IP
         registers = {arch.by_dwarf[i]: read(session, i) for i in range(_REGISTERS[arch.name])}
         kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
         return Frame(kind, pc, {**registers, arch.pc: pc}, found_by="llvm libunwind")
@@ -241,15 +244,27 @@ def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
     return forked(partial(unwind_here, exact=exact), prepare=built)
 
 
-FINDINGS: tuple[Finding, ...] = ()
 _ARCHES = frozenset(_REGISTERS) & ARCHES.keys()
+_LIMITS = table_limits(
+    {
+        Trait.WRONG_TABLE: frozenset(
+            {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+        ),
+        Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+        Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
+    }
+)
+FINDINGS: tuple[Finding, ...] = ()
 
 NATURAL = Unwinder(
     name="llvm_libunwind",
-    summary="LLVM libunwind as unw_step uses it: .eh_frame, or compact unwind in Mach-O files",
+    summary="LLVM libunwind as unw_step uses it on ELF files: .eh_frame_hdr's table, then .eh_frame",
     unwind=_asked(exact=False),
     arches=_ARCHES,
-    limits=tuple(finding.limit for finding in FINDINGS),
+    needs=frozenset({".eh_frame_hdr"}),
+    limits=(*_LIMITS, *(finding.limit for finding in FINDINGS)),
     tool=tool,
 )
 EXACT = Unwinder(
@@ -257,6 +272,16 @@ EXACT = Unwinder(
     summary="LLVM libunwind, with the row that begins at the interrupted pc",
     unwind=_asked(exact=True),
     arches=_ARCHES,
+    needs=frozenset({".eh_frame_hdr"}),
+    limits=_LIMITS,
+    tool=tool,
+)
+COMPACT = Unwinder(
+    name="llvm_libunwind_compact",
+    summary="LLVM libunwind as unw_step uses it on Mach-O files: compact unwind, or the FDE that it defers to",
+    unwind=_asked(exact=False),
+    arches=_ARCHES,
+    needs=frozenset({"__TEXT,__unwind_info"}),
     limits=(),
     tool=tool,
 )
@@ -266,6 +291,6 @@ REFEREE = Referee(
     summary="LLVM libunwind: what C++, Rust and Swift programs unwind with; its headers, with a remote address space",
     package="pip install ziglang, whose wheel contains its sources",
     find=find,
-    unwinders=(NATURAL, EXACT),
+    unwinders=(NATURAL, EXACT, COMPACT),
     findings=FINDINGS,
 )
