@@ -7,7 +7,8 @@ and everything else (which table, which row, what it means, where the stack ends
   choose rows, and for itself when they look up the function. This is how the library is used.
 * ``llvm_libunwind_exact``: the interrupted pc is handed over so that a row that begins there counts.
 
-On Mach-O files there is only the first: ``llvm_libunwind_compact``. ``unw_step`` returns the same 0 at the end of the stack and where no table covers the caller.
+On Mach-O files there is only the first: ``llvm_libunwind_compact``. ``unw_step`` returns the same 0 at the end of the stack
+and where no table covers the caller.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from testbed.referee.limits import table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
-from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 MAX_FRAMES = 256
 SOURCE = Path(__file__).with_suffix(".cpp")
@@ -251,12 +252,102 @@ _LIMITS = table_limits(
             {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
         ),
         Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
-        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
         Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
     }
 )
-FINDINGS: tuple[Finding, ...] = ()
+_LIES = frozenset(
+    {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
+)
+_EXACT_PC = "https://github.com/llvm/llvm-project/pull/92291"
+_COMPACT = "https://github.com/llvm/llvm-project/blob/main/libunwind/src/CompactUnwinder.hpp"
+_ROW_BEFORE = (
+    "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a call: "
+    "where a row begins at the interrupted instruction, the one before it is used"
+)
+_ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES | {Outcome.STOPPED}, _ROW_BEFORE, _EXACT_PC)
+_ROW_BEFORE_COMPACT = Limit(
+    Trait.CALLED,
+    frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    f"an encoding that defers to DWARF: {_ROW_BEFORE}",
+    _EXACT_PC,
+)
+_ROW_BEFORE_SIGNAL = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the row "
+    "that begins at the pc is not applied",
+    _EXACT_PC,
+)
+_ONE_WORD_HIGH = Limit(
+    Trait.FRAMELESS,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "stepWithCompactEncodingFrameless looks for the first saved register at SP + stack size, which is the CFA: it lies "
+    "one word below, as in frames with a frame pointer, and all others are one word off with it",
+    _COMPACT,
+    _ARM64,
+)
+_ONE_ROW = (
+    Limit(
+        Trait.PROLOGUE,
+        _LIES - {Outcome.WRONG},
+        "the one encoding of a function describes its finished frame, which is not there yet",
+        "https://faultlore.com/blah/compact-unwinding/",
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        _LIES - {Outcome.WRONG, Outcome.PHANTOM},
+        "the one encoding of a function describes its finished frame, which is partly gone",
+        "https://faultlore.com/blah/compact-unwinding/",
+    ),
+)
+
+
+def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at: str, limit: Limit) -> Finding:
+    return Finding(
+        title=title,
+        unwinder=unwinder,
+        tool="LLVM libunwind of ziglang 0.17.0",
+        since="2026-11-21",
+        program=program,
+        arch=arch,
+        recipe=recipe,
+        at=at,
+        limit=limit,
+        upstream=limit.reference if limit.reference == _EXACT_PC else "",
+    )
+
+
+FINDINGS = (
+    _finding(
+        "LLVM libunwind takes an interrupted pc for a return address when it chooses the row",
+        "llvm_libunwind",
+        "leaf_call",
+        "arm64",
+        "keystone",
+        "leaf+0x14",
+        _ROW_BEFORE_TOP,
+    ),
+    _finding(
+        "LLVM libunwind does the same to an interrupted frame behind a signal frame",
+        "llvm_libunwind_exact",
+        "signal",
+        "arm64",
+        "keystone",
+        "@46",
+        _ROW_BEFORE_SIGNAL,
+    ),
+    _finding(
+        "LLVM libunwind reads the saved registers of a frameless arm64 function one word too high",
+        "llvm_libunwind_compact",
+        "busy_leaf",
+        "arm64",
+        "macho-O2",
+        "busy+0x8",
+        _ONE_WORD_HIGH,
+    ),
+)
 
 NATURAL = Unwinder(
     name="llvm_libunwind",
@@ -264,7 +355,7 @@ NATURAL = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, *(finding.limit for finding in FINDINGS)),
+    limits=(*_LIMITS, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP),
     tool=tool,
 )
 EXACT = Unwinder(
@@ -273,7 +364,7 @@ EXACT = Unwinder(
     unwind=_asked(exact=True),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=_LIMITS,
+    limits=(*_LIMITS, _ROW_BEFORE_SIGNAL),
     tool=tool,
 )
 COMPACT = Unwinder(
@@ -282,7 +373,7 @@ COMPACT = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({"__TEXT,__unwind_info"}),
-    limits=(),
+    limits=(*_ONE_ROW, _ONE_WORD_HIGH, _ROW_BEFORE_COMPACT),
     tool=tool,
 )
 
