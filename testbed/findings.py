@@ -7,9 +7,11 @@ of the run before it is asked first.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from testbed.errors import TestbedError, ToolchainMissing
 from testbed.judge import Verdict
@@ -19,6 +21,7 @@ from testbed.run import Run, judge, run_built
 from testbed.unwinder import Backtrace, Unwinder
 
 SEED, BUDGET = 1, 1_000_000
+_PLACE = re.compile(r" \([^()]*/[^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
     found = referee.find()
     if found is None or unwinder is None:
         return Shown(referee, finding, command_of(finding), missing=f"not installed: {referee.package}")
-    tool = unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}"
+    tool = _version(unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}")
     try:
         run = named_run(programs, finding.program, finding.arch, finding.recipe, seed=SEED, budget=BUDGET, fresh=False)
         step = run.step_at(finding.at)
@@ -87,6 +90,14 @@ def command_of(finding: Finding, *, before: bool = False) -> str:
     return shlex.join([*parts, "-u", finding.unwinder])
 
 
+def _version(tool: str) -> str:
+    """What a tool says that it is, without the places where its files lie, and nothing twice."""
+    return "; ".join(dict.fromkeys(_PLACE.sub("", part) for part in tool.split("; ")))
+
+
 def _words(run: Run, said: Backtrace) -> str:
-    names = " < ".join(run.frame_names(said.frames))
-    return names + (" (root)" if said.stopped is None else f" ({said.stopped.reason}: {said.stopped})")
+    """The frames by name, a frame that repeats once, with its count."""
+    named = [(name, len(list(same))) for name, same in groupby(run.frame_names(said.frames))]
+    parts = [name if count == 1 else f"{name} ({count} times)" for name, count in named]
+    end = "root" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
+    return " < ".join(parts) + f" ({end})"

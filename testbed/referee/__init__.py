@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from testbed.referee.clang import REFEREE as CLANG
 from testbed.referee.libdw import REFEREE as LIBDW
 from testbed.referee.libunwind import REFEREE as LIBUNWIND
+from testbed.referee.llvm_libunwind import REFEREE as LLVM_LIBUNWIND
 from testbed.referee.gdb import GDB
 from testbed.referee.lldb import LLDB
 from testbed.referee.model import Finding, Found, Referee
@@ -21,8 +23,10 @@ _ALL: tuple[Referee, ...] = (
     LIBGCC_BACKTRACE,
     GLIBC_BACKTRACE,
     LLVM_BACKTRACE,
+    CLANG,
     LIBDW,
     LIBUNWIND,
+    LLVM_LIBUNWIND,
 )
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 

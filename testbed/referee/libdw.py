@@ -19,11 +19,11 @@ from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindErr
 from testbed.image import LoadedImage
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
-from testbed.referee.limits import llvm_arm, table_limits
+from testbed.referee.limits import limit_on, llvm_arm, table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
-from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 MAX_FRAMES = 256
 _THREAD = 1
@@ -265,7 +265,6 @@ def version() -> str:
     return f"libdw {found.version}" if found else "libdw is not installed"
 
 
-FINDINGS: tuple[Finding, ...] = ()
 _LIMITS = (
     *table_limits(
         {
@@ -282,8 +281,61 @@ _LIMITS = (
         }
     ),
     *llvm_arm(
-        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.SKIPPED}),
+        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.SKIPPED}),
         prologue=frozenset({Outcome.ENDED_EARLY}),
+    ),
+)
+_REPEATED = Limit(
+    Trait.EPILOGUE,
+    frozenset({Outcome.WRONG}),
+    "LLVM's ARM rows do not know the epilogue, so the caller found is a wrong one; where its row has the return "
+    "address in the link register, libdw takes the interrupted frame's value, finds the same frame again, and never ends: it "
+    "does not ask whether a caller's CFA is further out",
+    "https://github.com/bloomberg/pystack/pull/26",
+    frozenset({"arm32"}),
+)
+
+
+def _finding(title: str, program: str, arch: str, recipe: str, at: str, limit: Limit, upstream: str = "") -> Finding:
+    return Finding(
+        title=title,
+        unwinder="libdw",
+        tool="libdw 0.188",
+        since="2026-11-21",
+        program=program,
+        arch=arch,
+        recipe=recipe,
+        at=at,
+        limit=limit,
+        upstream=upstream,
+    )
+
+
+FINDINGS = (
+    _finding(
+        "libdw repeats one frame without end",
+        "function_pointers",
+        "arm32",
+        "clang-thumb-O0",
+        "@201",
+        _REPEATED,
+        _REPEATED.reference,
+    ),
+    _finding(
+        "libdw takes a caller whose frame the table says is lost for the outermost one",
+        "landing_pad",
+        "x86_64",
+        "keystone",
+        "thrower+0xc",
+        limit_on(_LIMITS, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "libdw follows the caller's frame pointer in a function without a table, and skips that caller",
+        "no_table",
+        "x86_64",
+        "keystone",
+        "framed",
+        limit_on(_LIMITS, Trait.NO_TABLE),
     ),
 )
 
@@ -292,7 +344,7 @@ LIBDW = Unwinder(
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
     unwind=forked(unwind_here),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    limits=(*_LIMITS, *(finding.limit for finding in FINDINGS)),
+    limits=(*_LIMITS, _REPEATED),
     tool=version,
 )
 

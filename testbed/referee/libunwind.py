@@ -18,7 +18,7 @@ from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, Unsupport
 from testbed.image import LoadedImage, image_covering
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
-from testbed.referee.limits import table_limits
+from testbed.referee.limits import limit_on, table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
@@ -282,20 +282,6 @@ _STALE_ROW = Limit(
     "(of the call) is used again for the instruction there, which has another",
     "https://github.com/libunwind/libunwind/pull/1059",
 )
-FINDINGS = (
-    Finding(
-        title="libunwind takes the row of a return address for the instruction that lies there",
-        unwinder="libunwind",
-        tool="libunwind 1.6.2",
-        since="2026-11-21",
-        program="callee_pops",
-        arch=ARCH,
-        recipe="keystone",
-        at="work_popped",
-        limit=_STALE_ROW,
-        upstream="https://github.com/libunwind/libunwind/pull/1059",
-    ),
-)
 _LIMITS = table_limits(
     {
         Trait.WRONG_TABLE: frozenset(
@@ -309,13 +295,59 @@ _LIMITS = table_limits(
     }
 )
 
+
+def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = "") -> Finding:
+    return Finding(
+        title=title,
+        unwinder="libunwind",
+        tool="libunwind 1.6.2",
+        since="2026-11-21",
+        program=program,
+        arch=ARCH,
+        recipe="keystone",
+        at=at,
+        limit=limit,
+        upstream=upstream,
+    )
+
+
+FINDINGS = (
+    _finding(
+        "libunwind takes the row of a return address for the instruction that lies there",
+        "callee_pops",
+        "work_popped",
+        _STALE_ROW,
+        _STALE_ROW.reference,
+    ),
+    _finding(
+        "libunwind follows the caller's frame pointer in a function without a table, and skips that caller",
+        "no_table",
+        "framed",
+        limit_on(_LIMITS, Trait.NO_TABLE),
+        "https://github.com/libunwind/libunwind/pull/996",
+    ),
+    _finding(
+        "libunwind ends the stack at a call through a null pointer",
+        "null_call",
+        "on_fault+0x4",
+        limit_on(_LIMITS, Trait.NO_CODE),
+        "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    _finding(
+        "libunwind takes a caller whose frame the table says is lost for the outermost one",
+        "landing_pad",
+        "thrower+0xc",
+        limit_on(_LIMITS, Trait.LOST_REGISTER),
+    ),
+)
+
 LIBUNWIND = Unwinder(
     name="libunwind",
     summary="nongnu libunwind: .eh_frame_hdr's table, then guesses from the frame pointer",
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, *(finding.limit for finding in FINDINGS)),
+    limits=(*_LIMITS, _STALE_ROW),
     tool=version,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.outcome import Outcome
@@ -33,8 +33,8 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "https://github.com/libunwind/libunwind/issues/41",
         ),
         Trait.LOST_REGISTER: (
-            "the table says that a register cannot be had any more: the tool keeps the interrupted frame's value, or "
-            "takes the frame for the outermost one",
+            "the table says that a register cannot be had any more, and the caller's CFA is counted from it: the "
+            "stack ends there as if that frame were the outermost one",
             "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
         ),
     }
@@ -43,15 +43,19 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 _LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 
 
-def table_limits(shown: Mapping[Trait, frozenset[Outcome]]) -> tuple[Limit, ...]:
-    """The limits of a tool that believes tables, with the outcomes as which each shows in it."""
-    return tuple(_limits(shown))
+def table_limits(
+    shown: Mapping[Trait, frozenset[Outcome]], because: Mapping[Trait, str] = MappingProxyType({})
+) -> tuple[Limit, ...]:
+    """The limits of a tool that believes tables, the outcomes as which each shows in it, and its own reasons."""
+    return tuple(
+        Limit(trait, outcomes, because.get(trait, _BECAUSE[trait][0]), _BECAUSE[trait][1])
+        for trait, outcomes in shown.items()
+    )
 
 
-def _limits(shown: Mapping[Trait, frozenset[Outcome]]) -> Iterator[Limit]:
-    for trait, outcomes in shown.items():
-        because, reference = _BECAUSE[trait]
-        yield Limit(trait, outcomes, because, reference)
+def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
+    """The limit that a trait has among some."""
+    return next(limit for limit in limits if limit.trait is trait)
 
 
 def llvm_arm(*, epilogue: frozenset[Outcome], prologue: frozenset[Outcome]) -> tuple[Limit, Limit]:

@@ -7,8 +7,8 @@ and everything else (which table, which row, what it means, where the stack ends
   choose rows, and for itself when they look up the function. This is how the library is used.
 * ``llvm_libunwind_exact``: the interrupted pc is handed over so that a row that begins there counts.
 
-On Mach-O files there is only the first: ``llvm_libunwind_compact``. ``unw_step`` returns the same 0 at the end of the stack
-and where no table covers the caller.
+On Mach-O files there is only the first: ``llvm_libunwind_compact``. ``unw_step`` returns the same 0 at the end of the
+stack and where no table covers the caller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from testbed.errors import BuildError, NoProgress, NoUnwindInfo, UnreadableMemor
 from testbed.image import LoadedImage
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
-from testbed.referee.limits import table_limits
+from testbed.referee.limits import limit_on, table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
@@ -255,7 +255,12 @@ _LIMITS = table_limits(
         Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
         Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
-    }
+    },
+    {
+        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as if it were known",
+        Trait.NO_TABLE: "unw_step returns 0, as at the end of the stack, where no table covers the function",
+        Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc, and at a pc of zero",
+    },
 )
 _LIES = frozenset(
     {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
@@ -263,10 +268,11 @@ _LIES = frozenset(
 _EXACT_PC = "https://github.com/llvm/llvm-project/pull/92291"
 _COMPACT = "https://github.com/llvm/llvm-project/blob/main/libunwind/src/CompactUnwinder.hpp"
 _ROW_BEFORE = (
-    "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a call: "
-    "where a row begins at the interrupted instruction, the one before it is used"
+    "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a "
+    "call: where a row begins at the interrupted instruction, the one before it is used"
 )
-_ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES | {Outcome.STOPPED}, _ROW_BEFORE, _EXACT_PC)
+_ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES, _ROW_BEFORE, _EXACT_PC)
+_ROW_BEFORE_ROOT = Limit(Trait.ROOT, frozenset({Outcome.PHANTOM}), _ROW_BEFORE, _EXACT_PC)
 _ROW_BEFORE_COMPACT = Limit(
     Trait.CALLED,
     frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
@@ -276,8 +282,8 @@ _ROW_BEFORE_COMPACT = Limit(
 _ROW_BEFORE_SIGNAL = Limit(
     Trait.SIGNAL,
     frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
-    "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the row "
-    "that begins at the pc is not applied",
+    "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the "
+    "row that begins at the pc is not applied",
     _EXACT_PC,
 )
 _ONE_WORD_HIGH = Limit(
@@ -339,6 +345,24 @@ FINDINGS = (
         _ROW_BEFORE_SIGNAL,
     ),
     _finding(
+        "LLVM libunwind gives a register that the table calls undefined a value: zero",
+        "llvm_libunwind_exact",
+        "longjmp",
+        "x86_64",
+        "keystone",
+        "long_jump+0x5",
+        limit_on(_LIMITS, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "LLVM libunwind ends the stack without an error where no table covers a function",
+        "llvm_libunwind_exact",
+        "no_table",
+        "arm64",
+        "keystone",
+        "framed",
+        limit_on(_LIMITS, Trait.NO_TABLE),
+    ),
+    _finding(
         "LLVM libunwind reads the saved registers of a frameless arm64 function one word too high",
         "llvm_libunwind_compact",
         "busy_leaf",
@@ -355,7 +379,7 @@ NATURAL = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP),
+    limits=(*_LIMITS, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP, _ROW_BEFORE_ROOT),
     tool=tool,
 )
 EXACT = Unwinder(
