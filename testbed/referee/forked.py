@@ -63,6 +63,7 @@ class _Child:
         self._printed = os.memfd_create("printed")
         self._id = os.fork()
         if self._id == 0:
+            self._connection.close()  # or the parent's end would not be gone with the parent
             _serve(unwind, first, theirs, self._printed)
         theirs.close()
 

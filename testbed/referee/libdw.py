@@ -9,16 +9,27 @@ pointer; it is told to look for debugging information nowhere else. It says of e
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 
 from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from testbed.image import LoadedImage
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
+from testbed.referee.libdw_library import (
+    Detach,
+    GetThread,
+    NextThread,
+    OnFrame,
+    ProcessCallbacks,
+    ReadWord,
+    SetRegisters,
+    ThreadCallbacks,
+    address,
+    library_file,
+    load,
+    pointer,
+)
 from testbed.referee.limits import limit_on, llvm_arm, table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
@@ -29,97 +40,6 @@ MAX_FRAMES = 256
 _THREAD = 1
 _REGISTERS = {"x86_64": 17, "arm64": 32, "arm32": 16}  # DWARF numbers 0 to n - 1 are what libdw can be given
 _ABORT, _GO_ON = 1, 0  # DWARF_CB_ABORT, DWARF_CB_OK
-
-_pointer, _address = ctypes.c_void_p, ctypes.c_uint64
-_NextThread = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, ctypes.POINTER(_pointer))
-_GetThread = ctypes.CFUNCTYPE(ctypes.c_bool, _pointer, ctypes.c_int, _pointer, ctypes.POINTER(_pointer))
-_ReadWord = ctypes.CFUNCTYPE(ctypes.c_bool, _pointer, _address, ctypes.POINTER(_address), _pointer)
-_SetRegisters = ctypes.CFUNCTYPE(ctypes.c_bool, _pointer, _pointer)
-_Detach = ctypes.CFUNCTYPE(None, _pointer, _pointer)
-_Frame = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer)
-
-
-class _ProcessCallbacks(ctypes.Structure):
-    """Dwfl_Callbacks."""
-
-    _fields_ = (
-        ("find_elf", _pointer),
-        ("find_debuginfo", _pointer),
-        ("section_address", _pointer),
-        ("debuginfo_path", _pointer),
-    )
-
-
-class _ThreadCallbacks(ctypes.Structure):
-    """Dwfl_Thread_Callbacks."""
-
-    _fields_ = (
-        ("next_thread", _NextThread),
-        ("get_thread", _GetThread),
-        ("memory_read", _ReadWord),
-        ("set_initial_registers", _SetRegisters),
-        ("detach", _Detach),
-        ("thread_detach", _Detach),
-    )
-
-
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "dwfl_begin": (_pointer, (_pointer,)),
-    "dwfl_end": (None, (_pointer,)),
-    "dwfl_report_begin": (None, (_pointer,)),
-    "dwfl_report_elf": (
-        _pointer,
-        (_pointer, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, _address, ctypes.c_bool),
-    ),
-    "dwfl_report_end": (ctypes.c_int, (_pointer, _pointer, _pointer)),
-    "dwfl_module_getelf": (_pointer, (_pointer, ctypes.POINTER(_address))),
-    "dwfl_attach_state": (
-        ctypes.c_bool,
-        (_pointer, _pointer, ctypes.c_int, ctypes.POINTER(_ThreadCallbacks), _pointer),
-    ),
-    "dwfl_getthread_frames": (ctypes.c_int, (_pointer, ctypes.c_int, _Frame, _pointer)),
-    "dwfl_thread_state_registers": (ctypes.c_bool, (_pointer, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(_address))),
-    "dwfl_thread_state_register_pc": (None, (_pointer, _address)),
-    "dwfl_frame_pc": (ctypes.c_bool, (_pointer, ctypes.POINTER(_address), ctypes.POINTER(ctypes.c_bool))),
-    "dwfl_errno": (ctypes.c_int, ()),
-    "dwfl_version": (ctypes.c_char_p, (_pointer,)),
-    "dwfl_errmsg": (ctypes.c_char_p, (ctypes.c_int,)),
-}
-
-
-_SINCE_0_188: dict[str, tuple[object, tuple[object, ...]]] = {
-    "dwfl_frame_reg": (ctypes.c_int, (_pointer, ctypes.c_uint, ctypes.POINTER(_address))),
-}
-
-
-def library_file() -> str | None:
-    """The file: the system's, or the one inside the `drgn` wheel."""
-    if name := ctypes.util.find_library("dw"):
-        return name
-    spec = find_spec("drgn")
-    if spec is None or spec.origin is None:
-        return None
-    inside = sorted(Path(spec.origin).parents[1].glob("drgn.libs/libdw-*.so*"))
-    return str(inside[0]) if inside else None
-
-
-@lru_cache(maxsize=1)
-def load() -> ctypes.CDLL | None:
-    """The library with its functions' types, or None where it is not installed."""
-    name = library_file()
-    if name is None:
-        return None
-    try:
-        library = ctypes.CDLL(name)
-        for function, (result, arguments) in _SIGNATURES.items():
-            found = getattr(library, function)
-            found.restype, found.argtypes = result, list(arguments)
-    except (OSError, AttributeError):  # it does not load here, or is too old to unwind
-        return None
-    for function, (result, arguments) in _SINCE_0_188.items():
-        if found := getattr(library, function, None):
-            found.restype, found.argtypes = result, list(arguments)
-    return library
 
 
 def find() -> Found | None:
@@ -137,24 +57,24 @@ class LibDw:
         self._raised: BaseException | None = None
         self._unreadable: UnreadableMemory | None = None
         # What C keeps pointers to must live as long as this object.
-        self._process = _ProcessCallbacks(
-            find_elf=ctypes.cast(library.dwfl_build_id_find_elf, _pointer),
-            find_debuginfo=ctypes.cast(library.dwfl_standard_find_debuginfo, _pointer),
+        self._process = ProcessCallbacks(
+            find_elf=ctypes.cast(library.dwfl_build_id_find_elf, pointer),
+            find_debuginfo=ctypes.cast(library.dwfl_standard_find_debuginfo, pointer),
         )
-        self._callbacks = _ThreadCallbacks(
-            _NextThread(self._guarded(self._next_thread, -1)),
-            _GetThread(lambda process, thread, argument, result: True),
-            _ReadWord(self._guarded(self._read_word, False)),
-            _SetRegisters(self._guarded(self._set_registers, False)),
-            _Detach(lambda process, argument: None),
-            _Detach(lambda thread, argument: None),
+        self._callbacks = ThreadCallbacks(
+            NextThread(self._guarded(self._next_thread, -1)),
+            GetThread(lambda process, thread, argument, result: True),
+            ReadWord(self._guarded(self._read_word, False)),
+            SetRegisters(self._guarded(self._set_registers, False)),
+            Detach(lambda process, argument: None),
+            Detach(lambda thread, argument: None),
         )
-        self._on_frame = _Frame(self._guarded(self._frame, -1))
+        self._on_frame = OnFrame(self._guarded(self._frame, -1))
         self._session = library.dwfl_begin(ctypes.byref(self._process))
         library.dwfl_report_begin(self._session)
         modules = [self._report(loaded) for loaded in images]
         library.dwfl_report_end(self._session, None, None)
-        elf = library.dwfl_module_getelf(modules[0], ctypes.byref(_address()))
+        elf = library.dwfl_module_getelf(modules[0], ctypes.byref(address()))
         if not library.dwfl_attach_state(self._session, elf, _THREAD, ctypes.byref(self._callbacks), None):
             raise RuntimeError(f"libdw cannot attach to {images[0]}: {self._error()}")
 
@@ -289,8 +209,8 @@ _REPEATED = Limit(
     Trait.EPILOGUE,
     frozenset({Outcome.WRONG}),
     "LLVM's ARM rows do not know the epilogue, so the caller found is a wrong one; where its row has the return "
-    "address in the link register, libdw takes the interrupted frame's value, finds the same frame again, and never ends: it "
-    "does not ask whether a caller's CFA is further out",
+    "address in the link register, libdw takes the interrupted frame's value, finds the same frame again, and never "
+    "ends: it does not ask whether a caller's CFA is further out",
     "https://github.com/bloomberg/pystack/pull/26",
     frozenset({"arm32"}),
 )

@@ -9,24 +9,37 @@ frame pointer that looks like one, or the return address on top of the stack.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import re
 from functools import lru_cache
-from pathlib import Path
 
 from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 from testbed.image import LoadedImage, image_covering
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
+from testbed.referee.libunwind_library import (
+    ARCH,
+    PREFIX,
+    SIGNATURES,
+    Access,
+    AccessFloat,
+    Accessors,
+    AccessRegister,
+    FindInfo,
+    ListAddress,
+    Name,
+    PutInfo,
+    Resume,
+    TableInfo,
+    find,
+    load,
+    word,
+)
 from testbed.referee.limits import limit_on, table_limits
-from testbed.referee.model import Finding, Found, Referee
+from testbed.referee.model import Finding, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
-ARCH = "x86_64"  # Debian's libraries for other architectures are for cross builds
 MAX_FRAMES = 256
-_PREFIX = "_Ux86_64_"  # the library's names for remote unwinding carry the architecture
 _CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
 _RIP = 16  # UNW_X86_64_RIP; the registers below it are in DWARF's order
 _CACHE_GLOBAL = 1  # UNW_CACHE_GLOBAL
@@ -46,107 +59,12 @@ _ERRORS = {  # unw_error_t, negated: what it says, in our words
     -10: "no unwind information",
 }
 
-_int, _pointer, _word = ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64
-_words = ctypes.POINTER(_word)
-_FindInfo = ctypes.CFUNCTYPE(_int, _pointer, _word, _pointer, _int, _pointer)
-_PutInfo = ctypes.CFUNCTYPE(None, _pointer, _pointer, _pointer)
-_ListAddress = ctypes.CFUNCTYPE(_int, _pointer, _words, _pointer)
-_Access = ctypes.CFUNCTYPE(_int, _pointer, _word, _words, _int, _pointer)
-_AccessRegister = ctypes.CFUNCTYPE(_int, _pointer, _int, _words, _int, _pointer)
-_AccessFloat = ctypes.CFUNCTYPE(_int, _pointer, _int, _pointer, _int, _pointer)
-_Resume = ctypes.CFUNCTYPE(_int, _pointer, _pointer, _pointer)
-_Name = ctypes.CFUNCTYPE(_int, _pointer, _word, _pointer, ctypes.c_size_t, _words, _pointer)
-
-
-class _Accessors(ctypes.Structure):
-    """unw_accessors_t."""
-
-    _fields_ = (
-        ("find_proc_info", _FindInfo),
-        ("put_unwind_info", _PutInfo),
-        ("get_dyn_info_list_addr", _ListAddress),
-        ("access_mem", _Access),
-        ("access_reg", _AccessRegister),
-        ("access_fpreg", _AccessFloat),
-        ("resume", _Resume),
-        ("get_proc_name", _Name),
-    )
-
-
-class _TableInfo(ctypes.Structure):
-    """unw_dyn_info_t with its member for remote tables, and room for what later versions add."""
-
-    _fields_ = (
-        ("next", _pointer),
-        ("prev", _pointer),
-        ("start_ip", _word),
-        ("end_ip", _word),
-        ("gp", _word),
-        ("format", ctypes.c_int32),
-        ("pad", ctypes.c_int32),
-        ("load_offset", _word),
-        ("name", _pointer),
-        ("segment_base", _word),
-        ("table_length", _word),
-        ("table", _word),
-        ("more", _word * 8),
-    )
-
-
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "create_addr_space": (_pointer, (_pointer, _int)),
-    "destroy_addr_space": (None, (_pointer,)),
-    "set_caching_policy": (_int, (_pointer, _int)),
-    "init_remote": (_int, (_pointer, _pointer, _pointer)),
-    "step": (_int, (_pointer,)),
-    "is_signal_frame": (_int, (_pointer,)),
-    "get_reg": (_int, (_pointer, _int, _words)),
-    "dwarf_search_unwind_table": (_int, (_pointer, _word, _pointer, _pointer, _int, _pointer)),
-}
-
-
-@lru_cache(maxsize=1)
-def load() -> ctypes.CDLL | None:
-    """The library with its functions' types, or None where it is not installed."""
-    name = ctypes.util.find_library("unwind-x86_64")
-    if name is None:
-        return None
-    try:
-        library = ctypes.CDLL(name)
-        for function, (result, arguments) in _SIGNATURES.items():
-            found = getattr(library, _PREFIX + function)
-            found.restype, found.argtypes = result, list(arguments)
-    except (OSError, AttributeError):
-        return None
-    return library
-
-
-@lru_cache(maxsize=1)
-def find() -> Found | None:
-    """The library has no function that says its version: its file's name has that of its interface."""
-    library = load()
-    if library is None:
-        return None
-    path = _mapped_file(str(library._name)) or str(library._name)
-    version = re.search(r"\.so\.([\d.]+)$", path)
-    return Found(f"interface {version[1]}" if version else "of unknown version", path)
-
-
-def _mapped_file(name: str) -> str | None:
-    """The file behind a loaded library, from this process's map of memory, through symbolic links."""
-    try:
-        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    mapped = (line.split(maxsplit=5)[5] for line in lines if len(line.split(maxsplit=5)) == 6)
-    return next((str(Path(path).resolve()) for path in mapped if Path(path).name.startswith(name)), None)
-
 
 class LibUnwind:
     """The files of one run in libunwind."""
 
     def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
-        self._call = {name: getattr(library, _PREFIX + name) for name in _SIGNATURES}
+        self._call = {name: getattr(library, PREFIX + name) for name in SIGNATURES}
         self._images = images
         self._now: Snapshot | None = None
         self._raised: BaseException | None = None
@@ -155,19 +73,19 @@ class LibUnwind:
         self._registers = [self._arch.by_dwarf[i] for i in range(_RIP + 1)]
         self._infos = {loaded: info for loaded in images if (info := _table_info(loaded))}
         # What C keeps pointers to must live as long as this object.
-        self._accessors = _Accessors(
-            _FindInfo(self._find_info),
-            _PutInfo(lambda space, info, argument: None),
-            _ListAddress(lambda space, result, argument: _NO_INFO),
-            _Access(self._access_memory),
-            _AccessRegister(self._access_register),
-            _AccessFloat(lambda space, register, value, write, argument: _BAD_REGISTER),
-            _Resume(lambda space, cursor, argument: _INVALID),
-            _Name(lambda space, address, text, size, offset, argument: _NO_INFO),
+        self._accessors = Accessors(
+            FindInfo(self._find_info),
+            PutInfo(lambda space, info, argument: None),
+            ListAddress(lambda space, result, argument: _NO_INFO),
+            Access(self._access_memory),
+            AccessRegister(self._access_register),
+            AccessFloat(lambda space, register, value, write, argument: _BAD_REGISTER),
+            Resume(lambda space, cursor, argument: _INVALID),
+            Name(lambda space, address, text, size, offset, argument: _NO_INFO),
         )
         self._space = self._call["create_addr_space"](ctypes.byref(self._accessors), 0)
         self._call["set_caching_policy"](self._space, _CACHE_GLOBAL)
-        self._cursor = (_word * _CURSOR_WORDS)()
+        self._cursor = (word * _CURSOR_WORDS)()
 
     def close(self) -> None:
         self._call["destroy_addr_space"](self._space)
@@ -202,7 +120,7 @@ class LibUnwind:
         return tuple(frame.pc for frame in self.unwind(snapshot).frames)
 
     def _recovered(self) -> dict[str, int]:
-        value = _word()
+        value = word()
         get, cursor = self._call["get_reg"], self._cursor
         return {name: value.value for i, name in enumerate(self._registers) if get(cursor, i, ctypes.byref(value)) == 0}
 
@@ -242,13 +160,13 @@ class LibUnwind:
         return 0
 
 
-def _table_info(loaded: LoadedImage) -> _TableInfo | None:
+def _table_info(loaded: LoadedImage) -> TableInfo | None:
     """Where the search table of an image lies in memory: .eh_frame_hdr with the encodings that every linker writes."""
     header = loaded.image.sections.get(".eh_frame_hdr")
     if header is None or len(header.data) < _HEADER:
         return None
     start = header.address + loaded.bias
-    return _TableInfo(
+    return TableInfo(
         start_ip=0,
         end_ip=2**63,
         format=_REMOTE_TABLE,

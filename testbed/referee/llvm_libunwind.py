@@ -14,33 +14,23 @@ stack and where no table covers the caller.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
-from pathlib import Path
 
 from testbed.arch import ARCHES
-from testbed.build import cache
-from testbed.errors import BuildError, NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 from testbed.image import LoadedImage
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
 from testbed.referee.limits import limit_on, table_limits
-from testbed.referee.model import Finding, Found, Referee
+from testbed.referee.llvm_library import ReadMemory, Tables, built, find, load, tables_of, word
+from testbed.referee.model import Finding, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
 
 MAX_FRAMES = 256
-SOURCE = Path(__file__).with_suffix(".cpp")
-_FLAGS = ["-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"]
-_REGISTERS = {"x86_64": 16, "arm64": 32}  # DWARF numbers 0 to n - 1 are what the cursor is given
-_ARM64 = frozenset({"arm64"})
+_KINDS = {"x86_64": (0, 16), "arm64": (1, 32)}  # its number in `referee_open`; DWARF numbers 0 to n - 1 are registers
 _UNREADABLE = -1000
 _ERRORS = {
     -6540: "unspecified error",
@@ -56,86 +46,6 @@ _ERRORS = {
     -6550: "a signed return address, and this build cannot authenticate it",
 }
 
-_word = ctypes.c_uint64
-_ReadMemory = ctypes.CFUNCTYPE(ctypes.c_bool, _word, ctypes.c_void_p, _word)
-
-
-class _Image(ctypes.Structure):
-    """Where the tables of an image lie at run time."""
-
-    _fields_ = tuple(
-        (name, _word)
-        for name in (
-            ["start", "end", "header", "eh_frame", "eh_frame_size", "index", "index_size", "compact", "compact_size"]
-        )
-    )
-
-
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "referee_open": (ctypes.c_void_p, (ctypes.c_int, _ReadMemory, ctypes.POINTER(_Image), ctypes.c_size_t)),
-    "referee_close": (None, (ctypes.c_void_p,)),
-    "referee_start": (None, (ctypes.c_void_p, ctypes.POINTER(_word), ctypes.c_int, _word, ctypes.c_int)),
-    "referee_step": (ctypes.c_int, (ctypes.c_void_p,)),
-    "referee_register": (_word, (ctypes.c_void_p, ctypes.c_int)),
-    "referee_is_signal_frame": (ctypes.c_int, (ctypes.c_void_p,)),
-    "referee_unreadable": (_word, (ctypes.c_void_p,)),
-}
-
-
-def headers() -> Path | None:
-    """The folder of the library's sources inside the `ziglang` wheel."""
-    spec = find_spec("ziglang")
-    folder = Path(spec.origin).parent / "lib" / "libunwind" if spec and spec.origin else None
-    return folder if folder and (folder / "src" / "UnwindCursor.hpp").is_file() else None
-
-
-@lru_cache(maxsize=1)
-def find() -> Found | None:
-    """It is there where its sources are: a compiler comes in the same wheel."""
-    folder = headers()
-    try:
-        return Found(f"of ziglang {version('ziglang')}", str(folder)) if folder else None
-    except PackageNotFoundError:
-        return None
-
-
-@lru_cache(maxsize=1)
-def built() -> Path:
-    """The compiled library, from the cache of built files. Raises BuildError where it does not compile."""
-    folder = headers()
-    assert folder is not None, "ziglang is not installed"
-    command = _command(folder)
-    parts = (SOURCE.read_text(encoding="utf-8"), *command, version("ziglang"))
-    key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return cache.kept(cache.folder() / f"llvm_libunwind.{key}.so", partial(_compiled, command))
-
-
-def _command(folder: Path) -> list[str]:
-    """The host's compiler, which takes a second; the wheel's own takes one minute, for the first program only."""
-    host = next((path for name in ("g++", "clang++") if (path := shutil.which(name))), None)
-    compiler = [host] if host else [sys.executable, "-m", "ziglang", "c++"]
-    return [*compiler, *_FLAGS, f"-I{folder / 'src'}", f"-I{folder / 'include'}", str(SOURCE)]
-
-
-def _compiled(command: list[str]) -> bytes:
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory() as folder:
-        result = Path(folder, "library.so")
-        done = subprocess.run([*command, "-o", str(result)], capture_output=True, text=True, check=False)
-        if done.returncode or not result.is_file():
-            raise BuildError("LLVM libunwind does not compile", command=command, output=done.stderr[-2000:])
-        return result.read_bytes()
-
-
-def load() -> ctypes.CDLL:
-    """The compiled library with its functions' types. Raises BuildError."""
-    library = ctypes.CDLL(str(built()))
-    for function, (result, arguments) in _SIGNATURES.items():
-        found = getattr(library, function)
-        found.restype, found.argtypes = result, list(arguments)
-    return library
-
 
 class LlvmLibunwind:
     """The files of one run in LLVM libunwind."""
@@ -145,10 +55,10 @@ class LlvmLibunwind:
         self._arch = images[0].image.arch
         self._now: Snapshot | None = None
         self._raised: BaseException | None = None
-        self._reader = _ReadMemory(self._read)  # C keeps a pointer to it
-        described = (_Image * len(images))(*map(_described, images))
-        second = int(self._arch.name in _ARM64)
-        self._session = library.referee_open(second, self._reader, described, len(images))
+        self._reader = ReadMemory(self._read)  # C keeps a pointer to it
+        described = (Tables * len(images))(*map(tables_of, images))
+        kind, self._count = _KINDS[self._arch.name]
+        self._session = library.referee_open(kind, self._reader, described, len(images))
 
     def close(self) -> None:
         self._library.referee_close(self._session)
@@ -157,9 +67,8 @@ class LlvmLibunwind:
         """What the library says: ``unw_step`` until it returns 0 or an error."""
         self._now, self._raised = snapshot, None
         library, session = self._library, self._session
-        count = _REGISTERS[self._arch.name]
-        values = (_word * count)(*(snapshot.registers[self._arch.by_dwarf[i]] for i in range(count)))
-        library.referee_start(session, values, count, snapshot.pc, exact)
+        values = (word * self._count)(*(snapshot.registers[self._arch.by_dwarf[i]] for i in range(self._count)))
+        library.referee_start(session, values, self._count, snapshot.pc, exact)
         frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
         stopped: UnwindError | None = None
         while stopped is None:
@@ -183,7 +92,7 @@ class LlvmLibunwind:
         read, session, arch = self._library.referee_register, self._session, self._arch
         signalled = self._library.referee_is_signal_frame(session)
         pc = read(session, -1)  # UNW_REG_IP
-        registers = {arch.by_dwarf[i]: read(session, i) for i in range(_REGISTERS[arch.name])}
+        registers = {arch.by_dwarf[i]: read(session, i) for i in range(self._count)}
         kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
         return Frame(kind, pc, {**registers, arch.pc: pc}, found_by="llvm libunwind")
 
@@ -205,27 +114,6 @@ class LlvmLibunwind:
         return True
 
 
-def _described(loaded: LoadedImage) -> _Image:
-    """What ``dl_iterate_phdr`` or dyld would tell the library of a loaded file."""
-    image = loaded.image
-    code = [segment for segment in image.segments if segment.executable]
-    start = min((segment.address for segment in code), default=0)
-    end = max((segment.address + segment.size for segment in code), default=0)
-    found = _Image(start=start + loaded.bias, end=end + loaded.bias, header=(image.base or start) + loaded.bias)
-    places = {
-        "compact": ("__TEXT,__unwind_info",),
-        "index": (".eh_frame_hdr",),
-        # On ELF it is the search table that leads to the entries.
-        "eh_frame": ("__TEXT,__eh_frame", *([".eh_frame"] if ".eh_frame_hdr" in image.sections else [])),
-    }
-    for name, sections in places.items():
-        section = next((image.sections[each] for each in sections if each in image.sections), None)
-        if section is not None:
-            setattr(found, name, section.address + loaded.bias)
-            setattr(found, f"{name}_size", len(section.data))
-    return found
-
-
 @lru_cache(maxsize=1)
 def _session(images: tuple[LoadedImage, ...]) -> LlvmLibunwind:
     return LlvmLibunwind(load(), images)
@@ -245,7 +133,7 @@ def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
     return forked(partial(unwind_here, exact=exact), prepare=built)
 
 
-_ARCHES = frozenset(_REGISTERS) & ARCHES.keys()
+_ARCHES = frozenset(_KINDS) & ARCHES.keys()
 _LIMITS = table_limits(
     {
         Trait.WRONG_TABLE: frozenset(
@@ -257,9 +145,9 @@ _LIMITS = table_limits(
         Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
     },
     {
-        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as if it were known",
+        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as known",
         Trait.NO_TABLE: "unw_step returns 0, as at the end of the stack, where no table covers the function",
-        Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc, and at a pc of zero",
+        Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc",
     },
 )
 _LIES = frozenset(
@@ -292,7 +180,7 @@ _ONE_WORD_HIGH = Limit(
     "stepWithCompactEncodingFrameless looks for the first saved register at SP + stack size, which is the CFA: it lies "
     "one word below, as in frames with a frame pointer, and all others are one word off with it",
     _COMPACT,
-    _ARM64,
+    frozenset({"arm64"}),
 )
 _ONE_ROW = (
     Limit(
