@@ -17,12 +17,15 @@ from testbed.outcome import Outcome
 from testbed.referee import REFEREES, Finding, Referee
 from testbed.report.findings_text import findings_data, findings_markdown
 
+
+def named(value: Referee | Finding) -> str:
+    return re.sub(r"\W+", "_", value.title) if isinstance(value, Finding) else value.name
+
+
 FINDINGS = [(referee, finding) for referee in REFEREES.values() for finding in referee.findings]
 
 
-@pytest.mark.parametrize(
-    ("referee", "finding"), FINDINGS, ids=lambda value: re.sub(r"\W+", "_", getattr(value, "title", str(value)))
-)
+@pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
 def test_a_finding_shows(referee: Referee, finding: Finding) -> None:
     shown = show(referee, finding, all_strategies(), PROGRAMS)
     if shown.missing:
@@ -35,9 +38,7 @@ def test_a_finding_shows(referee: Referee, finding: Finding) -> None:
     assert not re.search(r"/(root|home|work|usr|tmp)/", text), "no place of this machine"
 
 
-@pytest.mark.parametrize(
-    ("referee", "finding"), FINDINGS, ids=lambda value: re.sub(r"\W+", "_", getattr(value, "title", str(value)))
-)
+@pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
 def test_a_finding_is_complete(referee: Referee, finding: Finding) -> None:
     assert finding.program in PROGRAMS
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", finding.since)
@@ -97,9 +98,7 @@ def test_the_command_of_a_finding_says_it_too(
     shown = show(referee, finding, all_strategies(), PROGRAMS)
     monkeypatch.setattr(sys, "argv", shlex.split(shown.command))
     monkeypatch.setenv("NO_COLOR", "1")
-    with pytest.raises(SystemExit) as done:
-        main()
-    assert done.value.code in (0, None)
+    main()
     out = " ".join(capsys.readouterr().out.split())
     assert shown.verdict is not None
     assert shown.verdict.outcome.label in out

@@ -24,6 +24,12 @@ word = ctypes.c_uint64
 ReadMemory = ctypes.CFUNCTYPE(ctypes.c_bool, word, ctypes.c_void_p, word)
 
 
+class Constant(ctypes.Structure):
+    """Bytes that no snapshot changes."""
+
+    _fields_ = (("start", word), ("size", word), ("data", ctypes.c_char_p))
+
+
 class Tables(ctypes.Structure):
     """Where the tables of an image lie at run time."""
 
@@ -37,6 +43,7 @@ class Tables(ctypes.Structure):
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "referee_open": (ctypes.c_void_p, (ctypes.c_int, ReadMemory, ctypes.POINTER(Tables), ctypes.c_size_t)),
+    "referee_constants": (None, (ctypes.c_void_p, ctypes.POINTER(Constant), ctypes.c_size_t)),
     "referee_close": (None, (ctypes.c_void_p,)),
     "referee_start": (None, (ctypes.c_void_p, ctypes.POINTER(word), ctypes.c_int, word, ctypes.c_int)),
     "referee_step": (ctypes.c_int, (ctypes.c_void_p,)),
@@ -118,3 +125,14 @@ def tables_of(loaded: LoadedImage) -> Tables:
             setattr(found, name, section.address + loaded.bias)
             setattr(found, f"{name}_size", len(section.data))
     return found
+
+
+def constants_of(images: tuple[LoadedImage, ...]) -> ctypes.Array[Constant]:
+    """The read-only parts of some files: code and tables."""
+    parts = [
+        Constant(segment.address + loaded.bias, len(segment.data), segment.data)
+        for loaded in images
+        for segment in loaded.image.segments
+        if not segment.writable
+    ]
+    return (Constant * len(parts))(*parts)

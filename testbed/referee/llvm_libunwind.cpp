@@ -45,7 +45,15 @@ public:
   typedef uint64_t pint_t;
   typedef int64_t sint_t;
 
+  // What no snapshot changes: read without asking.
+  struct Constant {
+    uint64_t start, size;
+    const uint8_t *data;
+  };
+
   ReadMemory reader = nullptr;
+  const Constant *constants = nullptr;
+  size_t constant_count = 0;
   const Image *images = nullptr;
   size_t count = 0;
   uint64_t unreadable = 0;
@@ -155,6 +163,13 @@ public:
 private:
   template <typename T> T get(pint_t at) {
     T value;
+    for (size_t i = 0; i < constant_count; i++) {
+      const Constant &part = constants[i];
+      if (at >= part.start && at - part.start + sizeof value <= part.size) {
+        memcpy(&value, part.data + (at - part.start), sizeof value);
+        return value;
+      }
+    }
     if (!reader(at, &value, sizeof value)) {
       memset(&value, 0, sizeof value);
       if (!failed)
@@ -229,6 +244,12 @@ Session *referee_open(int arm64, ReadMemory reader, const Image *images, size_t 
   for (size_t i = 0; i < count; i++) // the cache knows files by this address, and another one may have lain there
     DwarfFDECache<Remote>::removeAllIn(images[i].header);
   return session;
+}
+
+// The caller keeps the parts and their bytes.
+void referee_constants(Session *session, const Remote::Constant *parts, size_t count) {
+  session->space.constants = parts;
+  session->space.constant_count = count;
 }
 
 void referee_close(Session *session) {

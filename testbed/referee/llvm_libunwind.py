@@ -23,7 +23,7 @@ from testbed.image import LoadedImage
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
 from testbed.referee.limits import limit_on, table_limits
-from testbed.referee.llvm_library import ReadMemory, Tables, built, find, load, tables_of, word
+from testbed.referee.llvm_library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
 from testbed.referee.model import Finding, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
@@ -59,6 +59,8 @@ class LlvmLibunwind:
         described = (Tables * len(images))(*map(tables_of, images))
         kind, self._count = _KINDS[self._arch.name]
         self._session = library.referee_open(kind, self._reader, described, len(images))
+        self._constants = constants_of(images)
+        library.referee_constants(self._session, self._constants, len(self._constants))
 
     def close(self) -> None:
         self._library.referee_close(self._session)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -70,7 +72,7 @@ def test_a_typed_stop_comes_back_as_it_was(run: Run) -> None:
 def test_a_dead_library_is_crashed_with_its_last_words_and_the_next_question_starts_another(run: Run) -> None:
     def dies_at_five(snapshot: Snapshot) -> Backtrace:
         if snapshot.pc == run[5].pc:
-            print("assertion failed: five", file=sys.stderr, flush=True)
+            os.write(2, b"assertion failed: five\n")
             ctypes.string_at(0)
         return echo(snapshot)
 
@@ -84,7 +86,7 @@ def test_a_dead_library_is_crashed_with_its_last_words_and_the_next_question_sta
     assert ask(run[6]).stopped is None
 
 
-def test_a_silent_library_is_hung_and_gone(run: Run, tmp_path: object) -> None:
+def test_a_silent_library_is_hung_and_gone(run: Run) -> None:
     def sleeps_at_five(snapshot: Snapshot) -> Backtrace:
         if snapshot.pc == run[5].pc:
             time.sleep(60)
@@ -103,16 +105,44 @@ def test_a_silent_library_is_hung_and_gone(run: Run, tmp_path: object) -> None:
 
 
 def test_other_images_get_another_child_and_the_first_one_ends(run: Run) -> None:
-    ask = forked(echo)
-    other = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone")
-
-    def echo_pc(snapshot: Snapshot) -> Backtrace:
+    def says_who(snapshot: Snapshot) -> Backtrace:
         registers = {snapshot.arch.pc: os.getpid()}
         return Backtrace((Frame(FrameKind.INTERRUPTED, snapshot.pc, registers),), None)
 
-    ask = forked(echo_pc)
-    first = ask(run[0]).frames[0].registers["rip"]
-    second = ask(other[0]).frames[0].registers["pc"]
+    ask = forked(says_who)
+    other = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone")
+    first, second = (ask(each[0]).frames[0].registers[each.arch.pc] for each in (run, other))
     assert first != second
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
+
+
+def test_children_end_with_a_parent_that_is_killed() -> None:
+    script = """
+import os
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.referee.forked import forked
+from testbed.run import run_program
+from tests.referee.test_forked import echo
+run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
+for ask in (forked(echo), forked(echo)):
+    print(ask(run[0]).frames[0].registers["rax"], flush=True)
+    kept = [*globals().get("kept", ()), ask]
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    children = [int(line) for line in done.stdout.split()]
+    assert len(set(children)) == 2, done.stderr
+    until = time.monotonic() + 10
+    while any(map(is_running, children)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_running, children))
+
+
+def is_running(process: int) -> bool:
+    """True for a process that is not dead; one that nobody waited for is dead."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

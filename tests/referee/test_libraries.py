@@ -15,7 +15,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.errors import BuildError, ToolchainMissing
-from testbed.matrix import Cell, Unit, cell_of, run_unit, units
+from testbed.matrix import Unit, cell_of, run_unit, units
 from testbed.outcome import Outcome
 from testbed.referee import REFEREES, libdw_library, libunwind_library, llvm_library
 from testbed.run import judge_all, run_program
@@ -41,22 +41,19 @@ def strategy(name: str) -> Unwinder:
     return next(unwinder for unwinder in referee.unwinders if unwinder.name == name)
 
 
-def judged(unit: Unit, unwinder: Unwinder) -> Cell:
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_every_difference_from_the_truth_is_explained(unit: Unit) -> None:
     try:
         run = run_unit(unit, PROGRAMS)
     except ToolchainMissing as missing:
         pytest.skip(str(missing))
-    if not unwinder.applies_to(run.built.image):
-        pytest.skip(f"{unwinder} has nothing to say of {unit}")
-    return cell_of(run, unwinder, judge_all(run, unwinder))
-
-
-@pytest.mark.parametrize("unit", UNITS, ids=str)
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_every_difference_from_the_truth_is_explained(unit: Unit, name: str) -> None:
-    cell = judged(unit, strategy(name))
-    assert cell.exact > 0, f"{cell}: nothing is exact"
-    assert not cell.unexplained, cell.first_unexplained and cell.first_unexplained.sentence
+    there = [name for name, referee in STRATEGIES.items() if REFEREES[referee].find() is not None]
+    asked = [unwinder for name in there if (unwinder := strategy(name)).applies_to(run.built.image)]
+    assert asked or len(there) < len(STRATEGIES), "some library has something to say of every file"
+    for unwinder in asked:
+        cell = cell_of(run, unwinder, judge_all(run, unwinder))
+        assert cell.exact > 0, f"{cell}: nothing is exact"
+        assert not cell.unexplained, cell.first_unexplained and cell.first_unexplained.sentence
 
 
 @pytest.mark.parametrize(("name", "ours"), [("libunwind", "eh_frame_hdr"), ("llvm_libunwind_exact", "eh_frame_hdr")])
