@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.referee.clang import REFEREE as CLANG
+from testbed.referee.gdb import GDB
 from testbed.referee.libdw import REFEREE as LIBDW
 from testbed.referee.libunwind import REFEREE as LIBUNWIND
-from testbed.referee.llvm_libunwind import REFEREE as LLVM_LIBUNWIND
-from testbed.referee.gdb import GDB
 from testbed.referee.lldb import LLDB
+from testbed.referee.llvm_libunwind import REFEREE as LLVM_LIBUNWIND
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
 from testbed.unwinder import Unwinder
