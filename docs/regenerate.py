@@ -2,6 +2,7 @@
 
     python docs/regenerate.py            write README.md, docs/traps.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --pages    only the pictures of the pages
+    python docs/regenerate.py --referees FINDINGS.md and docs/referees.md, from the real unwinders that are installed
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
@@ -107,6 +108,31 @@ def traps() -> str:
     return traps_markdown(PROGRAMS, cells)
 
 
+# Hand-written programs, and each program in C once an instruction set: enough to show every kind of difference.
+REFEREE_RECIPES = ("keystone", "keystone-thumb", "clang-O2", "clang-thumb-O2", "macho-O2")
+
+
+def referees() -> None:
+    """FINDINGS.md and docs/referees.md: what is not installed is said to be so."""
+    from programs import PROGRAMS
+    from testbed.cli.strategies import all_strategies
+    from testbed.findings import show
+    from testbed.referee import REFEREES
+    from testbed.report.findings_text import findings_markdown
+    from testbed.report.referees_text import referees_markdown
+
+    known = all_strategies()
+    shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]
+    (ROOT / "FINDINGS.md").write_text(findings_markdown(shown), encoding="utf-8")
+    arguments = ["matrix", "--referees", *(word for name in REFEREE_RECIPES for word in ("-r", name))]
+    with tempfile.TemporaryDirectory() as folder:
+        cells = Path(folder, "matrix.json")
+        testbed(*arguments, "--json", str(cells))
+        data = json.loads(cells.read_text(encoding="utf-8"))
+    page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
+    (ROOT / "docs" / "referees.md").write_text(page, encoding="utf-8")
+
+
 def pictures() -> None:
     """The pictures that README.md shows."""
     testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
@@ -152,12 +178,16 @@ def main() -> None:
     if "--pages" in sys.argv[1:]:
         pages()
         return
+    if "--referees" in sys.argv[1:]:
+        referees()
+        return
     current = README.read_text(encoding="utf-8")
     made = readme(current)
     if "--check" in sys.argv[1:]:
         sys.exit(made != current)
     README.write_text(made, encoding="utf-8")
     (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
+    referees()
     pictures()
 
 
