@@ -192,12 +192,23 @@ _LIMITS = (
                 {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
             ),
             Trait.NO_TABLE: frozenset(
-                {Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}
+                {
+                    Outcome.REFUSED,
+                    Outcome.STOPPED,
+                    Outcome.SKIPPED,
+                    Outcome.ENDED_EARLY,
+                    Outcome.PHANTOM,
+                    Outcome.WRONG_REGISTER,
+                    Outcome.WRONG,
+                }
             ),
             Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
             Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
             Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
             Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+            Trait.SYNCHRONOUS: frozenset(
+                {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG}
+            ),
         }
     ),
     *llvm_arm(

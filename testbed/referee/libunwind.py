@@ -213,8 +213,16 @@ _LIMITS = table_limits(
     }
 )
 
+_SP_AT_RECORD = Limit(
+    Trait.NO_TABLE,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "where no table covers a function the frame pointer is followed, and the caller's SP is said to be the address of "
+    "the frame record: it is above it",
+    "https://github.com/libunwind/libunwind/pull/996",
+)
 
-def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = "") -> Finding:
+
+def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = "", recipe: str = "keystone") -> Finding:
     return Finding(
         title=title,
         unwinder="libunwind",
@@ -222,7 +230,7 @@ def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = ""
         since="2026-11-21",
         program=program,
         arch=ARCH,
-        recipe="keystone",
+        recipe=recipe,
         at=at,
         limit=limit,
         upstream=upstream,
@@ -245,6 +253,13 @@ FINDINGS = (
         "https://github.com/libunwind/libunwind/pull/996",
     ),
     _finding(
+        "libunwind, following a frame pointer, gives the caller a wrong SP",
+        "mutual_recursion",
+        "even+0x6",
+        _SP_AT_RECORD,
+        recipe="clang-O2-fp-bare",
+    ),
+    _finding(
         "libunwind ends the stack at a call through a null pointer",
         "null_call",
         "on_fault+0x4",
@@ -265,7 +280,7 @@ LIBUNWIND = Unwinder(
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _STALE_ROW),
+    limits=(*_LIMITS, _SP_AT_RECORD, _STALE_ROW),
     tool=version,
 )
 

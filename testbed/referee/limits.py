@@ -9,6 +9,8 @@ from testbed.outcome import Outcome
 from testbed.traits import Trait
 from testbed.unwinder import Limit
 
+_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
+
 # Why, and where a real unwinder was seen to do so.
 _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
     {
@@ -32,6 +34,21 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "the sorted index is believed: it leads to another function's entry",
             "https://github.com/libunwind/libunwind/issues/41",
         ),
+        Trait.SYNCHRONOUS: (
+            "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an "
+            "epilogue they speak of what is not there yet, or no longer",
+            "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
+        ),
+        Trait.REALIGNED: (
+            "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+            "unoptimised epilogue has popped that one",
+            "https://github.com/libunwind/libunwind/issues/43",
+        ),
+        Trait.FRAMELESS: (
+            "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on "
+            "another path through a function without a frame pointer, still has the row of the whole frame",
+            _LLVM_ARM,
+        ),
         Trait.LOST_REGISTER: (
             "the table says that a register cannot be had any more, and the caller's CFA is counted from it: the "
             "stack ends there as if that frame were the outermost one",
@@ -39,8 +56,6 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
         ),
     }
 )
-
-_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 
 
 def table_limits(

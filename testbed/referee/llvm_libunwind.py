@@ -145,6 +145,16 @@ _LIMITS = table_limits(
         Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
         Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
+        Trait.SYNCHRONOUS: frozenset(
+            {
+                Outcome.REFUSED,
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.PHANTOM,
+                Outcome.WRONG_REGISTER,
+                Outcome.WRONG,
+            }
+        ),
     },
     {
         Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as known",
