@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from programs import PROGRAMS
+from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[1]
@@ -57,3 +58,11 @@ def test_the_snippet_of_the_readme_runs_as_it_stands(capsys: pytest.CaptureFixtu
 
 def test_every_program_can_be_named_on_the_command_line() -> None:
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in PROGRAMS)
+
+
+def test_the_findings_are_all_written_down() -> None:
+    text = (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
+    titles = [finding.title for referee in REFEREES.values() for finding in referee.findings]
+    assert [title for title in titles if f"### {title}\n" not in text] == [], "python docs/regenerate.py --referees"
+    assert text.count("\n### ") == len(titles), "a finding is gone from the catalogue: regenerate"
+    assert "DOES NOT SHOW" not in text

@@ -40,7 +40,7 @@ def findings_markdown(shown: Sequence[Shown]) -> str:
     tools = list(dict.fromkeys(each.referee.name for each in shown))
     for tool in tools:
         mine = [each for each in shown if each.referee.name == tool]
-        parts.append(f"## {tool}\n\n{mine[0].referee.summary[0].upper()}{mine[0].referee.summary[1:]}.\n")
+        parts.append(f"## {tool}\n\n*{mine[0].referee.summary}*\n")
         parts += ["\n".join(_section(each)) for each in mine]
     return "\n".join(parts)
 

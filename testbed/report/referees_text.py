@@ -24,8 +24,8 @@ How software that everybody runs fares at the same snapshots as our strategies, 
 
 which is {sites:,} judged sites. Each field: the share of sites in percent that are *exact* / an honest *stop* (with
 crashes and hangs: `(X n)`) / a *lie*; "-" where the tool does not exist for an instruction set or finds no table of its
-kind in any file of it. Lies are explained by declared limits (tables that are wrong on purpose, code without tables,
-signals that nothing marks ...) or by [findings](../FINDINGS.md); no site is unexplained unless the last column says so.
+kind in any file of it. Lies are explained by declared limits (rows that the compiler left out, code without tables, the
+technique itself) or by [findings](../FINDINGS.md); no site is unexplained unless the last column says so.
 """
 
 
