@@ -12,6 +12,7 @@ import click
 
 from benchmarks.judging import judging
 from benchmarks.recorders import memory, recording, scaling
+from benchmarks.referees import referees
 from benchmarks.report import as_data, as_markdown, write_picture
 from benchmarks.starting import matrices, starting
 from benchmarks.table import Table
@@ -22,6 +23,7 @@ ROUNDS, QUICK_ROUNDS = 5, 2
 PARTS: dict[str, Callable[[bool, int], Table]] = {
     "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
     "judging": lambda quick, rounds: judging(quick=quick, rounds=rounds),
+    "referees": lambda quick, rounds: referees(quick=quick, rounds=min(rounds, 3)),
     "traces": lambda quick, rounds: traces(quick=quick, rounds=min(rounds, 3)),
     "scaling": lambda quick, rounds: scaling(quick=quick, rounds=rounds),
     "starting": lambda quick, rounds: starting(quick=quick, rounds=rounds),

@@ -1,21 +1,19 @@
-"""What one frame costs: our readable evaluator, our native kernel, and two libraries, on the same snapshots."""
+"""What one frame costs: our readable evaluator, our native kernel, and real unwinders, on the same snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from benchmarks import libunwind
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, Target, scale_for, workload
 from testbed.backtraces import Backtraces
-from testbed.build import Built
 from testbed.image import LoadedImage
 from testbed.machine import record
+from testbed.referee import libdw, libdw_library, libunwind, libunwind_library, llvm_library, llvm_libunwind
 from testbed.trace import Snapshot, Trace
 from testbed.unwinder import Backtrace
-from tests.unwinders import libdw
 from unwinders.eh_frame import EH_FRAME
 
 KERNEL = "native kernel"
@@ -44,8 +42,8 @@ def judging(*, quick: bool, rounds: int) -> Table:
         snapshots = [trace.snapshot(step) for step in range(0, len(trace), max(1, len(trace) // count))]
         ways: dict[str, Frames] = {"specification evaluator": _specification}
         close: list[Callable[[], None]] = []
-        for name, opened in (("libdw", _libdw), ("libunwind", _libunwind)):
-            found = opened(target, built)
+        for name, opened in (("libdw", _libdw), ("libunwind", _libunwind), ("LLVM libunwind", _llvm)):
+            found = opened(target, trace)
             if isinstance(found, str):
                 notes.append(found)
             else:
@@ -96,21 +94,29 @@ def _looked_up(walked: Backtraces, snapshot: Snapshot) -> tuple[int, ...]:
     return _pcs(walked[snapshot.step])
 
 
-def _libdw(target: Target, built: Built) -> tuple[Frames, Callable[[], None]] | str:
-    library = libdw.load()
+Opened = tuple[Frames, Callable[[], None]]
+
+
+def _libdw(target: Target, trace: Trace) -> Opened | str:
+    library = libdw_library.load()
     if library is None:
         return "libdw is not installed (Debian package libdw1): its rows are left out."
-    session = libdw.LibDw(library, built.path, target.value)
+    session = libdw.LibDw(library, trace.images)
     return session.frames, session.close
 
 
-def _libunwind(target: Target, built: Built) -> tuple[Frames, Callable[[], None]] | str:
-    if target.arch != libunwind.ARCH:
+def _libunwind(target: Target, trace: Trace) -> Opened | str:
+    if target.arch != libunwind_library.ARCH:
         return "libunwind is asked on x86_64 only: Debian's library of another architecture is for cross builds."
-    library = libunwind.load()
+    library = libunwind_library.load()
     if library is None:
         return "nongnu libunwind is not installed (Debian package libunwind8): its rows are left out."
-    session = libunwind.LibUnwind(library, built.image)
+    session = libunwind.LibUnwind(library, trace.images)
+    return session.frames, session.close
+
+
+def _llvm(target: Target, trace: Trace) -> Opened | str:
+    session = llvm_libunwind.LlvmLibunwind(llvm_library.load(), trace.images)
     return session.frames, session.close
 
 
@@ -118,7 +124,7 @@ def _agreed(target: Target, snapshots: Sequence[Snapshot], ways: dict[str, Frame
     """The number of frames of all snapshots. Raises where two evaluators differ: their times would not compare."""
     total = 0
     for snapshot in snapshots:
-        found = {name: tuple(map(target.value.code_address, way(snapshot))) for name, way in ways.items()}
+        found = {name: way(snapshot) for name, way in ways.items()}
         if len(set(found.values())) != 1:
             raise RuntimeError(f"{target.name}, {snapshot}: the evaluators differ: {found}")
         total += len(next(iter(found.values())))

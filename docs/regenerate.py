@@ -3,6 +3,7 @@
     python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
     python docs/regenerate.py --pages    only the pictures of the pages
+    python docs/regenerate.py --referees FINDINGS.md and docs/referees.md, from the real unwinders that are installed
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
@@ -145,6 +146,32 @@ def traps() -> str:
     return traps_markdown(PROGRAMS, cells)
 
 
+# Each program in C once an instruction set, and Mach-O: what people run. (Tables that are wrong on purpose are in the
+# hand-written programs.) Some three minutes on two free cores.
+REFEREE_RECIPES = ("clang-O2", "clang-thumb-O2", "macho-O2")
+
+
+def referees() -> None:
+    """FINDINGS.md and docs/referees.md: what is not installed is said to be so."""
+    from programs import PROGRAMS
+    from testbed.cli.strategies import all_strategies
+    from testbed.findings import show
+    from testbed.referee import REFEREES
+    from testbed.report.findings_text import findings_markdown
+    from testbed.report.referees_text import referees_markdown
+
+    known = all_strategies()
+    shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]
+    (ROOT / "FINDINGS.md").write_text(findings_markdown(shown), encoding="utf-8")
+    arguments = ["matrix", "--referees", *(word for name in REFEREE_RECIPES for word in ("-r", name))]
+    with tempfile.TemporaryDirectory() as folder:
+        cells = Path(folder, "matrix.json")
+        testbed(*arguments, "--json", str(cells))
+        data = json.loads(cells.read_text(encoding="utf-8"))
+    page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
+    (ROOT / "docs" / "referees.md").write_text(page, encoding="utf-8")
+
+
 def pictures() -> None:
     """The pictures that README.md shows."""
     testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
@@ -193,6 +220,9 @@ def main() -> None:
     if "--names" in sys.argv[1:]:
         (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
         return
+    if "--referees" in sys.argv[1:]:
+        referees()
+        return
     current = README.read_text(encoding="utf-8")
     made = readme(current)
     if "--check" in sys.argv[1:]:
@@ -200,6 +230,7 @@ def main() -> None:
     README.write_text(made, encoding="utf-8")
     (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
     (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
+    referees()
     pictures()
 
 

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import libunwind
 from benchmarks.__main__ import command
 from benchmarks.recorders import EMPTY, ROWS, recorders, run_naive, run_recorder, run_unhooked
 from benchmarks.report import write_picture
@@ -22,6 +21,7 @@ from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.record_light import record_light
+from testbed.referee import libunwind, libunwind_library
 from unwinders.eh_frame import EH_FRAME
 
 ROOT = Path(__file__).parents[1]
@@ -35,7 +35,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     data = json.loads(files["json"].read_text(encoding="utf-8"))
     tables = data["tables"]
-    assert set(tables) == {"recording", "judging", "traces", "scaling", "starting", "matrices", "memory"}
+    assert set(tables) == {"recording", "judging", "referees", "traces", "scaling", "starting", "matrices", "memory"}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
     assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS} == set(ways)
@@ -115,13 +115,13 @@ def test_tables_say_numbers_in_three_digits() -> None:
 
 
 def test_libunwind_finds_every_caller() -> None:
-    library = libunwind.load()
+    library = libunwind_library.load()
     if library is None:
         pytest.skip("nongnu libunwind is not installed: apt-get install libunwind8")
-    target = next(target for target in TARGETS if target.arch == libunwind.ARCH)
+    target = next(target for target in TARGETS if target.arch == libunwind_library.ARCH)
     built = workload(target, 1)
     trace = record(LoadedImage(built.image), budget=FOREVER)
-    theirs = libunwind.LibUnwind(library, built.image)
+    theirs = libunwind.LibUnwind(library, trace.images)
     deepest = 0
     for step in range(0, len(trace), 7):
         snapshot = trace.snapshot(step)

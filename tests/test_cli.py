@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.cli import main
+from testbed.referee import REFEREES
 from testbed.report.data import schema
 from unwinders import UNWINDERS
 
@@ -526,3 +528,20 @@ def test_show_steps_only_in_a_terminal(testbed: Testbed) -> None:
     said = testbed("show", "leaf_call", "--step")
     assert said.status == 2
     assert "--step needs a terminal" in said.err
+
+
+def test_run_and_backtrace_take_real_unwinders_by_name(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = testbed("run", "leaf_call", "--arch", "arm64", "-u", "libdwarf")
+    assert missing.status == 2
+    assert "no strategy matches 'libdwarf'" in missing.err
+    absent = dataclasses.replace(REFEREES["libdw"], find=lambda: None)
+    with monkeypatch.context() as patched:
+        patched.setattr("testbed.cli.strategies.REFEREES", {"libdw": absent})
+        for command in ("run", "backtrace"):
+            said = testbed(command, "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw")
+            assert said.status == 2
+            assert f"libdw needs libdw, which is not installed: {absent.package}" in said.err
+    if REFEREES["libdw"].find() is None:
+        pytest.skip("libdw is not installed: apt-get install libdw1")
+    assert "libdw     exact" in testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out
+    assert "in middle ()" in testbed("backtrace", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out

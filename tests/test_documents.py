@@ -14,6 +14,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.cli.names import judge_all_names, total_rows
 from testbed.matrix import units
+from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[1]
@@ -72,3 +73,11 @@ def test_the_page_of_names_is_what_the_command_counts_today() -> None:
         assert f"| {' | '.join(row)} |" in text, row
     assert re.search(r"^\| all \|  \| .* \| 0 \|$", text, re.M)
     assert re.search(r"^\| unexplained \| none may be \| 0 \| 0 \|$", text, re.M)
+
+
+def test_the_findings_are_all_written_down() -> None:
+    text = (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
+    titles = [finding.title for referee in REFEREES.values() for finding in referee.findings]
+    assert [title for title in titles if f"### {title}\n" not in text] == [], "python docs/regenerate.py --referees"
+    assert text.count("\n### ") == len(titles), "a finding is gone from the catalogue: regenerate"
+    assert "DOES NOT SHOW" not in text

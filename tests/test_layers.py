@@ -30,6 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "symbolize",
         "run",
         "compare matrix named lint saved fuzz",
+        "findings",
         "judge_names",
         "results",
         "report",

@@ -20,7 +20,7 @@ from testbed.errors import TestbedError
 
 COMMANDS = (  # in the order of --help
     *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "export"),
-    *("unwind", "list", "cache"),
+    *("unwind", "list", "findings", "cache"),
 )
 
 

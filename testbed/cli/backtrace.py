@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 
 from programs import PROGRAMS
-from testbed.catalogue import nearest
-from testbed.errors import UsageError
+from testbed.cli.strategies import strategy_named
 from testbed.judge_names import true_frames
 from testbed.named import named_run
 from testbed.report.styles import STYLES, shown
 from testbed.symbolize import symbolize
 from testbed.unwinder import Backtrace
-from unwinders import UNWINDERS
 
 
 @click.command("backtrace")
@@ -40,11 +38,10 @@ def command(
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
     """
-    if name is not None and name not in UNWINDERS:
-        raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
+    unwinder = strategy_named(name) if name is not None else None
     run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     snapshot = run[step]
-    said = Backtrace(true_frames(run, step), None) if name is None else UNWINDERS[name].unwind(snapshot)
+    said = Backtrace(true_frames(run, step), None) if unwinder is None else unwinder.unwind(snapshot)
     for line in STYLES[style](shown(snapshot, said, symbolize(snapshot.images, said), run.program.name)):
         click.echo(line)

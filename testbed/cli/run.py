@@ -11,7 +11,8 @@ import click
 from rich.console import Console
 
 from programs import PROGRAMS
-from testbed.cli.terminal import console_for_reports, matching, save
+from testbed.cli.strategies import strategies_named
+from testbed.cli.terminal import console_for_reports, save
 from testbed.errors import TestbedError
 from testbed.judge import Verdict
 from testbed.matrix import Cell, cell_of
@@ -19,14 +20,20 @@ from testbed.named import named_run
 from testbed.run import Run, judge_all
 from testbed.saved import load_run
 from testbed.unwinder import Unwinder
-from unwinders import UNWINDERS
 
 
 @click.command("run")
 @click.argument("program", required=False)
 @click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@click.option(
+    "--unwinder",
+    "-u",
+    "names",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these strategies, real unwinders too; repeatable.",
+)
 @click.option("--at", "location", metavar="LOCATION", help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.")
 @click.option("--differences", is_flag=True, help="Only the steps at which some strategy is not exact.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
@@ -67,7 +74,7 @@ def command(
     Mach-O file; of a universal file --arch chooses the part. With --trace, a run that `testbed record` wrote is judged
     in its place.
     """
-    chosen = matching(UNWINDERS, names, "strategy")
+    chosen = strategies_named(names)
     if trace is not None:
         if program is not None or arch or recipe or fresh:
             raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from testbed.referee.clang import REFEREE as CLANG
 from testbed.referee.drgn import REFEREE as DRGN
 from testbed.referee.gdb import GDB
+from testbed.referee.libdw import REFEREE as LIBDW
+from testbed.referee.libunwind import REFEREE as LIBUNWIND
 from testbed.referee.lldb import LLDB
+from testbed.referee.llvm_libunwind import REFEREE as LLVM_LIBUNWIND
 from testbed.referee.minidump_stackwalk import REFEREE as MINIDUMP_STACKWALK
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
@@ -17,14 +21,18 @@ from testbed.unwinder import Unwinder
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
 
 _ALL: tuple[Referee, ...] = (
+    LIBDW,
+    LIBUNWIND,
+    LLVM_LIBUNWIND,
     GDB,
     LLDB,
-    LIBGCC_BACKTRACE,
-    GLIBC_BACKTRACE,
-    LLVM_BACKTRACE,
     DRGN,
     SYMBOLIC,
     MINIDUMP_STACKWALK,
+    LIBGCC_BACKTRACE,
+    GLIBC_BACKTRACE,
+    LLVM_BACKTRACE,
+    CLANG,
 )
 REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
 

@@ -21,10 +21,10 @@ from testbed.build.recipes import RECIPES, Tool
 from testbed.errors import UnknownRegister
 from testbed.machine import record
 from testbed.matrix import Unit, units
+from testbed.referee import libdw
 from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace
-from tests.unwinders import libdw
 from unwinders.eh_frame import EH_FRAME, table_rows
 from unwinders.walk import walk
 
@@ -64,15 +64,15 @@ def debug_frame(snapshot: Snapshot) -> Backtrace:
 def test_libdw_finds_the_same_return_addresses(unit: Unit, library: ctypes.CDLL) -> None:
     built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
     unwind = EH_FRAME.unwind if EH_FRAME.applies_to(built.image) else debug_frame
-    theirs = libdw.LibDw(library, built.path, built.arch)
     trace = record(built.image)
+    theirs = libdw.LibDw(library, trace.images)
     different = []
     deepest = stale = 0
     for step in range(0, len(trace), max(1, len(trace) // STEPS)):
         snapshot = trace.snapshot(step)
         said = unwind(snapshot)
         ours = tuple(frame.pc for frame in said.frames)[: libdw.MAX_FRAMES]
-        expected = tuple(map(built.arch.code_address, theirs.frames(snapshot)))
+        expected = theirs.frames(snapshot)
         deepest = max(deepest, len(expected))
         if isinstance(said.stopped, UnknownRegister):
             stale += 1

@@ -1,0 +1,100 @@
+"""What of elfutils' libdw is called: its functions, callbacks and structures (``elfutils/libdwfl.h``)."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+pointer, address = ctypes.c_void_p, ctypes.c_uint64
+NextThread = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, ctypes.POINTER(pointer))
+GetThread = ctypes.CFUNCTYPE(ctypes.c_bool, pointer, ctypes.c_int, pointer, ctypes.POINTER(pointer))
+ReadWord = ctypes.CFUNCTYPE(ctypes.c_bool, pointer, address, ctypes.POINTER(address), pointer)
+SetRegisters = ctypes.CFUNCTYPE(ctypes.c_bool, pointer, pointer)
+Detach = ctypes.CFUNCTYPE(None, pointer, pointer)
+OnFrame = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer)
+
+
+class ProcessCallbacks(ctypes.Structure):
+    """Dwfl_Callbacks."""
+
+    _fields_ = (
+        ("find_elf", pointer),
+        ("find_debuginfo", pointer),
+        ("section_address", pointer),
+        ("debuginfo_path", pointer),
+    )
+
+
+class ThreadCallbacks(ctypes.Structure):
+    """Dwfl_Thread_Callbacks."""
+
+    _fields_ = (
+        ("next_thread", NextThread),
+        ("get_thread", GetThread),
+        ("memory_read", ReadWord),
+        ("set_initial_registers", SetRegisters),
+        ("detach", Detach),
+        ("thread_detach", Detach),
+    )
+
+
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "dwfl_begin": (pointer, (pointer,)),
+    "dwfl_end": (None, (pointer,)),
+    "dwfl_report_begin": (None, (pointer,)),
+    "dwfl_report_elf": (
+        pointer,
+        (pointer, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, address, ctypes.c_bool),
+    ),
+    "dwfl_report_end": (ctypes.c_int, (pointer, pointer, pointer)),
+    "dwfl_module_getelf": (pointer, (pointer, ctypes.POINTER(address))),
+    "dwfl_attach_state": (
+        ctypes.c_bool,
+        (pointer, pointer, ctypes.c_int, ctypes.POINTER(ThreadCallbacks), pointer),
+    ),
+    "dwfl_getthread_frames": (ctypes.c_int, (pointer, ctypes.c_int, OnFrame, pointer)),
+    "dwfl_thread_state_registers": (ctypes.c_bool, (pointer, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(address))),
+    "dwfl_thread_state_register_pc": (None, (pointer, address)),
+    "dwfl_frame_pc": (ctypes.c_bool, (pointer, ctypes.POINTER(address), ctypes.POINTER(ctypes.c_bool))),
+    "dwfl_errno": (ctypes.c_int, ()),
+    "dwfl_version": (ctypes.c_char_p, (pointer,)),
+    "dwfl_errmsg": (ctypes.c_char_p, (ctypes.c_int,)),
+}
+
+
+_SINCE_0_188: dict[str, tuple[object, tuple[object, ...]]] = {
+    "dwfl_frame_reg": (ctypes.c_int, (pointer, ctypes.c_uint, ctypes.POINTER(address))),
+}
+
+
+def library_file() -> str | None:
+    """The file: the system's, or the one inside the `drgn` wheel."""
+    if name := ctypes.util.find_library("dw"):
+        return name
+    spec = find_spec("drgn")
+    if spec is None or spec.origin is None:
+        return None
+    inside = sorted(Path(spec.origin).parents[1].glob("drgn.libs/libdw-*.so*"))
+    return str(inside[0]) if inside else None
+
+
+@lru_cache(maxsize=1)
+def load() -> ctypes.CDLL | None:
+    """The library with its functions' types, or None where it is not installed."""
+    name = library_file()
+    if name is None:
+        return None
+    try:
+        library = ctypes.CDLL(name)
+        for function, (result, arguments) in _SIGNATURES.items():
+            found = getattr(library, function)
+            found.restype, found.argtypes = result, list(arguments)
+    except (OSError, AttributeError):  # it does not load here, or is too old to unwind
+        return None
+    for function, (result, arguments) in _SINCE_0_188.items():
+        if found := getattr(library, function, None):
+            found.restype, found.argtypes = result, list(arguments)
+    return library

@@ -1,0 +1,95 @@
+"""What limits every real unwinder that believes call frame information, and how each says which of it it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from testbed.outcome import Outcome
+from testbed.traits import Trait
+from testbed.unwinder import Limit
+
+_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
+
+# Why, and where a real unwinder was seen to do so.
+_BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
+    {
+        Trait.WRONG_TABLE: (
+            "a table is believed, not checked: where its row is wrong, so is all that is computed from it",
+            "https://github.com/llvm/llvm-project/issues/63598",
+        ),
+        Trait.NO_TABLE: (
+            "no table covers this code: what is said here is a guess, from the frame pointer or the top of the stack",
+            "https://github.com/openssl/openssl/issues/8853",
+        ),
+        Trait.NO_CODE: (
+            "where a null pointer leads there is no table, and a pc of zero is taken for the end of the stack",
+            "https://github.com/libunwind/libunwind/issues/106",
+        ),
+        Trait.OPEN_END: (
+            "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+            "https://github.com/kstenerud/KSCrash/issues/764",
+        ),
+        Trait.WRONG_INDEX: (
+            "the sorted index is believed: it leads to another function's entry",
+            "https://github.com/libunwind/libunwind/issues/41",
+        ),
+        Trait.SYNCHRONOUS: (
+            "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an "
+            "epilogue they speak of what is not there yet, or no longer",
+            "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
+        ),
+        Trait.REALIGNED: (
+            "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+            "unoptimised epilogue has popped that one",
+            "https://github.com/libunwind/libunwind/issues/43",
+        ),
+        Trait.FRAMELESS: (
+            "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on "
+            "another path through a function without a frame pointer, still has the row of the whole frame",
+            _LLVM_ARM,
+        ),
+        Trait.LOST_REGISTER: (
+            "the table says that a register cannot be had any more, and the caller's CFA is counted from it: the "
+            "stack ends there as if that frame were the outermost one",
+            "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+        ),
+    }
+)
+
+
+def table_limits(
+    shown: Mapping[Trait, frozenset[Outcome]], because: Mapping[Trait, str] = MappingProxyType({})
+) -> tuple[Limit, ...]:
+    """The limits of a tool that believes tables, the outcomes as which each shows in it, and its own reasons."""
+    return tuple(
+        Limit(trait, outcomes, because.get(trait, _BECAUSE[trait][0]), _BECAUSE[trait][1])
+        for trait, outcomes in shown.items()
+    )
+
+
+def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
+    """The limit that a trait has among some."""
+    return next(limit for limit in limits if limit.trait is trait)
+
+
+def llvm_arm(*, epilogue: frozenset[Outcome], prologue: frozenset[Outcome]) -> tuple[Limit, Limit]:
+    """What LLVM's ARM `.debug_frame` leaves out, in a tool that believes it. The compiler's bugs, not the tool's."""
+    return (
+        Limit(
+            Trait.EPILOGUE,
+            epilogue,
+            "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
+            "epilogue on, the row still describes the whole frame",
+            _LLVM_ARM,
+            frozenset({"arm32"}),
+        ),
+        Limit(
+            Trait.PROLOGUE,
+            prologue,
+            "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
+            "between them the row does not count the first",
+            _LLVM_ARM,
+            frozenset({"arm32"}),
+        ),
+    )

@@ -1,0 +1,96 @@
+"""How real unwinders fare: the table of docs/referees.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.outcome import Outcome
+from testbed.referee import Referee
+
+_STOPS = (Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
+
+_HEAD = """# Real unwinders
+
+How software that everybody runs fares at the same snapshots as our strategies, judged by the same truth. Written by
+`docs/regenerate.py --referees` from
+
+```
+{command}
+```
+
+which is {sites:,} judged sites. Each field: the share of sites in percent that are *exact* / an honest *stop* (with
+crashes and hangs: `(X n)`) / a *lie*; "-" where the tool does not exist for an instruction set or finds no table of its
+kind in any file of it. Lies are explained by declared limits (rows that the compiler left out, code without tables, the
+technique itself) or by [findings](../FINDINGS.md); no site is unexplained unless the last column says so.
+"""
+
+
+@dataclass
+class _Count:
+    sites: int = 0
+    exact: int = 0
+    stops: int = 0
+    ended: int = 0  # crashed or hung
+    lying: int = 0
+    unexplained: int = 0
+
+
+@dataclass
+class _Line:
+    by_isa: dict[str, _Count] = field(default_factory=dict)
+
+
+def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str, Referee], command: str) -> str:
+    """The page: a line per tool and mode, a column per instruction set, with the versions that were asked.
+
+    ``cells`` are those of a matrix as JSON, which ``command`` judged.
+    """
+    lines: dict[str, _Line] = {}
+    sites = 0
+    for cell in cells:
+        line = lines.setdefault(cell["unwinder"], _Line())
+        count = line.by_isa.setdefault(isa_of(cell["recipe"], cell["arch"]), _Count())
+        judged = cell["sites"] - cell["transition"]
+        sites += judged
+        count.sites += judged
+        count.exact += cell["exact"]
+        count.stops += sum(cell["outcomes"].get(outcome.value, 0) for outcome in _STOPS)
+        count.ended += sum(cell["outcomes"].get(outcome.value, 0) for outcome in (Outcome.CRASHED, Outcome.HUNG))
+        count.lying += cell["lying"]
+        count.unexplained += cell["unexplained"]
+    isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
+    text = [_HEAD.format(command=command, sites=sites)]
+    text.append(f"| tool | strategy | what it is | {' | '.join(isas)} | unexplained |")
+    text.append("|---|---|---|" + "---|" * len(isas) + "---:|")
+    for referee in referees.values():
+        for unwinder in referee.unwinders:
+            mine = lines.get(unwinder.name, _Line())
+            fields = " | ".join(_field(mine.by_isa.get(isa)) for isa in isas)
+            unexplained = sum(count.unexplained for count in mine.by_isa.values())
+            text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} | {unexplained or ''} |")
+    text.append("")
+    text.append("## Versions")
+    text.append("")
+    for referee in referees.values():
+        found = referee.find()
+        version = found.version if found else "not installed where this page was written"
+        text.append(f"- {referee.name}: {version}; {referee.package}")
+    return "\n".join(text) + "\n"
+
+
+def isa_of(recipe: str, arch: str) -> str:
+    """The instruction set that a recipe builds for on an architecture."""
+    isa = RECIPES[recipe].isa_on(ARCHES[arch])
+    assert isa is not None, (recipe, arch)
+    return isa.name
+
+
+def _field(count: _Count | None) -> str:
+    if count is None or not count.sites:
+        return "-"
+    shares = " / ".join(f"{100 * n / count.sites:.1f}" for n in (count.exact, count.stops, count.lying))
+    return shares + (f" (X {count.ended})" if count.ended else "")

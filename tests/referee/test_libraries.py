@@ -1,0 +1,161 @@
+"""libdw, nongnu libunwind and LLVM libunwind: found, asked in all ways, and at one with the truth where tables are.
+
+The same tables are read by them and by us. Where those are right everybody says the same at every instruction, or a
+declared limit or a finding says why not.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+from pathlib import Path
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.errors import BuildError, ToolchainMissing
+from testbed.matrix import Unit, cell_of, run_unit, units
+from testbed.outcome import Outcome
+from testbed.referee import REFEREES, libdw_library, libunwind_library, llvm_library
+from testbed.run import judge_all, run_program
+from testbed.trace import Snapshot
+from testbed.unwinder import Unwinder
+from unwinders import UNWINDERS
+
+LIBRARIES = ("libdw", "libunwind", "llvm_libunwind")
+STRATEGIES = {unwinder.name: name for name in LIBRARIES for unwinder in REFEREES[name].unwinders}
+# Right tables, wrong ones, none; signals; a lost register; a compiled program; Mach-O.
+PROGRAMS_ASKED = (
+    *("leaf_call", "callee_pops", "val_expression", "late_push_wrong", "no_table", "signal", "longjmp", "null_call"),
+    *("inlined_call", "busy_leaf"),
+)
+RECIPES_ASKED = ("keystone", "keystone-thumb", "clang-O0", "clang-thumb-O0", "macho-O2", "macho-O2-dwarf")
+UNITS = units([PROGRAMS[name] for name in PROGRAMS_ASKED], ARCHES.values(), [RECIPES[name] for name in RECIPES_ASKED])
+
+
+def strategy(name: str) -> Unwinder:
+    referee = REFEREES[STRATEGIES[name]]
+    if referee.find() is None:
+        pytest.skip(f"{referee.name} is not installed: {referee.package}")
+    return next(unwinder for unwinder in referee.unwinders if unwinder.name == name)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_every_difference_from_the_truth_is_explained(unit: Unit) -> None:
+    try:
+        run = run_unit(unit, PROGRAMS)
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    there = [name for name, referee in STRATEGIES.items() if REFEREES[referee].find() is not None]
+    asked = [unwinder for name in there if (unwinder := strategy(name)).applies_to(run.built.image)]
+    assert asked or len(there) < len(STRATEGIES), "some library has something to say of every file"
+    for unwinder in asked:
+        cell = cell_of(run, unwinder, judge_all(run, unwinder))
+        assert cell.exact > 0, f"{cell}: nothing is exact"
+        assert not cell.unexplained, cell.first_unexplained and cell.first_unexplained.sentence
+
+
+@pytest.mark.parametrize(("name", "ours"), [("libunwind", "eh_frame_hdr"), ("llvm_libunwind_exact", "eh_frame_hdr")])
+@pytest.mark.parametrize("program", ["leaf_call", "val_expression", "rows_everywhere", "realigned"])
+def test_libraries_and_our_rows_recover_the_same_registers(name: str, ours: str, program: str) -> None:
+    run = run_program(PROGRAMS[program], ARCHES["x86_64"], "keystone")
+    theirs = strategy(name)
+    compared = 0
+    for step in range(len(run)):
+        mine, said = UNWINDERS[ours].unwind(run[step]), theirs.unwind(run[step])
+        assert [frame.pc for frame in said.frames] == [frame.pc for frame in mine.frames]
+        for left, right in zip(mine.frames[1:], said.frames[1:], strict=True):
+            both = [register for register in run.arch.preserved if register in left.registers]
+            assert {r: right.registers[r] for r in both} == {r: left.registers[r] for r in both}, f"step {step}"
+            compared += len(both)
+    assert compared > 0
+
+
+def test_libdw_recovers_registers_where_its_version_can_tell_them() -> None:
+    unwinder = strategy("libdw")
+    library = libdw_library.load()
+    if not hasattr(library, "dwfl_frame_reg"):
+        pytest.skip("this libdw is older than 0.188: apt-get install libdw1 from a newer Debian")
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone")
+    caller = unwinder.unwind(run.at("leaf+0x8")).frames[1]
+    true = run.truth(run.step_at("leaf+0x8")).frames[1]
+    assert caller.registers["sp"] == true.registers["sp"]
+    assert caller.registers["x29"] == true.registers["x29"]
+
+
+def test_llvm_takes_the_row_before_the_pc_only_where_it_is_asked_as_unw_step_is() -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
+    natural, exact = (judge_all(run, strategy(name)) for name in ("llvm_libunwind", "llvm_libunwind_exact"))
+    assert all(verdict.exact for verdict in exact)
+    wrong = {run.instruction(step).split()[0] for step, verdict in enumerate(natural) if not verdict.exact}
+    assert wrong == {"mov", "ret"}, "right behind push and pop, where a row begins"
+
+
+def test_libunwind_remembers_a_row_by_its_pc_alone() -> None:
+    unwinder = strategy("libunwind")
+    run, alone = (run_program(PROGRAMS["callee_pops"], ARCHES["x86_64"], "keystone") for _ in range(2))
+    at = run.step_at("work_popped")
+    assert [frame.pc for frame in unwinder.unwind(alone[at]).frames] == [f.pc for f in run.truth(at).frames]
+    said = [unwinder.unwind(run[step]) for step in range(at + 1)][-1]
+    assert run.frame_names(said.frames) == ("work", "_start"), "main is skipped once sum was unwound"
+
+
+def test_a_position_independent_file_is_unwound_where_it_was_loaded() -> None:
+    unwinder = strategy("llvm_libunwind_compact")
+    run = run_program(PROGRAMS["inlined_call"], ARCHES["arm64"], "macho-O2")
+    assert run.loaded.bias, "a Mach-O file is loaded with a slide"
+    settled = [
+        step for step in range(len(run)) if len(unwinder.unwind(run[step]).frames) == len(run.truth(step).frames)
+    ]
+    assert len(settled) > len(run) // 2
+
+
+@pytest.mark.parametrize("name", ["libdw", "libunwind"])
+def test_a_library_that_is_not_there_is_not_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = {"libdw": libdw_library, "libunwind": libunwind_library}[name]
+    monkeypatch.setattr(ctypes.util, "find_library", lambda _: None)
+    if name == "libdw":
+        monkeypatch.setattr(libdw_library, "find_spec", lambda _: None)
+    library.load.cache_clear()
+    libunwind_library.find.cache_clear()
+    try:
+        assert REFEREES[name].find() is None
+        assert name in REFEREES[name].package
+    finally:
+        library.load.cache_clear()
+        libunwind_library.find.cache_clear()
+
+
+def test_a_compiler_that_fails_is_one_typed_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = tmp_path / "broken.cpp"
+    source.write_text("this is no C++", encoding="utf-8")
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+    monkeypatch.setattr(llvm_library, "SOURCE", source)
+    llvm_library.built.cache_clear()
+    try:
+        with pytest.raises(BuildError, match="does not compile"):
+            llvm_library.built()
+    finally:
+        llvm_library.built.cache_clear()
+
+
+def test_a_snapshot_that_did_not_come_from_a_run_is_unwound_too() -> None:
+    unwinder = strategy("libunwind")
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
+    at = run.at("leaf+0x4")
+    foreign = Snapshot.from_parts(
+        arch="x86_64",
+        registers=at.registers,
+        memory=[(at.sp, at.memory.read(at.sp, at.memory.mapped_until(at.sp) - at.sp))],
+        images=[(run.built.path, 0)],
+    )
+    assert [f.pc for f in unwinder.unwind(foreign).frames] == [f.pc for f in unwinder.unwind(at).frames]
+    assert len(unwinder.unwind(foreign).frames) == len(run.truth(at).frames)
+    assert unwinder.unwind(foreign).stopped is None
+
+
+def test_verdicts_of_crashes_are_no_lies() -> None:
+    """What the libraries' processes may do is honest: nothing was said."""
+    assert Outcome.CRASHED.honest
+    assert Outcome.HUNG.honest
