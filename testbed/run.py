@@ -264,7 +264,8 @@ def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int
 
 def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
     """Run a built program in the emulator and watch it."""
-    trace = record(built.image, seed=seed, budget=budget, signals=built.source.header.signals)
+    signals = built.source.header.signals
+    trace = record(built.image, seed=seed, budget=budget, signals=signals, cpu=built.cpu)
     return Run(built, trace, observe(trace))
 
 

@@ -98,6 +98,7 @@ def test_lint_blames_the_declared_rows_and_names_a_directive(program: str, arch:
         ("late_push_wrong", "arm32", [".cfi_def_cfa_offset 0x10"]),
         ("hoisted_add_wrong", "x86_64", [".cfi_def_cfa_offset 0x8"] * 2),
         ("early_return_wrong", "arm64", [".cfi_restore_state"]),
+        ("pac_ret_wrong", "arm64", [".cfi_negate_ra_state"] * 3),
     ],
 )
 def test_the_proposed_directive_is_the_one_that_the_good_twin_has(

@@ -60,7 +60,8 @@ class Recipe:
     the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
     for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
     for programs whose header names it under ``recipes``; by name it builds every program that it can. ``shadow``: its
-    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``.
+    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``. ``cpu`` names the CPU model that
+    the code is for, where it is not the usual one.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Recipe:
     opt_in: bool = False
     shadow: bool = False
     start_lines: str = ""
+    cpu: str | None = None
 
     def start_of(self, isa: Isa) -> str:
         """The assembly source of the ``_start`` that C programs of this recipe are linked with."""

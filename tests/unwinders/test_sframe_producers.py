@@ -21,7 +21,7 @@ from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
 from testbed.image import Image, read_elf
 from testbed.matrix import Unit, units
 from testbed.program import Language, Program, program_from_text
-from testbed.rows import AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
+from testbed.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
 from testbed.traits import Trait
 from testbed.unwinder import Frame, FrameKind
@@ -29,7 +29,6 @@ from tests.unwinders import producers
 from tests.unwinders.frames import snapshot
 from unwinders.apply import apply
 from unwinders.formats.cfi import cfi_table
-from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import sframe_table
 from unwinders.formats.sframe_entries import read_functions, read_header
