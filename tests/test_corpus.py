@@ -34,8 +34,12 @@ SINGLE_ISA = {
     "drap": "GCC makes this for x86",
     "drap_wrong": "GCC makes this for x86",
     "outlined": "what LLVM's outliner does on arm64",
+    "no_plt": "calls through memory are what x86_64 and arm64 do; `bti` and `endbr64` are theirs",
     "overlap": "32-bit Arm has no .eh_frame",
     "overlap_wrong": "32-bit Arm has no .eh_frame",
+    "pac_early": "only arm64 signs return addresses",
+    "pac_ret": "only arm64 signs return addresses",
+    "pac_ret_wrong": "only arm64 signs return addresses",
     "plt": "Thumb code calls the stubs of A32",
     "push_ret": "where calls push, a return can jump",
     "record_place": "the psABI of x86_64 fixes the place",
@@ -147,7 +151,7 @@ def test_the_readme_explains_every_header_key() -> None:
 
 _DIRECTIVES = re.compile(
     r"\.(cfi_\w+|globl|type|size|thumb_func|word|quad|p2align|bss|space|arm|thumb|syntax unified|intel_syntax noprefix"
-    r"|fnstart|fnend|save|vsave|setfp|pad|movsp|cantunwind|personality|handlerdata)\b"
+    r"|arch armv8.3-a|fnstart|fnend|save|vsave|setfp|pad|movsp|cantunwind|personality|handlerdata)\b"
 )
 
 
@@ -382,5 +386,6 @@ def test_a_header_can_limit_the_recipes_and_keep_keystone_out(tmp_path: Path) ->
     def recipes(path: Path) -> list[str]:
         return [recipe.name for recipe in recipes_for(read_program(path), ARCHES["arm64"])]
 
-    assert recipes(limited) == ["clang-O2", "clang-O2-fp", "clang-Os", "clang-O2-scs", "clang-O2-debug_frame"]
+    plain = ["clang-O2", "clang-O2-fp", "clang-Os", "clang-O2-scs", "clang-O2-debug_frame"]
+    assert recipes(limited) == [*plain, "clang-O2-pac", "clang-O2-fp-pac"]
     assert recipes(clang_only) == ["clang-asm"]
