@@ -59,9 +59,9 @@ class Recipe:
     are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
     the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
     for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
-    for programs whose header names it under ``recipes``; by name it builds every program that it can; with ``by_name``, no other one. ``shadow``: its
-    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``. ``cpu`` names the CPU model that
-    the code is for, where it is not the usual one.
+    for programs whose header names it under ``recipes``; by name it builds every program that it can, unless it is
+    ``by_name``: then only those. ``shadow``: its ``_start`` makes a shadow call stack. ``start_lines`` come before that
+    ``_start``. ``cpu`` names the CPU model that the code is for, where it is not the usual one.
     """
 
     name: str
