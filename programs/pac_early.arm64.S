@@ -2,6 +2,7 @@
 // exit: 41
 // cpu: signing
 // trap: 11 llvm/llvm-project#137802, llvm/llvm-project#137795
+// wrong: work..work_signed
 // frames: work = work, main, _start
 // frames: work_signed = work, main, _start
 // frames: work_body = work, main, _start

@@ -1,7 +1,7 @@
 // summary: signed return addresses: with both keys, in a leaf, around an early return, and behind branch targets
 // exit: 43
 // cpu: signing
-// trap: 11 llvm/llvm-project#137802, llvm/llvm-project#84128, ARM-software/abi-aa#327, bytecodealliance/wasmtime#9290
+// trap: 11 libunwind/libunwind#360, llvm/llvm-project#183482, llvm/llvm-project#84128, bytecodealliance/wasmtime#9290
 // trap: 35 https://docs.kernel.org/arch/arm64/pointer-authentication.html
 // frames: work_signed = work, main, _start
 // frames: work_body = work, main, _start

@@ -1,7 +1,7 @@
 // summary: signed return addresses, and rows that say so too late, too early, and not behind an early return
 // exit: 43
 // cpu: signing
-// trap: 11 llvm/llvm-project#137802, llvm/llvm-project#84128, ARM-software/abi-aa#327, bytecodealliance/wasmtime#9290
+// trap: 11 llvm/llvm-project#137802, llvm/llvm-project#209950, ARM-software/abi-aa#327
 // twin: pac_ret
 // wrong: main_plain..main_end, choose_signed..choose_stored, choose_body..choose_end
 // frames: work_signed = work, main, _start
