@@ -33,7 +33,11 @@ C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, A
 CALLED = PROGRAMS.keys() - {"end_false", "end_undefined", "end_zero", "no_symbol"}
 BUILT = [u for u in units(PROGRAMS.values(), [X86_64], RECIPES.values()) if f"{u}-{ORC.name}" in golden()]
 FLAGS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
-CASES = [pytest.param(p, flag, id=f"{p.name}{flag[2:]}") for p in C_PROGRAMS for flag in FLAGS]
+# ORC's offsets have 16 bits; of a frame of 64 KiB objtool writes the lower ones without a word.
+TOO_LARGE = {"probed_frame"}
+CASES = [
+    pytest.param(p, flag, id=f"{p.name}{flag[2:]}") for p in C_PROGRAMS if p.name not in TOO_LARGE for flag in FLAGS
+]
 OBJTOOLS = producers.objtools() or [None]
 # objtool stops at a jump table that it cannot follow (Linux builds without them).
 OPTIONS = ("-O2", "-fno-jump-tables")
