@@ -1,6 +1,6 @@
 // summary: frames whose size is known at run time only: alloca in a loop, and a variable-length array
 // exit: 89
-// recipes: clang-*, gcc-*, macho-*
+// recipes: clang-*, gcc-*, macho-*, probes-*
 // frames: with_alloca = with_alloca, main, _start
 // frames: fill#1 = fill, with_alloca, main, _start
 // frames: fill#2 = fill, with_alloca, main, _start

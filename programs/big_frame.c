@@ -1,6 +1,6 @@
 // summary: a 20 KiB frame: on ARM two instructions move SP, and locals are out of reach of short offsets
 // exit: 120
-// recipes: clang-*, gcc-*, macho-*
+// recipes: clang-*, gcc-*, macho-*, probes-*
 // frames: fill = fill, big, main, _start
 // frames: big = big, main, _start
 

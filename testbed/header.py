@@ -19,6 +19,8 @@
 ``twin``                  the program that differs from this one in its tables only, and has the right ones
 ``wrong``                 ``LABEL..LABEL``, comma-separated: the instructions whose table rows are wrong
 ``untabled``              ``LABEL..LABEL``, comma-separated: code that no table covers
+``cpu``                   the CPU model that it runs on, where the usual one cannot do what it shows (``signing``:
+                          return addresses get signatures)
 ``exchanged``             ``F, G``: the search table of ``.eh_frame_hdr`` has the entries of these two functions
                           the wrong way round (recipes ``keystone*``: a linker does not do that)
 ``signal``                ``at LABEL handler F restorer G``: a signal that arrives before that instruction (a
@@ -100,6 +102,7 @@ class Header:
     untabled: tuple[Span, ...] = ()
     exchanged: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
+    cpu: str | None = None
 
 
 _KEY_LINE = re.compile(r"^//\s?(?P<key>[a-z-]+):\s*(?P<value>.*?)\s*$")
@@ -116,7 +119,7 @@ _REFERENCE = re.compile(r"^(?:[\w.-]+/[\w.-]+#\d+|https://\S+)$")
 _REPEATED = ("frames", "logical", "trap", "signal")
 _KEYS = (
     *("summary", "exit", "entry", "traits", "frames", "logical", "frame-record", "recipes", "clang-only"),
-    *("trap", "twin", "wrong", "untabled", "exchanged", "signal"),
+    *("trap", "twin", "wrong", "untabled", "exchanged", "signal", "cpu"),
 )
 
 
@@ -150,6 +153,7 @@ def parse_header(path: Path | str, text: str) -> Header:
         untabled=_spans(path, "untabled", *given("untabled")) if "untabled" in values else (),
         exchanged=_exchanged(path, *given("exchanged")) if "exchanged" in values else (),
         signals=tuple(_signal(path, value, line) for value, line in values.get("signal", ())),
+        cpu=_cpu(path, *given("cpu")) if "cpu" in values else None,
     )
 
 
@@ -203,6 +207,13 @@ def _frame_record(path: Path | str, value: str, line: int) -> str:
     known = [record.name for arch in ARCHES.values() for isa in arch.isas for record in isa.records]
     if value not in known:
         raise ProgramError(path, line, f"no frame record {value!r}; {nearest(value, known)}")
+    return value
+
+
+def _cpu(path: Path | str, value: str, line: int) -> str:
+    known = [name for arch in ARCHES.values() for name in arch.cpus]
+    if value not in known:
+        raise ProgramError(path, line, f"no CPU model {value!r}; {nearest(value, known)}")
     return value
 
 

@@ -8,7 +8,9 @@ row that a table has for it is held against the innermost activation alone::
 
 A register's rule is tried with the true CFA, so a wrong CFA is one finding and not one per register. A rule is right
 when it finds the right value: a slot below SP that still holds it (a red zone) is legal, and so is a register that is
-pushed already while its rule still says "same value". Expressions are not tried: nothing here evaluates DWARF.
+pushed already while its rule still says "same value". What a row says of the return address's signature has to be true
+even where there is none to take off: who authenticates it fails. Expressions are not tried: nothing here evaluates
+DWARF.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _MOST_SLOTS = 4096  # words of a frame that are searched for a saved register
 class Finding:
     """One thing that a row says wrongly: what it says, what is true, the directive that would say so."""
 
-    what: str  # "CFA" or a register
+    what: str  # "CFA", a register, or the "signature" of the return address
     says: str
     true: str
     directive: str
@@ -111,6 +113,10 @@ def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFr
             directive = f".cfi_def_cfa {arch.sp}, {distance:#x}"
         true = f"the true CFA is {arch.sp}+{distance:#x} here"
         yield Finding("CFA", f"CFA = {row.cfa.register}+{row.cfa.offset:#x}", true, directive)
+    signed = bool(at.step is not None and run.watched.signed[at.step])
+    if row.is_signed != signed:
+        says = f"the return address is {'' if row.is_signed else 'not '}signed"
+        yield Finding("signature", says, f"and here it is{'' if signed else ' not'}", ".cfi_negate_ra_state")
     for name in dict.fromkeys((row.return_address, *arch.preserved)):
         is_address = name == row.return_address
         true_value = caller.pc if is_address else caller.registers[name]
@@ -118,7 +124,7 @@ def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFr
         size = arch.by_name[name].bits // 8
 
         def same(value: int | None, true_value: int = true_value, is_address: bool = is_address) -> bool:
-            return value is not None and (arch.code_address(value) if is_address else value) == true_value
+            return value is not None and (arch.without_signature(value) if is_address else value) == true_value
 
         known, value = _value(rule, name, at, cfa, size)
         if not known or same(value):

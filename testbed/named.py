@@ -8,7 +8,7 @@ from pathlib import Path
 
 from testbed.arch import Arch, arch_named
 from testbed.build import build
-from testbed.build.recipes import recipe_named, recipes_for
+from testbed.build.recipes import first_recipe, recipe_named, recipes_for
 from testbed.catalogue import nearest
 from testbed.errors import UsageError
 from testbed.generate.program import generated_program, is_generated
@@ -48,7 +48,7 @@ def named_image(programs: Programs, name: str, arch: str | None, recipe: str | N
         return read_image(Path(name), arch=arch_named(arch) if arch else None)
     program = named_program(programs, name)
     chosen = named_arch(program, arch)
-    how = recipe_named(recipe, program, chosen) if recipe else recipes_for(program, chosen)[0]
+    how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)
     return build(program, chosen, how).image
 
 
@@ -67,10 +67,10 @@ def named_program(programs: Programs, name: str) -> Program:
 
 
 def named_arch(program: Program, name: str | None) -> Arch:
-    """The architecture of that name, if the program exists for it; without a name the first one it exists for."""
+    """The architecture of that name, if the program exists for it; without a name the first one it is built for."""
     there = program.arches()
     if name is None:
-        return there[0]
+        return next((arch for arch in there if recipes_for(program, arch)), there[0])
     arch = arch_named(name)
     if arch not in there:
         raise UsageError(f"{program.name} does not exist for {arch}; it does for {', '.join(map(str, there))}")

@@ -82,6 +82,8 @@ class IsExpression:
     operations: tuple[Operation, ...]
 
 
+RA_SIGNED = "ra_signed"  # pseudo register, a Constant: bit 0 set while the return address carries a signature
+
 Rule = AtCfa | CfaPlus | AtRegister | RegisterPlus | SameValue | Undefined | Constant | AtExpression | IsExpression
 
 
@@ -103,6 +105,12 @@ class UnwindRow:
     signal_frame: bool = False
     found_by: str = ""
     outermost_if_zero: str | None = None
+
+    @property
+    def is_signed(self) -> bool:
+        """True where the return address carries a signature. On a core that signs nothing it has none all the same."""
+        signed = self.registers.get(RA_SIGNED)
+        return isinstance(signed, Constant) and bool(signed.value & 1)
 
     def contains(self, pc: int) -> bool:
         return self.start <= pc < self.end

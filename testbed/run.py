@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.build import Built, build
-from testbed.build.recipes import PREBUILT, Recipe, recipe_named, recipes_for
+from testbed.build.recipes import PREBUILT, Recipe, first_recipe, recipe_named
 from testbed.catalogue import nearest
 from testbed.errors import EmulationError, ProgramError, UsageError
 from testbed.header import Span
@@ -228,7 +228,7 @@ def run_program(
     fresh: bool = False,
 ) -> Run:
     """Build a program (by its first recipe, if none is named), run it, watch it."""
-    chosen = recipe_named(recipe, program, arch) if recipe else recipes_for(program, arch)[0]
+    chosen = recipe_named(recipe, program, arch) if recipe else first_recipe(program, arch)
     return run_built(build(program, arch, chosen, fresh=fresh), seed=seed, budget=budget)
 
 
@@ -264,7 +264,8 @@ def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int
 
 def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
     """Run a built program in the emulator and watch it."""
-    trace = record(built.image, seed=seed, budget=budget, signals=built.source.header.signals)
+    signals = built.source.header.signals
+    trace = record(built.image, seed=seed, budget=budget, signals=signals, cpu=built.cpu)
     return Run(built, trace, observe(trace))
 
 

@@ -24,6 +24,7 @@ class Trait(Enum):
     CALLED = "the innermost activation has a caller"
     LINK_LIVE = "the link register holds the innermost activation's return address"
     LINK_STALE = "the link register holds something else than the innermost activation's return address"
+    SIGNED = "some activation's return address is kept with a signature: its upper bits are no part of the address"
     LEFTOVER = "the stack still holds the return address of a call that is over, at or above SP"
     CODE_POINTER = "the stack holds a code address that is no return address, at or above SP"
     TAIL_CALLED = "some activation executes another function than the one that its caller called"

@@ -34,8 +34,12 @@ SINGLE_ISA = {
     "drap": "GCC makes this for x86",
     "drap_wrong": "GCC makes this for x86",
     "outlined": "what LLVM's outliner does on arm64",
+    "no_plt": "calls through memory are what x86_64 and arm64 do; `bti` and `endbr64` are theirs",
     "overlap": "32-bit Arm has no .eh_frame",
     "overlap_wrong": "32-bit Arm has no .eh_frame",
+    "pac_early": "only arm64 signs return addresses",
+    "pac_ret": "only arm64 signs return addresses",
+    "pac_ret_wrong": "only arm64 signs return addresses",
     "plt": "Thumb code calls the stubs of A32",
     "push_ret": "where calls push, a return can jump",
     "record_place": "the psABI of x86_64 fixes the place",
@@ -148,7 +152,7 @@ def test_the_readme_explains_every_header_key() -> None:
 
 _DIRECTIVES = re.compile(
     r"\.(cfi_\w+|globl|type|size|thumb_func|word|quad|p2align|bss|space|arm|thumb|syntax unified|intel_syntax noprefix"
-    r"|fnstart|fnend|save|vsave|setfp|pad|movsp|cantunwind|personality|handlerdata)\b"
+    r"|arch armv8.3-a|fnstart|fnend|save|vsave|setfp|pad|movsp|cantunwind|personality|handlerdata)\b"
 )
 
 

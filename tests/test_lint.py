@@ -56,6 +56,16 @@ def test_the_sentence_names_the_row_the_truth_and_the_fix() -> None:
     )
 
 
+def test_a_sign_state_is_blamed_even_where_taking_the_signature_off_does_no_harm() -> None:
+    """LLVM 20's order (https://github.com/llvm/llvm-project/issues/137802): only who authenticates would notice."""
+    (said,) = advice("pac_early", "arm64", "keystone")
+    assert said.sentence == (
+        "work (paciasp): the row says the return address is signed, and here it is not: "
+        "add `.cfi_negate_ra_state` before it"
+    )
+    assert advice("pac_ret", "arm64", "keystone") == ()
+
+
 def test_the_command_has_an_exit_status_and_names_the_table() -> None:
     good = CliRunner().invoke(cli, ["lint", "epilogue_cfa", "--arch", "arm32"])
     assert (good.exit_code, good.output.startswith("debug_frame: every row is right")) == (0, True)

@@ -5,7 +5,8 @@ With the rules of `testbed.rows`::
     CFA               = the row's CFA rule on this frame's registers
     caller's register = its rule; without one, what the ABI says: callee-saved registers keep their value,
                         SP is the CFA, everything else is unknown
-    caller's pc       = the code address that the return-address register's recovered value names
+    caller's pc       = the code address that the return-address register's recovered value names; where the row
+                        says that it is signed, without its signature (AADWARF64, section 4.2: RA_SIGN_STATE)
 
 The return address without a rule is still in the link register, where the architecture has one. The link register
 itself is unknown in a caller: the call has overwritten it. Only a signal's frame can know what it held.
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from testbed.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule, UnwindError
-from testbed.image import image_covering
 from testbed.rows import (
     AtCfa,
     AtExpression,
@@ -36,7 +36,6 @@ from testbed.rows import (
 from testbed.trace import Snapshot
 from testbed.unwinder import Frame, FrameKind
 from unwinders.expression import evaluate
-from unwinders.formats.cfi_rows import RA_SIGNED
 
 
 def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tuple[int | None, Frame | None]:
@@ -57,8 +56,7 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
         cfa = rules.value(row.cfa, "the CFA", 8 * arch.word)
         rules = _Rules(frame.registers, snapshot, bias, cfa)
     return_address = rules.value(rule, row.return_address, 8 * arch.word)
-    pc = arch.code_address(return_address)
-    _refuse_signed(row, snapshot, pc)
+    pc = arch.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
     registers: dict[str, int] = {}
     for name, its_rule in _register_rules(row, snapshot).items():
         if isinstance(its_rule, Undefined):
@@ -101,13 +99,6 @@ def _root_cfa(row: UnwindRow, rules: _Rules) -> int | None:
         return None if row.cfa is None else rules.value(row.cfa, "the CFA", 8 * rules.snapshot.arch.word)
     except UnwindError:
         return None
-
-
-def _refuse_signed(row: UnwindRow, snapshot: Snapshot, pc: int) -> None:
-    """A signed return address is no address. A core without pointer authentication leaves it as it is, though."""
-    signed = row.registers.get(RA_SIGNED)
-    if isinstance(signed, Constant) and signed.value & 1 and image_covering(snapshot.images, pc) is None:
-        raise UnsupportedRule(f"the return address {pc:#x} carries a signature, which cannot be taken off yet")
 
 
 @dataclass(frozen=True, slots=True)

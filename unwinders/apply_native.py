@@ -169,15 +169,6 @@ def _value(
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _covered(pc: Any, lookup: Any) -> Any:
-    starts, sizes = lookup[0], lookup[1]
-    covered = False
-    for i in range(len(starts)):
-        covered = covered or pc - starts[i] < sizes[i]
-    return covered
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _row_at(pc: Any, kind: Any, lookup: Any) -> Any:
     """What the map for this kind of frame says about a lookup pc."""
     starts, sizes, places, rows, outside = lookup
@@ -195,7 +186,6 @@ def _evaluate(
     values: Any,
     known: Any,
     rows: Any,
-    lookup: Any,
     facts: Any,
     memory: Any,
     out: Any,
@@ -206,7 +196,7 @@ def _evaluate(
     known, the lowest address read, the register that the guards compared or -1).
     """
     cfa_rules, cfa_offsets, ra_rules, ra_offsets, rules, offsets, same, _, special = rows
-    word_mask, code_mask, pointers = facts
+    word_mask, code_mask, signature, pointers = facts
     low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
     zero, flags = special[row, ZERO], special[row, SPECIAL]
     if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
@@ -228,8 +218,8 @@ def _evaluate(
     if not got:
         return STOPPED, none, none, none, False, low, -1
     target &= code_mask
-    if flags & SIGNED and not _covered(target, lookup):
-        return SPECIFICATION, none, none, none, False, low, -1
+    if flags & SIGNED:
+        target &= ~signature
     if target == none:
         return ROOT, none, none, cfa, cfa_known, low, -1
     recovered = known & same[row]
@@ -370,7 +360,7 @@ def sweep(
     node_origin, node_low, node_mode, node_site = nodes[8], nodes[9], nodes[10], nodes[12]
     site_cfa, site_cfa_known, site_outer = sites
     special = rows[8]
-    pointers = facts[2]
+    pointers = facts[3]
     width = len(columns)
     values, out = scratch
     all_known = NOWHERE if width >= 64 else (u64(1) << u64(width)) - u64(1)
@@ -410,7 +400,7 @@ def sweep(
             for i in range(width):
                 values[i] = registers[step, columns[i]]
             code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
-                row, True, values, all_known, rows, lookup, facts, memory, out
+                row, True, values, all_known, rows, facts, memory, out
             )
             first_pointer = pointer
         outer_cfa, outer_cfa_known = cfa, cfa_known
@@ -443,7 +433,7 @@ def sweep(
             code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
             if row >= 0:
                 code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
-                    row, False, values, recovered, rows, lookup, facts, memory, out
+                    row, False, values, recovered, rows, facts, memory, out
                 )
             node_cfa[node], node_cfa_known[node], node_outer[node] = cfa, cfa_known, code
             node_low[node], node_mode[node] = low, pointer

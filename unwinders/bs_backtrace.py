@@ -48,6 +48,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 
 LIMITS = (
+    *shared_limits(RECORDS, {Trait.SIGNED: (Outcome.WRONG,)}),
     Limit(
         Trait.ROOT,
         frozenset({Outcome.STOPPED}),

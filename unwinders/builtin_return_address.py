@@ -3,7 +3,10 @@
 Level ``n`` is ``n`` loads along the frame-pointer chain and one more for the return address::
 
     f(0) = frame pointer        f(n) = *(f(n-1) + saved pointer)
-    level n = *(f(n) + return address)
+    level n = *(f(n) + return address), without its signature
+
+On arm64 compilers put an ``xpaclri`` behind every such load, so a signed return address loses its signature (GCC:
+``aarch64_return_addr_rtx``; LLVM: ``AArch64TargetLowering::LowerRETURNADDR``).
 
 There is no check of any kind: a pointer of zero is dereferenced too. Callers ask for a fixed number of levels (here
 16) and stop at a level that is zero; past the outermost frame the program dies, which shows here as the read that
@@ -36,7 +39,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
             return listed(snapshot, found, fault)
         if return_address == 0:
             break
-        found.append((return_address, f"level {level}"))
+        found.append((snapshot.arch.without_signature(return_address), f"level {level}"))
     return listed(snapshot, found)
 
 

@@ -23,6 +23,7 @@ from testbed.trace import Snapshot
 from testbed.traits import Trait
 from testbed.unwinder import Backtrace, Frame, Limit, Unwinder
 from unwinders.records import not_a_pointer
+from unwinders.shared_limits import RECORDS, shared_limits
 from unwinders.trace_walk import over_traces
 from unwinders.walk import RowFor, walk
 
@@ -142,6 +143,7 @@ LIMITS = (
         "the chain ends at a zero pointer; start code left another one, or a record of something that was no call",
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
+    *shared_limits(RECORDS, {Trait.SIGNED: (Outcome.WRONG,)}),
     Limit(
         Trait.LOST_REGISTER,
         frozenset({Outcome.SKIPPED}),

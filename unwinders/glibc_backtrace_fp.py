@@ -49,6 +49,7 @@ LIMITS = (
     *shared_limits(
         RECORDS,
         {
+            Trait.SIGNED: (Outcome.WRONG,),
             Trait.SIGNAL: (
                 Outcome.SKIPPED,
                 Outcome.WRONG,

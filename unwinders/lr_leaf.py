@@ -85,6 +85,10 @@ LIMITS = (
     *shared_limits(
         RECORDS,
         {
+            Trait.SIGNED: (
+                Outcome.WRONG,
+                Outcome.ENDED_EARLY,
+            ),
             Trait.SIGNAL: (
                 Outcome.SKIPPED,
                 Outcome.WRONG,

@@ -31,7 +31,6 @@ from testbed.rows import (
     UnwindRow,
 )
 from testbed.unwinder import Frame, FrameKind
-from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.walk import RowFor
 
 # Kinds of rules. NEVER: a rule that has no value in any frame; NONE: the row has no such rule at all.
@@ -258,12 +257,10 @@ def _special(row: UnwindRow, return_address: Rule | None, arch: Arch) -> int:
     # What no format says, but a row could: a CFA that counts from itself, a rule that counts from the pc.
     slow = slow or isinstance(row.cfa, AtCfa | CfaPlus | SameValue | Undefined) or arch.pc in _bases(row)
     slow = slow or (row.return_address == arch.pc and isinstance(return_address, SameValue))
-    signed = row.registers.get(RA_SIGNED)
-    is_signed = isinstance(signed, Constant) and signed.value & 1
     return (
         (SLOW if slow else 0)
         | (STAYS if not isinstance(return_address, AtCfa | AtRegister | AtExpression) else 0)
-        | (SIGNED if is_signed else 0)
+        | (SIGNED if row.is_signed else 0)
     )
 
 

@@ -64,6 +64,7 @@ LIMITS = (
     *shared_limits(
         RECORDS,
         {
+            Trait.SIGNED: (Outcome.WRONG,),
             Trait.SIGNAL: (
                 Outcome.SKIPPED,
                 Outcome.WRONG,

@@ -14,6 +14,7 @@ from testbed.unwinder import Limit
 
 Reasons = Mapping[Trait, tuple[str, str]]
 
+_SIGNATURE = "https://docs.kernel.org/arch/arm64/pointer-authentication.html"
 _SIGNAL = "https://github.com/libunwind/libunwind/issues/1061"
 _END = "https://github.com/kstenerud/KSCrash/issues/764"
 _JUMP = "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html"
@@ -29,6 +30,10 @@ RECORDS: Reasons = MappingProxyType(
             "a signal's handler links its record to what the interrupted code had for a frame pointer: the interrupted "
             "function is skipped, or its link register is taken for its pc",
             _SIGNAL,
+        ),
+        Trait.SIGNED: (
+            "a return address is signed, and listed as it lies there: its upper bits are no part of the address",
+            _SIGNATURE,
         ),
         Trait.NO_CODE: ("a pc of zero has no function, and says nothing about how to go on", _NULL),
         Trait.LOST_REGISTER: (
@@ -56,6 +61,7 @@ SCANS: Reasons = MappingProxyType(
             "like one, and the frame is larger than a scan looks through",
             _SIGNAL,
         ),
+        Trait.SIGNED: ("a signed return address does not look like an address in code: it is passed over", _SIGNATURE),
         Trait.NO_CODE: ("a pc of zero has no function, and says nothing about how to go on", _NULL),
         Trait.OTHER_STACK: ("a scan ends at the end of the stack that it is on", _STACKS),
         Trait.LOST_REGISTER: (

@@ -50,6 +50,10 @@ LIMITS = (
         SCANS,
         {
             Trait.NOT_KEPT: (Outcome.ENDED_EARLY,),
+            Trait.SIGNED: (
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+            ),
             Trait.SIGNAL: (
                 Outcome.ENDED_EARLY,
                 Outcome.SKIPPED,

@@ -2,7 +2,8 @@
 
 160 words are tried for the caller of the interrupted frame and 40 for each later one
 (``Stackwalker::kRASearchWords``), and the caller's SP is taken to be the word after the return address. No instruction
-is looked at: a function pointer that happens to lie on the stack passes.
+is looked at: a function pointer that happens to lie on the stack passes. Its processor takes signatures off what its
+tables and its frame pointers give it (``StackwalkerARM64::PtrauthStrip``), not off the words of a scan.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ LIMITS = (
     *shared_limits(
         SCANS,
         {
+            Trait.SIGNED: (Outcome.SKIPPED,),
             Trait.SIGNAL: (
                 Outcome.SKIPPED,
                 Outcome.WRONG,

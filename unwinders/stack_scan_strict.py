@@ -62,6 +62,7 @@ LIMITS = (
     *shared_limits(
         SCANS,
         {
+            Trait.SIGNED: (Outcome.ENDED_EARLY,),
             Trait.SIGNAL: (
                 Outcome.ENDED_EARLY,
                 Outcome.SKIPPED,

@@ -148,7 +148,8 @@ def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
     # A column of a table would be another type to numba: the kernel would be compiled once more for it.
     journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
     memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
-    facts = (np.uint64(arch.word_mask), np.uint64(arch.code_mask), np.int64(1 + len(arch.frame_pointers)))
+    masks = map(np.uint64, (arch.word_mask, arch.code_mask, arch.signature))
+    facts = (*masks, np.int64(1 + len(arch.frame_pointers)))
     plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
     while True:

@@ -11,7 +11,7 @@ import keystone as ks
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, Cpu, ExitCall, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
 
 _START = """
     .globl _start
@@ -65,6 +65,38 @@ _DISTRUSTED = """
 cas swp ldadd ldclr ldeor ldset ldsmax ldsmin ldumax ldumin msr sys pac aut xpac blra bra reta svc
 """
 
+# Pointer authentication and branch targets, as hints that older cores pass over; then the returns that no hint is.
+_HINTS = """
+xpaclri 7, paciaz 24, paciasp 25, pacibz 26, pacibsp 27, autiaz 28, autiasp 29, autibz 30, autibsp 31,
+bti 32, bti c 34, bti j 36, bti jc 38
+"""
+_ENCODINGS = {
+    name: (0xD503_201F | int(number) << 5).to_bytes(4, "little")
+    for name, number in (hint.strip().rsplit(" ", 1) for hint in _HINTS.split(","))
+} | {"retaa": bytes.fromhex("ff0b5fd6"), "retab": bytes.fromhex("ff0f5fd6")}
+
+# System registers, as Unicorn wants them: (CRn, CRm, op0, op1, op2).
+_SCTLR_EL1, _TCR_EL1 = (1, 0, 3, 0, 0), (2, 0, 3, 0, 2)
+_HCR_EL2, _SCR_EL3 = (1, 1, 3, 4, 0), (1, 1, 3, 6, 0)
+_KEYS = tuple((2, crm, 3, 0, op2) for crm in (1, 2) for op2 in range(4))  # APIA, APIB, APDA, APDB: low and high half
+
+# Return addresses get signatures as under Linux with 48-bit addresses: T0SZ = 16, and the top byte is ignored (TBI0),
+# so a signature has the bits 54 to 48 (arch/arm64/include/asm/pointer_auth.h, ptrauth_user_pac_mask; a debugger is
+# told by NT_ARM_PAC_MASK). EL3 and EL2 must let EL1 use keys and instructions (APK, API), else both trap (Arm ARM,
+# section D8.10). The keys could be any; they are always the same, and so are signatures.
+_SIGNATURE = 0x7F << 48
+_SIGNING = Cpu(
+    model=a64.UC_CPU_ARM64_MAX,
+    port=a64.UC_ARM64_REG_CP_REG,
+    system=(
+        (_SCR_EL3, ~0, 1 << 17 | 1 << 16 | 1 << 10 | 1),  # API, APK, RW, NS
+        (_HCR_EL2, ~0, 1 << 41 | 1 << 40 | 1 << 31),  # API, APK, RW
+        (_TCR_EL1, 0, 1 << 37 | 16),
+        (_SCTLR_EL1, ~0, 1 << 31 | 1 << 30),  # EnIA, EnIB
+        *((key, 0, 0x9E37_79B9_7F4A_7C15 * i % (1 << 64)) for i, key in enumerate(_KEYS, 1)),
+    ),
+)
+
 ARM64 = Arch(
     name="arm64",
     title="arm64",
@@ -100,6 +132,7 @@ ARM64 = Arch(
             start=_START,
             shadow_start=_SHADOW + _START.replace("    bl main\n", _POINT_TO_SHADOW + "    bl main\n"),
             call_size=4,
+            encodings=_ENCODINGS,
             pc_reads_ahead=0,
         ),
     ),
@@ -156,4 +189,6 @@ ARM64 = Arch(
     ),
     shadow_pointer="x18",
     ra_sign_state=34,
+    signature=_SIGNATURE,
+    cpus={"signing": _SIGNING},
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from testbed.arch.arm64 import ARM64
 from testbed.arch.model import Arch
 
 Registers = tuple[tuple[str, int], ...]
@@ -20,13 +21,16 @@ class GdbTarget:
 
     ``architecture`` is gdb's name of it, ``triple`` LLDB's. ``features`` are gdb's standard ones with their registers,
     (name, bits), in the order of the ``g`` packet. Of a register with another name in `Arch.registers` ``ours`` tells
-    that name; where ours is shorter, it is the low part.
+    that name; where ours is shorter, it is the low part. ``constants`` have one value always, and are in no trace.
+    ``addressing_bits`` tell LLDB how many bits of a code pointer are the address, where others may hold a signature.
     """
 
     architecture: str
     triple: str
     features: Mapping[str, Registers]
     ours: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
+    addressing_bits: int | None = None
 
 
 def gdb_target(arch: Arch) -> GdbTarget:
@@ -66,8 +70,11 @@ _ARM64 = GdbTarget(
     features={
         "org.gnu.gdb.aarch64.core": (*_numbered("x", 31, 64), ("sp", 64), ("pc", 64), ("cpsr", 32)),
         "org.gnu.gdb.aarch64.fpu": (*_numbered("v", 32, 128), ("fpsr", 32), ("fpcr", 32)),
+        "org.gnu.gdb.aarch64.pauth": _of("pauth_dmask pauth_cmask", 64),
     },
     ours={"cpsr": "nzcv", **{f"v{i}": f"d{i}" for i in range(8, 16)}},
+    constants={"pauth_dmask": ARM64.signature, "pauth_cmask": ARM64.signature},
+    addressing_bits=48,
 )
 
 _ARM32 = GdbTarget(

@@ -63,6 +63,7 @@ class Isa:
     padding: tuple[bytes, ...] = ()  # what clang fills alignment with, longest first; (): as any assembler does
     call_size: int = 1  # bytes from a return address back to, or (1) into, the shortest call instruction
     wide_call: int | None = None  # the 4 bytes before a return address are one call where all these bits are set
+    encodings: Mapping[str, bytes] = field(default_factory=dict, hash=False)  # instructions that keystone has not
     pc_reads_ahead: int | None = None  # an operand "pc" is this far past the instruction; None: the next one's address
 
 
@@ -144,6 +145,19 @@ class SignalFrame:
     extended: ExtendedState | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """A CPU model that a program asks for by name: what it has that the usual one has not.
+
+    ``model`` is Unicorn's number. ``system`` are (address of a system register, bits to keep, bits to set), written
+    through the register ``port`` before the program starts; an address is in Unicorn's order of its fields.
+    """
+
+    model: int
+    port: int
+    system: tuple[tuple[tuple[int, ...], int, int], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Arch:
     """An architecture: its registers in recording order and the role each one plays.
@@ -192,6 +206,8 @@ class Arch:
     shadow_pointer: str | None = None  # the register that points past the shadow call stack's last entry
     red_zone: int = 0  # bytes below SP that a function may use and signals leave alone (psABI)
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
+    signature: int = 0  # the bits of a return address that its signature lies in
+    cpus: Mapping[str, Cpu] = field(default_factory=dict)  # other CPU models than the usual one, by name
 
     def __str__(self) -> str:
         return self.name
@@ -230,6 +246,10 @@ class Arch:
     def code_address(self, value: int) -> int:
         """The address that a code pointer names: the Thumb bit removed."""
         return value & self.code_mask
+
+    def without_signature(self, value: int) -> int:
+        """The address that a return address names, signed or not: its signature taken off unverified."""
+        return value & ~self.signature & self.code_mask
 
     def isa_of_flags(self, flags: int) -> Isa:
         """The instruction set that is executing under these flags (CPSR.T on ARM32)."""

@@ -103,6 +103,7 @@ X86_64 = Arch(
             mapping_symbol="",
             start=".intel_syntax noprefix\n" + _START,
             padding=_NOPS,
+            encodings={"endbr64": bytes.fromhex("f30f1efa")},
         ),
     ),
     isa_flag=None,

@@ -34,6 +34,11 @@ class Built:
     traits: frozenset[Trait]
     tools: str = ""
 
+    @property
+    def cpu(self) -> str | None:
+        """The CPU model that it runs on, where that is not the usual one."""
+        return self.source.header.cpu or self.recipe.cpu
+
     def __str__(self) -> str:
         return f"{self.program.name} · {self.isa.name} · {self.recipe.name}: {self.path}"
 

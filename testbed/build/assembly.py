@@ -129,7 +129,7 @@ _DATA = {
 }
 _STRINGS = {".ascii": b"", ".asciz": b"\0", ".string": b"\0"}
 _CFI_SECTIONS = (".eh_frame", ".debug_frame")
-_IGNORED = frozenset({".text", ".syntax unified", ".intel_syntax noprefix"})
+_IGNORED = frozenset({".text", ".syntax unified", ".intel_syntax noprefix", ".arch armv8.3-a"})
 _LARGEST = 1 << 20  # bytes that one directive may ask for
 _OTHERS = (".globl", ".global", ".type", ".size", ".thumb_func", ".arm", ".thumb", ".p2align", ".balign", ".align")
 _DIRECTIVES = (*_DATA, *_STRINGS, *EHABI, *_OTHERS, ".space", ".zero", ".skip", ".text", ".bss", ".cfi_sections")

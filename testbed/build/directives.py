@@ -110,6 +110,11 @@ class NegateRaState:
 
 
 @dataclass(frozen=True, slots=True)
+class BKeyFrame:
+    """``.cfi_b_key_frame``: the return address is signed with key B."""
+
+
+@dataclass(frozen=True, slots=True)
 class SignalFrame:
     pass
 
@@ -136,7 +141,7 @@ CfiRule = (
     | Escape
     | NegateRaState
 )
-CfiDirective = StartProc | EndProc | SignalFrame | ReturnColumn | CfiRule
+CfiDirective = StartProc | EndProc | SignalFrame | BKeyFrame | ReturnColumn | CfiRule
 
 
 @dataclass(frozen=True, slots=True)

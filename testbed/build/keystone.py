@@ -3,6 +3,7 @@
 * It reads decimal numbers as hexadecimal or not, depending on uninitialised memory: it gets hexadecimal ones only.
 * It crashes on sections: it gets labels, instructions, ``.space`` and ``.p2align`` only. Data is written by us.
 * It crashes on some wrong operands: it runs in a process of its own (`keystone_process`).
+* It is too old for some instructions: the architecture table has their bytes.
 * It takes a branch to a literal address for a wrong one behind data: targets are labels, always.
 * It assembles some operands to wrong code, silently: every instruction is disassembled again and compared with its
   source line (`round_trip`).
@@ -183,6 +184,9 @@ def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
 def _rewritten(instruction: Instruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:
     """The instruction as keystone gets it: numbers in hexadecimal, labels under names that it cannot mistake."""
     place, mnemonic = instruction.place, instruction.mnemonic
+    given = instruction.isa.encodings.get(f"{mnemonic} {instruction.operands}".strip().lower())
+    if given is not None:
+        return ".byte " + ", ".join(f"{byte:#x}" for byte in given)
     target = instruction.operands.strip()
     if target in isas:
         mnemonic = interworking(instruction, isas[target])

@@ -188,6 +188,8 @@ def _procedures(assembly: Assembly, code: Code) -> Iterator[Procedure]:
                 now = None
             case d.SignalFrame():
                 now = replace(now, signal_frame=True)
+            case d.BKeyFrame():
+                now = replace(now, b_key=True)
             case d.ReturnColumn(register):
                 now = replace(now, return_column=register)
             case _:

@@ -72,6 +72,8 @@ def read_cfi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> 
             return d.Escape(_bytes(place, operands))
         case ".cfi_negate_ra_state", ():
             return d.NegateRaState()
+        case ".cfi_b_key_frame", ():
+            return d.BKeyFrame()
         case ".cfi_signal_frame", ():
             return d.SignalFrame()
         case ".cfi_return_column", (of,):
@@ -99,6 +101,7 @@ _CFI: Mapping[str, str] = {
     ".cfi_restore_state": "nothing",
     ".cfi_escape": "bytes",
     ".cfi_negate_ra_state": "nothing",
+    ".cfi_b_key_frame": "nothing",
     ".cfi_signal_frame": "nothing",
     ".cfi_return_column": "a register",
 }

@@ -59,8 +59,9 @@ class Recipe:
     are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
     the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
     for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
-    for programs whose header names it under ``recipes``; by name it builds every program that it can. ``shadow``: its
-    ``_start`` makes a shadow call stack. ``start_lines`` come before that ``_start``.
+    for programs whose header names it under ``recipes``; by name it builds every program that it can, unless it is
+    ``by_name``: then only those. ``shadow``: its ``_start`` makes a shadow call stack. ``start_lines`` come before that
+    ``_start``. ``cpu`` names the CPU model that the code is for, where it is not the usual one.
     """
 
     name: str
@@ -73,8 +74,10 @@ class Recipe:
     frame_records: Mapping[str, str] = field(default_factory=dict)
     one_object: bool = False
     opt_in: bool = False
+    by_name: bool = False
     shadow: bool = False
     start_lines: str = ""
+    cpu: str | None = None
 
     def start_of(self, isa: Isa) -> str:
         """The assembly source of the ``_start`` that C programs of this recipe are linked with."""
@@ -91,5 +94,7 @@ class Recipe:
         isa = self.isa_on(arch)
         source = program.source_for(isa) if isa else None
         if source is None or source.language is not self.tool.takes or not matches(self.name, source.header.recipes):
+            return None
+        if self.by_name and not source.header.recipes:
             return None
         return None if self.tool is Tool.KEYSTONE and source.header.clang_only else source

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from testbed.arch import Arch
-from testbed.build import clang_recipes
+from testbed.build import clang_recipes, hardened_recipes
 from testbed.build.gcc_recipes import gcc_recipes
 from testbed.build.recipe import Recipe, Tool
 from testbed.build.selection import selected
@@ -15,7 +15,7 @@ from testbed.errors import UsageError
 from testbed.program import Program
 from testbed.traits import Trait
 
-__all__ = ["PREBUILT", "RECIPES", "SFRAME_FLAGS", "Recipe", "Tool", "recipe_named", "recipes_for"]
+__all__ = ["PREBUILT", "RECIPES", "SFRAME_FLAGS", "Recipe", "Tool", "first_recipe", "recipe_named", "recipes_for"]
 
 
 def _compiled() -> Iterator[Recipe]:
@@ -148,6 +148,8 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             *clang_recipes.tables(),
             *_with_sframe(),
             *_special(),
+            *hardened_recipes.for_any_program(),
+            *hardened_recipes.for_some_programs(),
             *gcc_recipes(),
             *clang_recipes.other_clang(),
             *_mach_o(),
@@ -164,6 +166,15 @@ def recipes_for(program: Program, arch: Arch, *, everything: bool = False) -> tu
         if (source := recipe.source_of(program, arch)) is not None
         and (everything or ((source.header.recipes or not recipe.opt_in) and selected(recipe.name, program.name)))
     )
+
+
+def first_recipe(program: Program, arch: Arch) -> Recipe:
+    """The recipe that builds a program on an architecture where none is named. Raises UsageError where none does."""
+    there = recipes_for(program, arch)
+    if not there:
+        others = ", ".join(str(other) for other in program.arches() if recipes_for(program, other))
+        raise UsageError(f"no recipe builds {program.name} on {arch}; they do on {others or 'no architecture'}")
+    return there[0]
 
 
 def recipe_named(name: str, program: Program, arch: Arch) -> Recipe:

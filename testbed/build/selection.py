@@ -28,6 +28,8 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "clang*-aapcs": _FEW,
         "clang*-sync": (*_FEW, "big_frame"),
         "clang*-bare": _FEW,
+        "clang-O2*-pac": (*_SHAPES, "function_pointers"),
+        "clang-O2-cet": (*_SHAPES, "function_pointers"),
         "clang-other-*": (),
         "gcc-asm*": _EVERY_DIRECTIVE,
         "gcc*-O0": ("alloca_vla",),

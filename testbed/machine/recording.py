@@ -27,8 +27,10 @@ def record(
     budget: int = 1_000_000,
     recorder: Recorder | None = None,
     signals: Iterable[Signal] = (),
+    cpu: str | None = None,
 ) -> Trace:
     """Run a program from its entry to its exit, with registers planted from ``seed``; ``signals`` arrive on the way.
+    ``cpu`` names a CPU model of the architecture that is not the usual one.
 
     Without a ``recorder`` the light one begins. A run that is not over after `NATIVE_FROM` steps starts once more with
     the native one, which writes down the same: doing those steps again takes it less time than loading did.
@@ -37,7 +39,7 @@ def record(
     until then are valid. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
-    machine = start_machine(loaded, seed=seed, signals=signals)
+    machine = start_machine(loaded, seed=seed, signals=signals, cpu=cpu)
     if machine.signals:  # signals come from the light recorder, whatever else is asked for: their programs are short
         tape = record_light(machine, budget)
     else:
@@ -45,7 +47,7 @@ def record(
         if not recorder and budget > NATIVE_FROM and len(tape.sizes) == NATIVE_FROM and isinstance(tape.ending, Fault):
             from testbed.machine.record_native import record_native  # numba: only for a run that is long
 
-            machine = start_machine(loaded, seed=seed)
+            machine = start_machine(loaded, seed=seed, cpu=cpu)
             tape = record_native(machine, budget)
     trace = Trace(
         arch=machine.arch,

@@ -12,8 +12,9 @@ from random import Random
 from types import MappingProxyType
 
 from unicorn import Uc
+from unicorn.unicorn_const import UC_TLB_VIRTUAL
 
-from testbed.arch import Arch
+from testbed.arch import Arch, Cpu
 from testbed.header import Signal
 from testbed.image import LoadedImage
 from testbed.machine import load
@@ -32,14 +33,17 @@ class Machine:
     signals: tuple[Delivery, ...] = ()
 
 
-def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] = ()) -> Machine:
-    """Map a loaded image and a stack, plant the registers from ``seed``, and point pc at the entry."""
+def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] = (), cpu: str | None = None) -> Machine:
+    """Map a loaded image and a stack, plant the registers from ``seed``, and point pc at the entry.
+
+    ``cpu`` names one of the architecture's CPU models; where it has none of that name, it is the usual one.
+    """
     arriving = deliveries(loaded, signals)
     image, arch = loaded.image, loaded.image.arch
     stack, sp = load.map_stack(arch)
     alternate = (load.map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
     mappings = (*load.map_image(loaded), stack, *alternate)
-    uc = Uc(*arch.unicorn)
+    uc = powered(arch, arch.cpus.get(cpu or ""))
     for register, keep, bits in arch.cpu_setup:
         uc.reg_write(register, (uc.reg_read(register) & keep) | bits)
     for mapping in mappings:
@@ -50,6 +54,21 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
         uc.reg_write(arch.by_name[name].unicorn, value)
     uc.reg_write(arch.by_name[arch.sp].unicorn, sp)
     return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted, arriving)
+
+
+def powered(arch: Arch, cpu: Cpu | None) -> Uc:
+    """An emulator of a CPU model, with the system registers that the model needs.
+
+    Addresses are virtual ones to such a model: physically it may not reach as far up as the stack lies.
+    """
+    if cpu is None:
+        return Uc(*arch.unicorn)
+    uc = Uc(*arch.unicorn, cpu.model)
+    uc.ctl_set_tlb_mode(UC_TLB_VIRTUAL)
+    for address, keep, bits in cpu.system:
+        value = uc.reg_read(cpu.port, address)
+        uc.reg_write(cpu.port, (*address, value & keep | bits))
+    return uc
 
 
 def plant(arch: Arch, seed: int, mappings: Iterable[load.Mapping]) -> Mapping[str, int]:

@@ -25,6 +25,7 @@ from testbed.image import Image, LoadedImage
 from testbed.image.symbols import demangled
 from testbed.machine.load import map_image
 from testbed.machine.signals import ALTERNATE_SIZE, Delivery, enter_handler
+from testbed.machine.start import powered
 from testbed.referee.agents import Source, agent_for
 from testbed.trace import Snapshot
 from testbed.unwinder import Backtrace, Frame, FrameKind
@@ -86,7 +87,8 @@ def _bench(source: Source, arch: Arch) -> Bench:
     key = source.name, arch.name
     if key not in _BENCHES:
         image: Image = agent_for(source, arch)
-        machine = Uc(*arch.unicorn)
+        # A core that signs, where there is one: libgcc and LLVM authenticate what a table calls signed.
+        machine = powered(arch, arch.cpus.get("signing"))
         for register, keep, bits in arch.cpu_setup:
             machine.reg_write(register, (machine.reg_read(register) & keep) | bits)
         _BENCHES[key] = Bench(LoadedImage(image, 0), machine)

@@ -61,7 +61,7 @@ def answer(snapshot: Snapshot, request: str, features: str = FEATURES) -> str | 
         text = description(snapshot.arch)
         return ("m" if start + size < len(text) else "l") + text[start : start + size]
     if request == "qHostInfo":  # LLDB's
-        return f"triple:{triple(snapshot).encode().hex()};ptrsize:{snapshot.arch.word};endian:little;"
+        return _host(snapshot)
     if request[:1] in ("k", "D") or request.startswith("vKill"):
         return None
     return "OK" if request[:1] == "H" else _FIXED.get(request, "")
@@ -88,7 +88,8 @@ def memory(snapshot: Snapshot, address: int, size: int) -> str:
 
 
 def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
-    value = None if name is None else snapshot.registers.get(name)
+    constant = gdb_target(snapshot.arch).constants.get(name or "")
+    value = constant if name is None or constant is not None else snapshot.registers.get(name)
     if value is None:
         return "xx" * size
     return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little").hex()
@@ -97,13 +98,19 @@ def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
 @cache
 def layout(arch: Arch) -> tuple[tuple[str | None, int], ...]:
     """The registers of the ``g`` packet in order: our name (None: nothing is recorded of it), and bytes."""
-    ours = gdb_target(arch).ours
+    ours, constants = gdb_target(arch).ours, gdb_target(arch).constants
     names = [
         (ours.get(name, name), bits // 8)
         for registers in gdb_target(arch).features.values()
         for name, bits in registers
     ]
-    return tuple((name if name in arch.by_name else None, size) for name, size in names)
+    return tuple((name if name in arch.by_name or name in constants else None, size) for name, size in names)
+
+
+def _host(snapshot: Snapshot) -> str:
+    known = gdb_target(snapshot.arch).addressing_bits
+    bits = f"addressing_bits:{known};" if known else ""
+    return f"triple:{triple(snapshot).encode().hex()};ptrsize:{snapshot.arch.word};endian:little;{bits}"
 
 
 @cache

@@ -25,6 +25,7 @@ class OuterTraits:
     frameless_caller: Bools
     fp_reused: Bools
     tail_called: Bools
+    signed: Bools
     isas: NDArray[np.int8]
 
 
@@ -37,13 +38,16 @@ def outer_traits(truth: Truth) -> OuterTraits:
     frameless = (activations.parent[parent] >= 0) & ~sites.moved[call]
     reused = _reuses_pointer(truth, parent, call).astype(np.int64)
     tail_called = _tail_called(truth, parent, call).astype(np.int64)
-    added[inner] = frameless | reused << 1 | tail_called << 2 | np.int64(8) << sites.isa[call].astype(np.int64)
+    signed = truth.signed[call].astype(np.int64)
+    isa = np.int64(16) << sites.isa[call].astype(np.int64)
+    added[inner] = frameless | reused << 1 | tail_called << 2 | signed << 3 | isa
     bits, parents = added.tolist(), activations.parent.tolist()
     for index, outer in enumerate(parents):
         if outer >= 0:
             bits[index] |= bits[outer]
     every = np.array(bits, np.int64)
-    return OuterTraits((every & 1) != 0, (every & 2) != 0, (every & 4) != 0, (every >> 3).astype(np.int8))
+    isas = (every >> 4).astype(np.int8)
+    return OuterTraits((every & 1) != 0, (every & 2) != 0, (every & 4) != 0, (every & 8) != 0, isas)
 
 
 def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
@@ -62,6 +66,8 @@ def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
             return outer.fp_reused[node] | _reuses_pointer(truth, node, steps)
         case Trait.TAIL_CALLED:
             return outer.tail_called[node] | _tail_called(truth, node, steps)
+        case Trait.SIGNED:
+            return outer.signed[node] | truth.signed[steps]
         case Trait.MIXED_ISA:
             mixed: Bools = (outer.isas[node] & ~(np.int8(1) << sites.isa[steps])) != 0
             return mixed
@@ -90,7 +96,9 @@ def _link(truth: Truth, steps: NDArray[np.int64]) -> tuple[Bools, Bools]:
         return np.zeros(len(steps), np.bool_), np.zeros(len(steps), np.bool_)
     value = truth.trace.column(arch.link)[steps]
     called = truth.activations.parent[node] >= 0
-    live: Bools = called & ((value & np.uint64(arch.code_mask)) == truth.activations.return_address[node])
+    live: Bools = called & (
+        (value & np.uint64(arch.code_mask & ~arch.signature)) == truth.activations.return_address[node]
+    )
     return live, (value != 0) & ~live
 
 

@@ -16,6 +16,7 @@ from testbed.truth.columns import OuterTraits, outer_traits
 from testbed.truth.follow import follow
 from testbed.truth.leftovers import find_code_pointers, find_leftovers
 from testbed.truth.model import Activations, CallStack, TrueFrame
+from testbed.truth.signatures import find_signed
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
 
@@ -69,6 +70,7 @@ class Truth:
             (Trait.TRANSITION, sites.transition[step]),
             (Trait.ROOT, self.activations[index].parent is None),
             (Trait.CALLED, self.activations[index].parent is not None),
+            (Trait.SIGNED, self.signed[step]),
             (Trait.LEFTOVER, self.leftovers[step]),
             (Trait.CODE_POINTER, self.code_pointers[step]),
             (Trait.TAIL_CALLED, self._tail_called(index, step)),
@@ -81,8 +83,13 @@ class Truth:
         """What the link register holds, where there is one: zero says nothing."""
         arch = self.trace.arch
         value = int(self.trace.registers[step, arch.index[arch.link]]) if arch.link else 0
-        live = arch.code_address(value) == self.activations[index].return_address
+        live = arch.without_signature(value) == self.activations[index].return_address
         return (Trait.LINK_LIVE, live), (Trait.LINK_STALE, value != 0 and not live)
+
+    @cached_property
+    def signed(self) -> NDArray[np.bool_]:
+        """Steps at which the innermost activation's return address is signed."""
+        return find_signed(self.trace, self.activations, self.node)
 
     @cached_property
     def leftovers(self) -> NDArray[np.bool_]:
@@ -199,6 +206,8 @@ class Truth:
                     added.add(Trait.NO_CODE)
             if self.activations[parent].parent is not None and not self.sites.moved[call]:
                 added.add(Trait.FRAMELESS_CALLER)
+            if self.signed[call]:
+                added.add(Trait.SIGNED)
             if self._reuses_pointer(parent, call):
                 added.add(Trait.FP_REUSED)
             if self._tail_called(parent, call):

@@ -81,7 +81,7 @@ def test_wrong_code_is_caught(monkeypatch: pytest.MonkeyPatch, isa: str, text: s
         ("a32", "strd #8, [d0]", "keystone: it died of SIGSEGV"),
         ("arm64", "b target + 1", "keystone: LLVM ERROR: fixup not sufficiently aligned"),  # ends the process
         ("arm64", "tbz x0, #0, far", "keystone: LLVM ERROR: fixup value out of range"),
-        ("arm64", "paciasp", "keystone: Invalid mnemonic"),
+        ("arm64", "pacia x30, sp", "keystone: Invalid mnemonic"),
         ("thumb", "moveq r0, #1", "keystone"),  # outside an IT block: assembled to nothing
         ("x86_64", "call undefined_name", "keystone: Cannot find a symbol"),
     ],

@@ -33,10 +33,10 @@ from tests.machine.test_record import CASES, IT_STORES, NOP, STORES
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 
 
-def both(image: Image, budget: int = 100_000, seed: int = 1) -> tuple[Tape, Tape]:
+def both(image: Image, budget: int = 100_000, seed: int = 1, cpu: str | None = None) -> tuple[Tape, Tape]:
     """The tapes of both recorders, which must be the same."""
     light, here = (
-        recorder(start_machine(load(image), seed=seed), budget) for recorder in (record_light, record_native)
+        recorder(start_machine(load(image), seed=seed, cpu=cpu), budget) for recorder in (record_light, record_native)
     )
     assert here.ending == light.ending
     assert here.registers.shape == light.registers.shape
@@ -59,8 +59,8 @@ def test_on_every_program(arch: str) -> None:
     steps = Counter[str]()
     for unit in installed(UNITS):
         if unit.arch == arch:
-            image = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
-            steps[unit.recipe] += len(both(image)[0].sizes)
+            built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
+            steps[unit.recipe] += len(both(built.image, cpu=built.cpu)[0].sizes)
     assert len(steps) > 5 and min(steps.values()) > 50, steps
 
 

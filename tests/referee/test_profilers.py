@@ -41,6 +41,23 @@ def test_gnu_is_exact_at_every_instruction_where_the_table_is_right(
     assert outcomes(run, unwinder) == {Outcome.EXACT}
 
 
+@pytest.mark.parametrize(
+    ("program", "recipe"), [("pac_ret", "clang-asm"), ("recursion", "clang-O2-pac"), ("recursion", "clang-O2-fp-pac")]
+)
+def test_libgcc_authenticates_what_the_program_has_signed(program: str, recipe: str) -> None:
+    """With the key that the table names, on the core that has it: the executed library itself runs ``autia1716``."""
+    needs(LIBGCC, "arm64")
+    assert outcomes(testbed.run(program, arch="arm64", recipe=recipe), LIBGCC_SAYS) == {Outcome.EXACT}
+
+
+def test_libgcc_dies_where_a_sign_state_changes_too_early() -> None:
+    needs(LIBGCC, "arm64")
+    run = testbed.run("pac_early", arch="arm64", recipe="clang-asm")
+    died = [step for step, verdict in enumerate(judge_all(run, LIBGCC_SAYS)) if verdict.outcome is Outcome.CRASHED]
+    assert [run.where(int(run.trace.pc[step])) for step in died] == ["work"]
+    assert all(verdict.exact for verdict in judge_all(run, UNWINDERS["eh_frame"]))
+
+
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_libgcc_and_our_reader_of_the_same_table_find_the_same_frames(arch: str) -> None:
     needs(LIBGCC, arch)

@@ -9,6 +9,7 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.arch.gdb_targets import gdb_target
 from testbed.remote import Replay, Shown
 from testbed.remote.shown import description, layout
 from testbed.run import Run, run_program
@@ -32,7 +33,8 @@ def test_the_description_names_the_registers_of_the_g_packet(arch: str) -> None:
     sizes = [int(register.attrib["bitsize"]) // 8 for register in target.iter("reg")]
     assert sizes == [size for _, size in layout(ARCHES[arch])]
     known = {name for name, _ in layout(ARCHES[arch]) if name}
-    assert known == set(ARCHES[arch].by_name)  # whatever is recorded is shown
+    constants = gdb_target(ARCHES[arch]).constants
+    assert known == {*ARCHES[arch].by_name, *constants}  # whatever is recorded is shown
 
 
 @pytest.mark.parametrize("arch", ARCH_NAMES)
@@ -49,7 +51,8 @@ def test_registers_are_those_of_the_snapshot(arch: str) -> None:
         if name is None:
             assert digits == "xx" * size
         else:
-            assert int.from_bytes(bytes.fromhex(digits), "little") == snapshot.registers[name] & ((1 << 8 * size) - 1)
+            value = gdb_target(run.arch).constants.get(name) or snapshot.registers[name]
+            assert int.from_bytes(bytes.fromhex(digits), "little") == value & ((1 << 8 * size) - 1)
     assert at == len(said)
     assert Shown(snapshot).answer("pfff") == "E01"
 

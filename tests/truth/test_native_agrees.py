@@ -29,7 +29,8 @@ def test_on_every_program(arch: str) -> None:
 
 
 def _trace(unit: Unit) -> Trace:
-    return record(build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image)
+    built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
+    return record(built.image, cpu=built.cpu)
 
 
 def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None:

@@ -8,6 +8,7 @@ from testbed.arch import Arch
 from testbed.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule
 from testbed.image import LoadedImage
 from testbed.rows import (
+    RA_SIGNED,
     AtCfa,
     AtExpression,
     AtRegister,
@@ -25,7 +26,6 @@ from testbed.trace import Snapshot
 from testbed.unwinder import Frame, FrameKind
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, image, snapshot, words
 from unwinders.apply import apply
-from unwinders.formats.cfi_rows import RA_SIGNED
 
 STACK = 0x8000
 ARCHES = pytest.mark.parametrize("arch", [X86_64, ARM64, ARM32], ids=str)
@@ -279,12 +279,12 @@ def test_expressions_move_with_the_image() -> None:
     assert caller.registers["rbx"] == 0x4411
 
 
-def test_a_signed_return_address_that_leads_nowhere_is_refused() -> None:
-    signed = 0x00BA_0000_0000_0000 | START
+def test_a_signed_return_address_loses_its_signature_and_nothing_else() -> None:
+    signed = 0x002A_0000_0000_0000 | START
     its_row = UnwindRow(0, 1, RegisterPlus("sp", 0), {RA_SIGNED: Constant(1)}, "x30")
     at = state(ARM64, x30=signed)
-    with pytest.raises(UnsupportedRule, match="signature"):
-        apply(its_row, frame(at), at)
+    assert callers(at, its_row).pc == START
+    assert callers(state(ARM64, x30=0x8080_0000_0000_0000 | signed), its_row).pc == 0x8080_0000_0000_0000 | START
     assert callers(state(ARM64, x30=START), its_row).pc == START, "without authentication, paciasp does nothing"
     unsigned = UnwindRow(0, 1, RegisterPlus("sp", 0), {RA_SIGNED: Constant(0)}, "x30")
     assert callers(at, unsigned).pc == signed

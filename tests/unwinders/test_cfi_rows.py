@@ -6,6 +6,7 @@ import pytest
 
 from testbed.errors import MalformedTable, NoUnwindInfo
 from testbed.rows import (
+    RA_SIGNED,
     AtCfa,
     AtExpression,
     CfaPlus,
@@ -36,7 +37,6 @@ from tests.unwinders.frames import (
     uleb,
 )
 from unwinders.formats.cfi import cfi_table
-from unwinders.formats.cfi_rows import RA_SIGNED
 
 DEF_CFA = b"\x0c\x07\x08"  # DW_CFA_def_cfa rsp, 8: a row needs a CFA
 NOP2 = b"\0\0"

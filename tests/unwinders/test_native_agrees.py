@@ -48,7 +48,7 @@ def compared(unwinder: Unwinder, trace: Trace) -> Backtraces:
 def test_a_step_at_its_own_return_address_is_judged_anew(arch: str) -> None:
     """`coroutine_open` jumps to where its link register already leads: the same row, the same registers, another pc."""
     built = build(PROGRAMS["coroutine_open"], ARCHES[arch], RECIPES["keystone"])
-    trace = record(built.image)
+    trace = record(built.image, cpu=built.cpu)
     for unwinder in NATIVE:
         if unwinder.applies_to(built.image):
             compared(unwinder, trace)
@@ -65,12 +65,12 @@ def test_at_every_site_the_native_walk_is_the_specification(arch: str, request: 
     slow: Counter[str] = Counter()
     for unit in chosen(arch, request.config.getoption("--every-site")):
         try:
-            image = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
+            built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
         except ToolchainMissing:
             continue
-        trace = record(image)
+        trace = record(built.image, cpu=built.cpu)
         for unwinder in NATIVE:
-            if unwinder.applies_to(image):
+            if unwinder.applies_to(built.image):
                 found = compared(unwinder, trace)
                 sites[unwinder.name] += len(trace)
                 slow[unwinder.name] += found.by_specification

@@ -17,6 +17,7 @@ from testbed.image import LoadedImage
 from testbed.judge_trace import OUTCOMES, Verdicts
 from testbed.outcome import Outcome
 from testbed.rows import (
+    RA_SIGNED,
     AtCfa,
     AtExpression,
     AtRegister,
@@ -36,7 +37,6 @@ from testbed.unwinder import Backtrace, Frame, FrameKind
 from tests.unwinders.frames import START, image
 from tests.unwinders.test_native_agrees import said
 from unwinders.eh_frame import EH_FRAME
-from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.fp_chain import FP_CHAIN
 from unwinders.trace_walk import walk_trace
 from unwinders.walk import MAX_FRAMES, RowFor, walk

@@ -16,7 +16,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.image import Image
 from testbed.matrix import Unit, units
-from testbed.program import Language, Program
+from testbed.program import Program
 from testbed.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
 from tests.test_matrix import golden
@@ -28,12 +28,16 @@ from unwinders.orc import ORC
 
 X86_64 = ARCHES["x86_64"]
 WRITTEN = [unit for unit in EXPRESSIBLE if unit.arch == X86_64.name]
-C_PROGRAMS = [p for p in PROGRAMS.values() if any(s.language is Language.C for s in p.sources.values())]
+C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, ARCHES["x86_64"])]
 # What has rows besides those of `_start`, in functions that have a symbol for objtool to begin at.
 CALLED = PROGRAMS.keys() - {"end_false", "end_undefined", "end_zero", "no_symbol"}
 BUILT = [u for u in units(PROGRAMS.values(), [X86_64], RECIPES.values()) if f"{u}-{ORC.name}" in golden()]
 FLAGS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
-CASES = [pytest.param(p, flag, id=f"{p.name}{flag[2:]}") for p in C_PROGRAMS for flag in FLAGS]
+# ORC's offsets have 16 bits; of a frame of 64 KiB objtool writes the lower ones without a word.
+TOO_LARGE = {"probed_frame"}
+CASES = [
+    pytest.param(p, flag, id=f"{p.name}{flag[2:]}") for p in C_PROGRAMS if p.name not in TOO_LARGE for flag in FLAGS
+]
 OBJTOOLS = producers.objtools() or [None]
 # objtool stops at a jump table that it cannot follow (Linux builds without them).
 OPTIONS = ("-O2", "-fno-jump-tables")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from testbed.errors import NoUnwindInfo
-from testbed.rows import AtCfa, AtRegister, IsExpression, RegisterPlus, Rule, Undefined
+from testbed.rows import RA_SIGNED, AtCfa, AtRegister, IsExpression, RegisterPlus, Rule, Undefined
 from tests.unwinders.code import START, assembled, image_of, row_after
 from unwinders.analysis.function_rows import row_at
-from unwinders.formats.cfi_rows import RA_SIGNED
 
 SP8, RA8 = RegisterPlus("rsp", 8), AtCfa(-8)
 U = Undefined()

@@ -6,10 +6,9 @@ import pytest
 
 from testbed.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from testbed.image import LoadedImage
-from testbed.rows import AtCfa, AtRegister, CfaPlus, Constant, RegisterPlus, Rule, SameValue, Undefined
+from testbed.rows import RA_SIGNED, AtCfa, AtRegister, CfaPlus, Constant, RegisterPlus, Rule, SameValue, Undefined
 from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, snapshot, u, words
 from tests.unwinders.sframes import ADDRESS, ATTRIBUTES, ENTRY, FP, HEADER, SIGNED, SP, fre, made, one, read, section
-from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import sframe_table
 from unwinders.formats.sframe_entries import read_functions, read_header

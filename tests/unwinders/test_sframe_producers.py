@@ -20,8 +20,8 @@ from testbed.build.link import assemble_program
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
 from testbed.image import Image, read_elf
 from testbed.matrix import Unit, units
-from testbed.program import Language, Program, program_from_text
-from testbed.rows import AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
+from testbed.program import Program, program_from_text
+from testbed.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.run import judge_all, run_built
 from testbed.traits import Trait
 from testbed.unwinder import Frame, FrameKind
@@ -29,7 +29,6 @@ from tests.unwinders import producers
 from tests.unwinders.frames import snapshot
 from unwinders.apply import apply
 from unwinders.formats.cfi import cfi_table
-from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import sframe_table
 from unwinders.formats.sframe_entries import read_functions, read_header
@@ -44,7 +43,7 @@ EXPRESSIBLE = [
     unit for unit in WRITTEN if not any(s.header.traits & BEYOND for s in PROGRAMS[unit.program].sources.values())
 ]
 COMPILED = [unit for unit in UNITS if unit.recipe.endswith("-sframe")]
-C_PROGRAMS = [p for p in PROGRAMS.values() if any(s.language is Language.C for s in p.sources.values())]
+C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, ARCHES["x86_64"])]
 # GNU as 2.40 restores a remembered state without the place of the return address: wrong where there is a link register.
 FORGOTTEN = ("genc_17", "genc_61")
 # clang leaves out a function that remembers its state before any rule: a way out before the frame is set up.

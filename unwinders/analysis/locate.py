@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from testbed.arch import Arch
 from testbed.errors import UnsupportedRule
 from testbed.rows import (
+    RA_SIGNED,
     AtCfa,
     AtRegister,
     Constant,
@@ -22,7 +23,6 @@ from testbed.rows import (
     Undefined,
 )
 from unwinders.analysis.emulate import CFA, Entry, Place, State
-from unwinders.formats.cfi_rows import RA_SIGNED
 
 _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
 

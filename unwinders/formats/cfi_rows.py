@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from testbed.arch import Arch
 from testbed.rows import (
+    RA_SIGNED,
     AtCfa,
     AtExpression,
     CfaPlus,
@@ -31,7 +32,6 @@ from unwinders.formats.reader import INDIRECT, Reader
 MAX_REGISTERS = 256
 MAX_REMEMBERED = 1024
 
-RA_SIGNED = "ra_signed"  # pseudo register, a Constant: bit 0 set while the return address carries a signature
 
 _WITH_LOW_BITS = 0xC0  # the top two bits are the opcode, the other six its first operand
 

@@ -22,6 +22,7 @@ from itertools import pairwise
 
 from testbed.arch import Arch
 from testbed.rows import (
+    RA_SIGNED,
     AtCfa,
     AtRegister,
     CfaPlus,
@@ -32,7 +33,6 @@ from testbed.rows import (
     Undefined,
     UnwindRow,
 )
-from unwinders.formats.cfi_rows import RA_SIGNED
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe_entries import FunctionEntry, Header
 

@@ -31,6 +31,7 @@ class Procedure:
     simple: bool = False
     signal_frame: bool = False
     return_column: int | None = None
+    b_key: bool = False  # return addresses are signed with key B
 
 
 def data_alignment(arch: Arch) -> int:

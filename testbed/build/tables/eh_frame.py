@@ -1,8 +1,8 @@
 """``.eh_frame`` and ``.debug_frame``: CIEs and FDEs.
 
 ``.eh_frame`` is the Linux Standard Base's (LSB 5, Core Generic, section 10.6): version 1, augmentation "zR" (with
-"S" for a signal frame), addresses as 32-bit distances from their own place. ``.debug_frame`` is DWARF's (DWARF 5,
-section 6.4.1), version 4, with plain addresses.
+"S" for a signal frame, "B" where key B signs return addresses: AADWARF64, section 4.2), addresses as 32-bit distances
+from their own place. ``.debug_frame`` is DWARF's (DWARF 5, section 6.4.1), version 4, with plain addresses.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from testbed.build.tables.leb128 import sleb128, uleb128
 PCREL_SDATA4 = 0x1B  # DW_EH_PE_pcrel | DW_EH_PE_sdata4
 _NOP = b"\0"
 _NO_CIE_BEFORE = 0xFFFF_FFFF
+_Kind = tuple[bool, bool, int, bool]  # what makes a CIE of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,11 @@ class EhFrame:
 
 def write_eh_frame(procedures: Sequence[Procedure], arch: Arch, address: int) -> EhFrame:
     """``.eh_frame`` at an address: each kind of CIE before its FDEs, in LLVM's order, and four zero bytes."""
-    procedures = sorted(procedures, key=lambda p: (p.signal_frame, p.simple, p.return_column is None, p.return_column))
+    procedures = sorted(
+        procedures, key=lambda p: (p.signal_frame, p.simple, p.return_column is None, p.return_column, p.b_key)
+    )
     content = b""
-    cies: dict[tuple[bool, bool, int], int] = {}
+    cies: dict[_Kind, int] = {}
     entries = []
     for procedure in procedures:
         key = _kind(procedure, arch)
@@ -60,7 +63,7 @@ def write_eh_frame(procedures: Sequence[Procedure], arch: Arch, address: int) ->
 def write_debug_frame(procedures: Sequence[Procedure], arch: Arch) -> bytes:
     """``.debug_frame``, which is not loaded and so has no address."""
     content = b""
-    cies: dict[tuple[bool, bool, int], int] = {}
+    cies: dict[_Kind, int] = {}
     for procedure in procedures:
         key = _kind(procedure, arch)
         if key not in cies:
@@ -73,8 +76,13 @@ def write_debug_frame(procedures: Sequence[Procedure], arch: Arch) -> bytes:
     return content
 
 
-def _kind(procedure: Procedure, arch: Arch) -> tuple[bool, bool, int]:
-    return procedure.simple, procedure.signal_frame, _return_column(procedure, arch)
+def _kind(procedure: Procedure, arch: Arch) -> _Kind:
+    return procedure.simple, procedure.signal_frame, _return_column(procedure, arch), procedure.b_key
+
+
+def _letters(procedure: Procedure) -> bytes:
+    """Of the augmentation, those without data."""
+    return (b"S" if procedure.signal_frame else b"") + (b"B" if procedure.b_key else b"")
 
 
 def _return_column(procedure: Procedure, arch: Arch) -> int:
@@ -94,14 +102,14 @@ def _eh_cie(procedure: Procedure, arch: Arch) -> bytes:
     if column > 0xFF:
         raise procedure.place.error(f"the return column {column} does not fit the one byte of .eh_frame")
     body = (0).to_bytes(4, "little") + b"\x01"  # no CIE pointer: this is one; version
-    body += b"zRS\0" if procedure.signal_frame else b"zR\0"
+    body += b"zR" + _letters(procedure) + b"\0"
     body += uleb128(CODE_ALIGNMENT) + sleb128(data_alignment(arch)) + bytes([column])
     return body + uleb128(1) + bytes([PCREL_SDATA4]) + _rules(procedure, arch)
 
 
 def _debug_cie(procedure: Procedure, arch: Arch) -> bytes:
     body = _NO_CIE_BEFORE.to_bytes(4, "little") + b"\x04"  # version
-    body += b"S\0" if procedure.signal_frame else b"\0"  # as GNU as writes it: there are no augmentation data
+    body += _letters(procedure) + b"\0"  # as GNU as writes it: there are no augmentation data
     body += bytes([arch.word, 0])  # bytes of an address, of a segment selector
     body += uleb128(CODE_ALIGNMENT) + sleb128(data_alignment(arch)) + uleb128(_return_column(procedure, arch))
     return body + _rules(procedure, arch)

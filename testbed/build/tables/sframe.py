@@ -27,6 +27,7 @@ _MAGIC, _VERSION = 0xDEE2, 2
 _SORTED, _PC_RELATIVE = 1, 4
 _HEADER, _ENTRY = 28, 20
 _FROM_SP, _SIGNED = 1, 0x80
+_KEY_B = 0x20  # in an FDE's info
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class _Function:
     start: int
     size: int
     rows: tuple[_Row, ...]
+    b_key: bool
 
 
 def write_sframe(procedures: Sequence[Procedure], arch: Arch, address: int) -> bytes:
@@ -57,8 +59,9 @@ def write_sframe(procedures: Sequence[Procedure], arch: Arch, address: int) -> b
     for function in functions:
         at = address + _HEADER + len(entries)
         width = 0 if function.size < 0x100 else 1 if function.size < 0x10000 else 2
+        info = width | (_KEY_B if function.b_key else 0)
         entries += struct.pack(
-            "<iIIIBBH", function.start - at, function.size, len(rows), len(function.rows), width, 0, 0
+            "<iIIIBBH", function.start - at, function.size, len(rows), len(function.rows), info, 0, 0
         )
         rows += b"".join(_encoded(row, 1 << width) for row in function.rows)
     header = struct.pack(
@@ -98,7 +101,8 @@ def _function(procedure: Procedure, arch: Arch) -> _Function | None:
             return None
         if not rows or (rows[-1].from_sp, rows[-1].offsets, rows[-1].signed) != (row.from_sp, row.offsets, row.signed):
             rows.append(row)
-    return _Function(procedure.start, procedure.end - procedure.start, tuple(rows)) if rows else None
+    size = procedure.end - procedure.start
+    return _Function(procedure.start, size, tuple(rows), procedure.b_key) if rows else None
 
 
 def _row(state: CfiState, start: int, arch: Arch) -> _Row | None:

@@ -1,0 +1,54 @@
+"""The recipes for what distributions and phones harden code with; for exception tables, and for outlined prologues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.build.recipe import Recipe, Tool
+from testbed.traits import Trait
+
+_ARM64, _X86_64 = frozenset({"arm64"}), frozenset({"x86_64"})
+_BOTH = _ARM64 | _X86_64
+_POINTER, _NO_POINTER = "-fno-omit-frame-pointer", "-fomit-frame-pointer"
+_SIGNING = "-mbranch-protection=pac-ret+leaf"
+_OUTLINED = ("-mllvm", "-homogeneous-prolog-epilog", "-mllvm", "-frame-helper-size-threshold=2")
+_GUARD = ("-fstack-protector-all", "-mstack-protector-guard=global")
+
+
+def for_any_program() -> Iterator[Recipe]:
+    """What needs nothing of a program."""
+    for name, what, arches, pointer, flag in (
+        ("pac", "no frame pointers, signed return addresses, branch targets", _ARM64, _NO_POINTER, f"{_SIGNING}+bti"),
+        ("fp-pac", "frame pointers, return addresses signed with key B", _ARM64, _POINTER, f"{_SIGNING}+b-key"),
+        ("cet", "no frame pointers, branch targets (CET)", _X86_64, _NO_POINTER, "-fcf-protection=full"),
+    ):
+        yield Recipe(
+            name=f"clang-O2-{name}",
+            summary=f"clang 22 -O2, {what}",
+            tool=Tool.CLANG,
+            arches=arches,
+            flags=("-O2", pointer, "-fasynchronous-unwind-tables", flag),
+            traits=frozenset({Trait.FP_OMITTED} if pointer == _NO_POINTER else ()),
+            cpu="signing" if arches is _ARM64 else None,
+        )
+
+
+def for_some_programs() -> Iterator[Recipe]:
+    """What a few programs show, or what needs a run-time library that only they bring."""
+    for name, what, arches, flags in (
+        ("probes-O2", "stack-clash protection", _BOTH, ("-fstack-clash-protection",)),
+        ("guard-O2", "stack protector", None, _GUARD),
+        ("eh-Os", "exception tables", _BOTH, ("-fexceptions",)),
+        ("outline-Oz", "prologues and epilogues outlined", _ARM64, _OUTLINED),
+    ):
+        level = name.partition("-")[2]
+        yield Recipe(
+            name=name,
+            summary=f"clang 22 -{level}, no frame pointers, {what}",
+            tool=Tool.CLANG,
+            arches=arches,
+            flags=(f"-{level}", _NO_POINTER, "-fasynchronous-unwind-tables", *flags),
+            traits=frozenset({Trait.FP_OMITTED}),
+            opt_in=True,
+            by_name=True,
+        )
