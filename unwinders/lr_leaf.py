@@ -56,12 +56,6 @@ LIMITS = (
         PERF,
     ),
     Limit(
-        Trait.PROLOGUE,
-        frozenset({Outcome.SKIPPED}),
-        "GCC schedules the body into the prologue: lr is saved and a scratch register already, no record is linked yet",
-        "https://gcc.gnu.org/onlinedocs/gcc/ARM-Options.html#index-mno-sched-prolog",
-    ),
-    Limit(
         Trait.FRAMELESS,
         frozenset({Outcome.SKIPPED}),
         "the function keeps its return address, but not in a frame record: neither the chain nor the register has it",
@@ -101,6 +95,12 @@ LIMITS = (
                 Outcome.PHANTOM,
             ),
         },
+    ),
+    Limit(
+        Trait.PROLOGUE,
+        frozenset({Outcome.SKIPPED}),
+        "GCC schedules the body into the prologue: lr is saved and a scratch register already, no record is linked yet",
+        "https://gcc.gnu.org/onlinedocs/gcc/ARM-Options.html#index-mno-sched-prolog",
     ),
 )
 
