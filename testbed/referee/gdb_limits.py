@@ -14,6 +14,7 @@ _EPILOGUES = (
     "https://review.tizen.org/git/?a=commit&h=779aa56f2c160ef508ca98fac1ffd23cad6fc63f&p=external%2Fbinutils.git"
 )
 _SAME = "https://github.com/adamgreen/CrashCatcher/issues/8"
+_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 _ENDS = "https://github.com/kstenerud/KSCrash/issues/764"
 _NO_END = (
     "nothing in start code says that it has no caller: its link register is shown as it is, so that the frame is the "
@@ -67,17 +68,25 @@ WITH_TABLES = (
     _OPEN_END,
     _limit(
         Trait.EPILOGUE,
-        "ended_early wrong wrong_register",
+        "ended_early skipped wrong wrong_register",
         "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
         "epilogue on, the row still describes the whole frame",
-        "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp",
+        _LLVM_ARM,
         _ARM32,
     ),
     _limit(
         Trait.PROLOGUE,
         "ended_early",
         "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
-        "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp",
+        _LLVM_ARM,
+        _ARM32,
+    ),
+    _limit(
+        Trait.FRAMELESS,
+        "ended_early wrong",
+        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
+        "the row describes a frame that is gone",
+        _LLVM_ARM,
         _ARM32,
     ),
     _limit(
@@ -187,10 +196,10 @@ WITH_EHABI = (
         lost="phantom skipped wrong wrong_register",
         split="phantom skipped wrong wrong_register",
         signal="skipped wrong_register",
-        epilogue="ended_early skipped wrong wrong_register",
+        epilogue="ended_early refused skipped wrong wrong_register",
         reused="ended_early wrong wrong_register",
         prologue="ended_early skipped wrong wrong_register",
-        frameless="ended_early skipped wrong_register",
+        frameless="ended_early skipped wrong wrong_register",
     ),
 )
 
@@ -209,7 +218,7 @@ WITHOUT_TABLES = (
         epilogue="ended_early phantom refused skipped wrong wrong_register",
         reused="ended_early wrong wrong_register",
         prologue="ended_early wrong wrong_register",
-        frameless="ended_early skipped wrong_register",
+        frameless="ended_early skipped wrong wrong_register",
     ),
     _limit(
         Trait.FP_OMITTED,
