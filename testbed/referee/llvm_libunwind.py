@@ -152,7 +152,6 @@ _LIMITS = table_limits(
                 Outcome.SKIPPED,
                 Outcome.PHANTOM,
                 Outcome.WRONG_REGISTER,
-                Outcome.WRONG,
             }
         ),
     },
