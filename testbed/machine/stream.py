@@ -19,7 +19,7 @@ from testbed.machine.native_run import MOST_STEPS, NativeRun
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import SPARE, Chunk, Keyframe
+from testbed.trace.chunk import SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.rolling import RollingMemory
 
 CHUNK = 1 << 18  # steps; more fit into no cache, fewer make what is done once per chunk show
@@ -62,7 +62,7 @@ def record_chunks(
     while True:
         run.limit_steps(chunk)
         run.begin(budget - first)
-        context = machine.uc.context_save()
+        begun, context = at, machine.uc.context_save()
         status = run.go(at)
         at = machine.uc.reg_read(machine.arch.by_name[machine.arch.pc].unicorn)
         goes_on = run.stopped and not run.over and status == const.UC_ERR_OK
@@ -81,12 +81,17 @@ def record_chunks(
         )
         if not goes_on:
             end = told_ending(piece, run.ending(status, budget))
-            yield Chunk(first, replace(piece, end=end), end, table, lengths, context)
+            yield Chunk(first, replace(piece, end=end), end, table, lengths, begun, context)
             return
-        yield Chunk(first, piece, None, table, lengths, context)
+        yield Chunk(first, piece, None, table, lengths, begun, context)
         first += steps
         memory.apply(piece.writes)
         at |= _isa_bit(machine)
+
+
+def chunks_of(image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int = CHUNK) -> Chunks:
+    """A run in pieces, as often as it is asked for, from its entry or from a keyframe: a program always runs alike."""
+    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk, start=start)
 
 
 def _moved_to(machine: Machine, start: Keyframe) -> Machine:
@@ -94,8 +99,7 @@ def _moved_to(machine: Machine, start: Keyframe) -> Machine:
     for region in start.memory:
         machine.uc.mem_write(region.address, region.data)
     machine.uc.context_restore(start.context)
-    pc: int = machine.uc.reg_read(machine.arch.by_name[machine.arch.pc].unicorn)
-    return replace(machine, start=pc | _isa_bit(machine))
+    return replace(machine, start=start.start)
 
 
 def _isa_bit(machine: Machine) -> int:

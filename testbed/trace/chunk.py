@@ -18,11 +18,13 @@ from testbed.trace.trace import Exited, Trace
 class Keyframe:
     """The machine before step ``first``: enough to go on from there without the steps before it.
 
-    ``context`` are all registers of the processor, as the emulator keeps them; None where a file has the steps.
+    ``start`` is the address to go on from, with the bit that a code pointer to it has; ``context`` are all registers of
+    the processor, as the emulator keeps them, None where a file has the steps.
     """
 
     first: int
     memory: tuple[Region, ...] = field(repr=False)
+    start: int = 0
     context: Any = field(repr=False, default=None)
 
 
@@ -39,6 +41,7 @@ class Chunk:
     end: Exited | EmulationError | None
     table: NDArray[np.uint64] = field(repr=False)
     lengths: NDArray[np.uint8] = field(repr=False)
+    start: int = 0
     context: Any = field(repr=False, default=None)
 
     def __len__(self) -> int:
@@ -47,7 +50,7 @@ class Chunk:
     @property
     def keyframe(self) -> Keyframe:
         """Where this chunk begins."""
-        return Keyframe(self.first, self.trace.initial, self.context)
+        return Keyframe(self.first, self.trace.initial, self.start, self.context)
 
 
 SPARE = 1 << 12
