@@ -49,7 +49,8 @@ class LongRun:
         return self.known.steps
 
     def __str__(self) -> str:
-        return f"{self.built.program.name} · {self.built.arch} · {self.built.recipe.name}: {len(self)} steps, {self.ending}"
+        built = self.built
+        return f"{built.program.name} · {built.arch} · {built.recipe.name}: {len(self)} steps, {self.ending}"
 
     @property
     def end(self) -> Exited | EmulationError:
@@ -94,7 +95,9 @@ class LongRun:
         return self._piece[1], self._piece[2]
 
 
-def watch_long(built: Built, *, seed: int = 1, budget: int, chunk: int, progress: Progress = lambda step: None) -> LongRun:
+def watch_long(
+    built: Built, *, seed: int = 1, budget: int, chunk: int, progress: Progress = lambda step: None
+) -> LongRun:
     """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it."""
     if built.source.header.signals:
         raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")

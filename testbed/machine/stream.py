@@ -18,7 +18,7 @@ from testbed.machine.load import load
 from testbed.machine.native_run import MOST_STEPS, NativeRun
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
-from testbed.trace import Exited, Trace, Writes
+from testbed.trace import Trace, Writes
 from testbed.trace.chunk import SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.rolling import RollingMemory
 

@@ -207,9 +207,7 @@ def _regions(initial: tuple[Region, ...]) -> tuple[Words, Words]:
     return np.array([start for start, _ in regions], np.uint64), np.array([end for _, end in regions], np.uint64)
 
 
-def _number_places(
-    known: Words, events: Events, cfa: Words, call: NDArray[np.bool_]
-) -> tuple[Ints, Ints, Ints, Words]:
+def _number_places(known: Words, events: Events, cfa: Words, call: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Words]:
     """For each event: the number of the place (return address, CFA) that it promises, if it is a call; the number
     of the promised place that control is at, or -1. Then the numbers of the places known before, and all places."""
     codes, code = np.unique(np.concatenate([known[:, 0], events.fall, events.pc]), return_inverse=True)

@@ -27,8 +27,8 @@ class Known:
     ``disbelieved`` are the call sites that were no calls, ``revived`` the activations, by the step at which they were
     opened, that were over and went on windows later: both are found in one pass and hold in the next. ``extents`` are
     the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a window later, to
-    begin one; ``transitions`` the ranges of steps that a jump in a later window made one of. ``last_active`` is the last
-    step of each activation, or of one that it called, that is of more than one window; ``returns`` are the return
+    begin one; ``transitions`` the ranges of steps that a jump in a later window made one of. ``last_active`` is the
+    last step of each activation, or of one that it called, that is of more than one window; ``returns`` are the return
     addresses of all activations. None of this grows with the length of the run alone: with its depth, its code, and the
     number of windows.
     """

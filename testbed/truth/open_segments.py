@@ -9,6 +9,7 @@ activation turned out, a window later, to have entered a new frame. The second t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +184,7 @@ def extents(steps: Steps, before: OpenSegment | None, found: Cut, known: Known) 
     still = np.empty(len(steps), np.bool_)
     begins = np.flatnonzero(found.cuts).tolist()
     bounds = [*([] if begins and begins[0] == 0 else [0]), *begins, len(steps)]
-    for at, end in zip(bounds, bounds[1:], strict=False):
+    for at, end in pairwise(bounds):
         key = int(steps.step[at]) if found.cuts[at] or before is None else before.key
         extent = known.extents.get(key) or steps.pairs(at, end).extent()
         first[at:end], last[at:end], still[at:end] = extent

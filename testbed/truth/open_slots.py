@@ -1,4 +1,4 @@
-"""Words on the stack that were stored windows ago and look like return addresses: `testbed.truth.leftovers`, carried on.
+"""Words stored windows ago that look like return addresses: `testbed.truth.leftovers`, carried on.
 
 A slot that is not overwritten is given to the next window as an entry of its journal, at its first row: it stores what
 is there already.
@@ -38,7 +38,7 @@ class OpenSlots:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots that matter in a window: from row ``first`` to before row ``end`` each; ``after`` goes on to the next."""
+    """The slots that matter in a window: (first row, end, address) of each; ``after`` goes on to the next."""
 
     trace: Trace = field(repr=False)
     returns: tuple[Ints, Ints, NDArray[np.uint64]] = field(repr=False)
@@ -86,8 +86,6 @@ def find_slots(
     code = code_slots(stored, returns)
     stays = np.concatenate((slots, code))
     stays = np.sort(stays[until[stays] == never])
-    after = OpenSlots(
-        journal.address[stays], journal.size[stays], journal.value[stays], since[stays] - offset
-    )
+    after = OpenSlots(journal.address[stays], journal.size[stays], journal.value[stays], since[stays] - offset)
     found = tuple((since[which], until[which] + 1, journal.address[which]) for which in (slots, code))
     return Slots(trace, found[0], found[1], after)

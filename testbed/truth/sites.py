@@ -88,10 +88,8 @@ def frames(
     kind = np.where(moved, 2, lowered).astype(np.int8)[order]
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
     sp, pointer = (column[order] for column in registers)
-    if natively:
-        settled = _native().settled(starts, sp, pointer, kind)
-    else:
-        settled = _settled(segment, sp, pointer, kind)
+    kinds = (sp, pointer, kind)
+    settled = _native().settled(starts, *kinds) if natively else _settled(segment, *kinds)
     first, last = _extent(settled, segment, starts)
     place = np.arange(len(order))
 

@@ -90,7 +90,7 @@ def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
 
 @njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
 def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
-    """The distinct pairs (SP, FP) in order: the place of each one's first occurrence, how many, and the last's place."""
+    """The distinct pairs (SP, FP) in order: where each one occurs first, how often, and where last."""
     count = len(sp)
     size = 16
     table = np.full(size, -1, np.int64)

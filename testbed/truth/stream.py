@@ -255,7 +255,9 @@ class _Look:
         known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
         last = last_steps(self._activations, self._node)
         active = self._old & (last >= 0)
-        known.last_active.update(zip(self._ids[active].tolist(), (last[active] + self.window.first).tolist(), strict=True))
+        known.last_active.update(
+            zip(self._ids[active].tolist(), (last[active] + self.window.first).tolist(), strict=True)
+        )
 
     def _find_slots(self) -> Slots:
         window, known = self.window, self._known
@@ -267,9 +269,7 @@ class _Look:
                 last[i] = later + offset
         stores = (window.start - (window.start > window.context), window.stop - (window.ending is None))
         slots = self._before.slots if self._before else OpenSlots.none()
-        return find_slots(
-            window.trace, slots, self._activations, self._rows, last, known.returns, stores, offset
-        )
+        return find_slots(window.trace, slots, self._activations, self._rows, last, known.returns, stores, offset)
 
     def _rows_of(self, stays: Ints) -> NDArray[np.uint64]:
         """The registers at the opening of the activations that stay, and at the step before."""
