@@ -16,7 +16,8 @@ from testbed.truth.model import Activations, Path
 from testbed.truth.transfers import Transfers
 from testbed.truth.walk_native import ALIVE, CFA, ENTRY, PARENT, RETURN, RETURNED, SITE, THROWN, region_of, walk
 
-Ints, Words = NDArray[np.int64], NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,4 +222,5 @@ def _number_places(known: Words, events: Events, cfa: Words, call: NDArray[np.bo
     promised = np.where(call, np.searchsorted(places, promise), -1)
     found = np.minimum(np.searchsorted(places, here), len(places) - 1)
     pairs = np.stack([codes[places % len(codes)], stacks[places // len(codes)]], axis=1)
-    return promised, np.where(places[found] == here, found, -1), np.searchsorted(places, before), pairs
+    before_now = np.asarray(np.searchsorted(places, before), np.int64)
+    return promised, np.where(places[found] == here, found, -1), before_now, pairs

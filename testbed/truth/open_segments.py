@@ -18,7 +18,8 @@ from testbed.truth.known import Extent, Known
 from testbed.truth.sites_native import count_pairs
 from testbed.truth.transfers import Bools
 
-Ints, Words = NDArray[np.int64], NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
 NOT_YET = -1
 
 

@@ -53,11 +53,11 @@ class WindowTruth(Truth):
     slots: Slots = field(repr=False)
 
     @property
-    def leftovers(self) -> Bools:  # type: ignore[override]
+    def leftovers(self) -> Bools:
         return self.slots.leftovers()
 
     @property
-    def code_pointers(self) -> Bools:  # type: ignore[override]
+    def code_pointers(self) -> Bools:
         return self.slots.code_pointers()
 
 
@@ -112,7 +112,7 @@ class _Look:
         number = np.full(len(everyone), -1, np.int32)
         number[members] = np.arange(len(members))
         opened = self._ids - window.first + self.window.start
-        opened[old] = 2 * np.arange(old.sum()) + 1
+        opened[old] = 2 * np.arange(np.count_nonzero(old)) + 1
         self._activations = _activations(everyone, members, number, opened)
         self._old = old
         self._node = number[node]
