@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from testbed.build import Built
 from testbed.errors import EmulationError, UsageError
 from testbed.judge import NOTHING_TALLIED, Tally, Verdict, joined, tally
 from testbed.judge_trace import Verdicts, judge_trace
 from testbed.machine.stream import chunks_of
-from testbed.run import Run, judge
+from testbed.run import Run, failure_of, judge
 from testbed.trace import Exited
 from testbed.trace.chunk import Chunks, Keyframe
 from testbed.truth.known import Known
@@ -18,8 +20,6 @@ from testbed.truth.stream import State, survey, watch
 from testbed.truth.window import Held, Window, windows
 from testbed.unwinder import Unwinder
 
-# Steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces.
-WHOLE = 2_000_000
 KEPT = 64  # places from which a part of the run is made again
 
 Progress = Callable[[int], None]  # called with the step that was reached
@@ -94,9 +94,28 @@ class LongRun:
             self._piece = window.first, run, window
         return self._piece[1], self._piece[2]
 
+    def step_at(self, location: str) -> int:
+        """The step at a location, as `Run.step_at` has it; a symbol is looked for in the run from its start."""
+        if location.startswith("@") and location[1:].isdecimal():
+            self.piece(int(location[1:]))
+            return int(location[1:])
+        seen, pc = 0, 0
+        for run, window in self.pieces():
+            pc, visit = run.place(location)
+            found = np.flatnonzero(run.trace.pc[window.start : window.stop] == np.uint64(pc))
+            if seen < visit <= seen + len(found):
+                return window.first + int(found[visit - seen - 1])
+            seen += len(found)
+        raise UsageError(f"{location}: pc {pc:#x} is executed {seen} times in this run")
+
+    @property
+    def failure(self) -> str:
+        """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
+        return failure_of(self.built, self.end)
+
 
 def watch_long(
-    built: Built, *, seed: int = 1, budget: int, chunk: int, progress: Progress = lambda step: None
+    built: Built, *, seed: int = 1, budget: int, chunk: int | None = None, progress: Progress = lambda step: None
 ) -> LongRun:
     """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it."""
     if built.source.header.signals:

@@ -19,10 +19,9 @@ from testbed.machine.native_run import MOST_STEPS, NativeRun
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.trace import Trace, Writes
-from testbed.trace.chunk import SPARE, Chunk, Chunks, Keyframe
+from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.rolling import RollingMemory
 
-CHUNK = 1 << 18  # steps; more fit into no cache, fewer make what is done once per chunk show
 SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
 
 
@@ -45,7 +44,7 @@ def record_chunks(
     first = 0
     if start is not None:
         machine, memory, first = _moved_to(machine, start), RollingMemory(start.memory), start.first
-    assert 0 < chunk < MOST_STEPS - SLACK
+    assert LEAST <= chunk < MOST_STEPS - SLACK
 
     def full(run: NativeRun, journal: bool) -> None:
         if journal:
@@ -89,9 +88,9 @@ def record_chunks(
         at |= _isa_bit(machine)
 
 
-def chunks_of(image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int = CHUNK) -> Chunks:
+def chunks_of(image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int | None = None) -> Chunks:
     """A run in pieces, as often as it is asked for, from its entry or from a keyframe: a program always runs alike."""
-    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk, start=start)
+    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start)
 
 
 def _moved_to(machine: Machine, start: Keyframe) -> Machine:

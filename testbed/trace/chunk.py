@@ -54,4 +54,6 @@ class Chunk:
 
 
 SPARE = 1 << 12
+LEAST = 4  # steps that every chunk but the last one has: the truth looks two steps ahead
+CHUNK = 1 << 18  # steps of a chunk; more fit into no cache, fewer make what is done once per chunk show
 Chunks = Callable[[Keyframe | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked

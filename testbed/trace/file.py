@@ -141,10 +141,8 @@ class _Packer:
         arch = self.last.trace.arch
         yield from _fixed(self.last.trace)
         registers, sizes = self.last.trace.registers[:0].copy(), self.last.trace.sizes[:0].copy()
-        journal: list[Any] = [
-            self.last.trace.writes.step[:0],
-            *(np.empty(0, kind) for kind in (np.uint64, np.uint8, np.uint64)),
-        ]
+        kinds = (np.uint32, np.uint64, np.uint8, np.uint64)
+        journal: list[Any] = [np.empty(0, kind) for kind in kinds]
         for chunk in chunks:
             trace, self.last = chunk.trace, chunk
             self.steps, self.writes = self.steps + len(trace), self.writes + len(trace.writes)

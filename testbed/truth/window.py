@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from testbed.errors import EmulationError
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import SPARE, Chunk, Keyframe
+from testbed.trace.chunk import LEAST, SPARE, Chunk, Keyframe
 from testbed.trace.rolling import RollingMemory
 
 AFTER = 2  # rows after a window's steps
-LEAST = 2 * AFTER  # steps that every chunk but the last one has
 
 
 @dataclass(frozen=True, eq=False)
