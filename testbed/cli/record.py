@@ -42,8 +42,8 @@ def command(
     """Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
 
     PROGRAM is what `testbed run` takes. The file holds every register before every instruction, every memory write,
-    the program file itself and how it ended; it needs nothing else. A long run is written while it goes on, and never held
-    at once.
+    the program file itself and how it ended; it needs nothing else. A long run is written while it goes on, and never
+    held at once.
     """
     with Console(stderr=True).status(f"building and running {program}"):
         run = first_part(program, arch, recipe, seed, budget, fresh)

@@ -153,7 +153,7 @@ class _Packer:
                 at += CHUNK
             registers, sizes = rows[at:].copy(), lengths[at:].copy()
             new = trace.writes
-            entries = (new.step + np.uint32(chunk.first), new.address, new.size, new.value)
+            entries: tuple[Any, ...] = (new.step + np.uint32(chunk.first), new.address, new.size, new.value)
             journal, at = [np.concatenate(pair) for pair in zip(journal, entries, strict=True)], 0
             while len(journal[0]) - at >= CHUNK or (chunk.end is not None and len(journal[0]) > at):
                 yield WRITES, encode_writes(Writes(*journal), at, min(at + CHUNK, len(journal[0])))

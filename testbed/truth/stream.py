@@ -185,7 +185,9 @@ class _Look:
         if known.revived:
             crossing |= np.isin(ids, np.fromiter(known.revived, np.int64))
         if first_time:
-            known.reviving.update(ids[self._old & ~crossing & (how_many > 0)].tolist())
+            # Whoever is open was there in each window until now, unless it was over and goes on.
+            again = ids[self._old & (how_many > 0)].tolist()
+            known.reviving.update(set(again) - open_before.keys() - known.revived)
         here = slice(window.start, window.stop)
         sp, pointer, moved, lowered = trace.sp[here], self._pointer[here], self._moved[here], self._lowered[here]
         if not first_time:

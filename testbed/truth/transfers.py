@@ -125,10 +125,20 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
 
 
 def _may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64]) -> Bools:
-    """Whether an address may ever have held a word: it was written there, or nothing starts a write there at all."""
-    writes, mix = trace.writes, np.uint64(0x9E37_79B9_7F4A_7C15)
-    never = ~np.isin(address, writes.address)
-    return never | np.isin(address * mix ^ value, writes.address * mix ^ writes.value)
+    """Whether a word may ever have been at an address: written at once, or in parts, or there before the first step."""
+    writes, mix, word = trace.writes, np.uint64(0x9E37_79B9_7F4A_7C15), trace.arch.word
+    found = np.isin(address * mix ^ value, writes.address * mix ^ writes.value)
+    parts = writes.address[writes.size != word] // np.uint64(word)
+    for byte in (0, word - 1):
+        found |= np.isin((address + np.uint64(byte)) // np.uint64(word), parts)
+    for region in trace.initial:
+        inside = np.flatnonzero((address >= region.address) & (address + np.uint64(word) <= region.end))
+        if len(inside):
+            content = np.frombuffer(region.data, np.uint8)
+            first = (address[inside] - np.uint64(region.address)).astype(np.int64)
+            octets = content[first[:, None] + np.arange(word)]
+            found[inside] |= np.ascontiguousarray(octets).view(f"<u{word}").reshape(-1) == value[inside]
+    return found
 
 
 def _takes_its_address_off(sp: NDArray[np.uint64], word: int, next_call: Bools) -> Bools:
