@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from testbed.truth.follow import MAX_ROUNDS
 from testbed.truth.follow_native import Events, Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.known import Known
-from testbed.truth.leftovers import last_steps
 from testbed.truth.model import Activations
 from testbed.truth.observe import Truth
 from testbed.truth.open_run import OpenRun, mark, run_until
 from testbed.truth.open_segments import OpenSegment, Steps, count, cut, extents
 from testbed.truth.open_slots import OpenSlots, Slots, find_slots
 from testbed.truth.sites import Sites, distances, frames, isas
-from testbed.truth.sites_native import steps_by_activation
+from testbed.truth.sites_native import last_active, steps_by_activation
 from testbed.truth.transfers import Bools, Transfers, find_transfers
 from testbed.truth.walk_native import ALIVE, ENTRY, PARENT, RETURN, RETURNED, THROWN
 from testbed.truth.window import Window
@@ -255,7 +254,7 @@ class _Look:
         known.thrown |= standing.sites(THROWN)
         inner = standing.links[:, PARENT] >= 0
         known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
-        last = last_steps(self._activations, self._node)
+        last = last_active(self._activations.parent, self._node)
         active = self._old & (last >= 0)
         known.last_active.update(
             zip(self._ids[active].tolist(), (last[active] + self.window.first).tolist(), strict=True)
@@ -264,11 +263,9 @@ class _Look:
     def _find_slots(self) -> Slots:
         window, known = self.window, self._known
         offset = window.start - window.first
-        last = last_steps(self._activations, self._node) + window.start
-        for i, opened in enumerate(self._ids.tolist()):
-            later = known.last_active.get(opened)
-            if later is not None:
-                last[i] = later + offset
+        last = last_active(self._activations.parent, self._node) + window.start
+        for i in np.flatnonzero(np.isin(self._ids, np.fromiter(known.last_active, np.int64))).tolist():
+            last[i] = known.last_active[int(self._ids[i])] + offset
         stores = (window.start - (window.start > window.context), window.stop - (window.ending is None))
         slots = self._before.slots if self._before else OpenSlots.none()
         return find_slots(window.trace, slots, self._activations, self._rows, last, known.returns, stores, offset)

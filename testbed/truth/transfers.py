@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.errors import UnreadableMemory
-from testbed.trace import Trace
+from testbed.trace import History, Trace, Writes
 
 Bools = NDArray[np.bool_]
 
@@ -114,14 +114,26 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
             near = near[column[near] == column[near - 1]]
     near = near[_may_hold(trace, sp[near - 1], trace.pc[near])]
     rose[:] = False
-    rose[near] = True
-    for step in np.flatnonzero(rose).tolist():
+    if not len(near):
+        return rose
+    history = _history_of(trace, np.unique(sp[near - 1]))
+    for step in near.tolist():
         try:
-            popped = trace.memory(step).unsigned(int(sp[step - 1]), word)
+            popped = int.from_bytes(history.read(int(sp[step - 1]), word, step), "little")
         except UnreadableMemory:
             popped = None
         rose[step] = popped == int(trace.pc[step])
     return rose
+
+
+def _history_of(trace: Trace, address: NDArray[np.uint64]) -> History:
+    """Memory at some words; the index of all of it is more work than the rest of the truth."""
+    writes, word = trace.writes, np.uint64(trace.arch.word)
+    first, last = writes.address // word, (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
+    words = np.concatenate((address // word, (address + word - np.uint64(1)) // word))
+    there = np.flatnonzero(np.isin(first, words) | np.isin(last, words))
+    chosen = Writes(writes.step[there], writes.address[there], writes.size[there], writes.value[there])
+    return History(trace.initial, chosen)
 
 
 def _may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64]) -> Bools:
