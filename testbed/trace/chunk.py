@@ -55,5 +55,5 @@ class Chunk:
 
 SPARE = 1 << 12
 LEAST = 4  # steps that every chunk but the last one has: the truth looks two steps ahead
-CHUNK = 1 << 18  # steps of a chunk; more fit into no cache, fewer make what is done once per chunk show
+CHUNK = 1 << 17  # steps of a chunk: more are no faster and take more memory, fewer than a half cost more each
 Chunks = Callable[[Keyframe | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked
