@@ -125,6 +125,7 @@ def joined(before: Tally, after: Tally) -> Tally:
         Counter(before.shown) + Counter(after.shown),
         first(before.first, after.first),
         first(before.first_unexplained, after.first_unexplained),
+        before.callers + after.callers,
     )
 
 

@@ -29,7 +29,7 @@ UNEXPLAINED = -1
 class Verdicts(Sequence[Verdict]):
     """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED).
 
-    ``callers`` are those of all steps outside transitions.
+    ``callers`` are those of all steps that count, outside transitions.
     """
 
     backtraces: Backtraces = field(repr=False)
@@ -89,17 +89,28 @@ class Verdicts(Sequence[Verdict]):
 
 
 def judge_trace(
-    truth: Truth, backtraces: Backtraces, *, declared: frozenset[Trait] = frozenset(), limits: tuple[Limit, ...] = ()
+    truth: Truth,
+    backtraces: Backtraces,
+    *,
+    declared: frozenset[Trait] = frozenset(),
+    limits: tuple[Limit, ...] = (),
+    steps: tuple[int, int] | None = None,
 ) -> Verdicts:
-    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`."""
+    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`.
+
+    ``steps``: only those from the first to before the second count, of a trace that has rows besides.
+    """
     from testbed.judge_native import UNJUDGED
 
     transition = truth.transition | (Trait.TRANSITION in declared)
-    outcome, callers = _outcomes(truth, backtraces, ~transition)
+    counted = ~transition
+    if steps is not None:
+        counted[: steps[0]], counted[steps[1] :] = False, False
+    outcome, callers = _outcomes(truth, backtraces, counted)
     for step in np.flatnonzero(outcome == UNJUDGED).tolist():
         verdict = _verdict(backtraces, truth, declared, limits, step)
         outcome[step] = OUTCOMES.index(verdict.outcome)
-        callers += NO_CALLERS if transition[step] else verdict.callers
+        callers += verdict.callers if counted[step] else NO_CALLERS
     explained = _explained(truth, outcome, declared, limits)
     return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition, callers)
 

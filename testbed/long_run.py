@@ -101,7 +101,7 @@ class LongRun:
             return int(location[1:])
         seen, pc = 0, 0
         for run, window in self.pieces():
-            pc, visit = run.place(location)
+            pc, visit = run.located(location)
             found = np.flatnonzero(run.trace.pc[window.start : window.stop] == np.uint64(pc))
             if seen < visit <= seen + len(found):
                 return window.first + int(found[visit - seen - 1])
@@ -152,7 +152,8 @@ def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | di
     """One strategy's verdict at every row of a piece that is a step of its own."""
     if unwinder.unwind_trace is not None and piece.in_columns:
         backtraces = unwinder.unwind_trace(piece.trace)
-        return judge_trace(piece.watched, backtraces, declared=piece.built.traits, limits=unwinder.limits)
+        own, limits = (window.start, window.stop), unwinder.limits_on(piece.arch)
+        return judge_trace(piece.watched, backtraces, declared=piece.built.traits, limits=limits, steps=own)
     said = {}
     for row in range(window.start, window.stop):
         snapshot = piece.trace.snapshot(row)

@@ -98,13 +98,13 @@ class Run:
             if int(location[1:]) >= len(self):
                 raise UsageError(f"{location}: this run has the steps @0 to @{len(self) - 1}")
             return int(location[1:])
-        pc, visit = self.place(location)
+        pc, visit = self.located(location)
         visits = self._visits.get(pc, ())
         if not 1 <= visit <= len(visits):
             raise UsageError(f"{location}: pc {pc:#x} is executed {len(visits)} times in this run")
         return visits[visit - 1]
 
-    def place(self, location: str) -> tuple[int, int]:
+    def located(self, location: str) -> tuple[int, int]:
         """The pc and the visit that a location names. Raises UsageError where it names none."""
         match = _LOCATION.match(location)
         if match is None:
