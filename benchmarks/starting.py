@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, spread
+from testbed.build.cache import folder
 
 COMMAND = ("-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64")
 
@@ -19,14 +20,14 @@ COMMAND = ("-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64")
 def starting(*, quick: bool, rounds: int) -> Table:
     """Milliseconds per process, and how many times those of a Python that does nothing."""
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+        place = Path(name)
         contenders = {
-            "python -c pass": Contender(1, _process(folder / "warm", "-c", "pass")),
-            "import testbed": Contender(1, _process(folder / "warm", "-c", "import testbed")),
-            "testbed run leaf_call, warm": Contender(1, _process(folder / "warm", *COMMAND)),
+            "python -c pass": Contender(1, _process(place / "warm", "-c", "pass")),
+            "import testbed": Contender(1, _process(place / "warm", "-c", "import testbed")),
+            "testbed run leaf_call, warm": Contender(1, _process(place / "warm", *COMMAND)),
         }
         if not quick:
-            contenders["testbed run leaf_call, cold"] = Contender(1, _cold(folder))
+            contenders["testbed run leaf_call, cold"] = Contender(1, _cold(place))
         measured = compare(contenders, rounds=rounds)
     rows = tuple((name, *spread(m.nanoseconds.scaled(1e-6), m.ratio)) for name, m in measured.items())
     columns = ("process", "ms", "range (ms)", "× empty Python", "range (×)")
@@ -42,6 +43,8 @@ def matrices(*, quick: bool, rounds: int) -> Table:
     chosen = ("-p", "leaf_call") if quick else ()
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         cache = Path(name)
+        for built in folder().glob("*.elf*"):  # what is built already need not be built once more
+            shutil.copy(built, cache)
         run = _process(cache, "-m", "testbed.cli", "matrix", *chosen)
         run(None)  # builds
 
@@ -71,8 +74,8 @@ def _process(cache: Path, *arguments: str) -> Callable[[object], None]:
     return run
 
 
-def _cold(folder: Path) -> Callable[[object], None]:
+def _cold(place: Path) -> Callable[[object], None]:
     def run(_: object) -> None:
-        _process(Path(tempfile.mkdtemp(dir=folder)), *COMMAND)(_)
+        _process(Path(tempfile.mkdtemp(dir=place)), *COMMAND)(_)
 
     return run

@@ -11,9 +11,11 @@ from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
 from testbed.backtraces import Backtraces
+from testbed.build import Built
 from testbed.image import Image, LoadedImage
 from testbed.judge import Tally
 from testbed.judge_trace import judge_trace
+from testbed.long_run import judge_long, watch_long
 from testbed.machine import record
 from testbed.machine.tape import Recorder
 from testbed.trace import Trace
@@ -24,6 +26,7 @@ from unwinders import UNWINDERS
 STEPS = 10_000_000
 TABLES = ("eh_frame", "debug_frame")  # the strategy by tables: the first that the file has the section for
 CHAIN = "fp_chain"
+PIECES = "all of it in pieces"
 
 
 def traces(*, quick: bool, rounds: int) -> Table:
@@ -51,15 +54,24 @@ def traces(*, quick: bool, rounds: int) -> Table:
         for part, result in measured.items():
             each = result.nanoseconds.median * len(trace) / frames[part] if part in frames else None
             rows.append((plain.name, part, len(trace), *spread(result.nanoseconds), each))
+        built = workload(target, scale)
+        two = (tables, UNWINDERS[CHAIN])
+        pieces = compare({PIECES: Contender(len(trace), partial(_in_pieces, built, two))}, rounds=rounds)
+        rows.append((plain.name, PIECES, len(trace), *spread(pieces[PIECES].nanoseconds), None))
         total = sum(result.nanoseconds.median for result in measured.values())
         rows.append((plain.name, f"all: {1000 / total:.2f} M steps/s", len(trace), total, "-", None))
     notes = (
         "Programs with frame pointers (-O2). A frame of every step counts, the interrupted one and all callers. "
         "Judging compares the pc of every frame, its CFA and its registers with the truth, and looks for what explains "
-        "a difference; the strategy's limits are the declared ones.",
+        "a difference; the strategy's limits are the declared ones. *In pieces* is all of it together, memory bounded "
+        "by one piece: the run is recorded and watched twice, for what only its end can tell.",
     )
     columns = ("target", "part", "steps", "ns per step", "range (ns)", "ns per frame")
     return Table("traces", "A whole trace", columns, tuple(rows), notes)
+
+
+def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tuple[Tally, ...]:
+    return judge_long(watch_long(built, budget=FOREVER), unwinders)
 
 
 def _record(image: Image, recorder: Recorder, _: object = None) -> Trace:

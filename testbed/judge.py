@@ -107,6 +107,28 @@ class Tally:
     callers: Callers = NO_CALLERS
 
 
+NOTHING_TALLIED = Tally(0, {}, 0, 0, 0, {}, -1, -1)
+
+
+def joined(before: Tally, after: Tally) -> Tally:
+    """Two parts of a run counted together; the steps of ``after`` come behind those of ``before``."""
+
+    def first(earlier: int, later: int) -> int:
+        return earlier if earlier >= 0 else later + before.sites if later >= 0 else -1
+
+    return Tally(
+        before.sites + after.sites,
+        Counter(before.outcomes) + Counter(after.outcomes),
+        before.explained + after.explained,
+        before.unexplained + after.unexplained,
+        before.transition + after.transition,
+        Counter(before.shown) + Counter(after.shown),
+        first(before.first, after.first),
+        first(before.first_unexplained, after.first_unexplained),
+        before.callers + after.callers,
+    )
+
+
 def tally(verdicts: Sequence[Verdict]) -> Tally:
     """Count the verdicts on all steps of a run."""
     outcomes: Counter[Outcome] = Counter()

@@ -29,7 +29,7 @@ UNEXPLAINED = -1
 class Verdicts(Sequence[Verdict]):
     """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED).
 
-    ``callers`` are those of all steps outside transitions.
+    ``callers`` are those of all steps that count, outside transitions.
     """
 
     backtraces: Backtraces = field(repr=False)
@@ -63,23 +63,24 @@ class Verdicts(Sequence[Verdict]):
             return exact_verdict(depth, transition=bool(self.transition[step]))
         return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
 
-    def tally(self) -> Tally:
-        """The verdicts, counted."""
-        counted = ~self.transition
-        differs = counted & (self.outcome != OUTCOMES.index(Outcome.EXACT))
-        explained, unexplained = differs & (self.explained >= 0), differs & (self.explained < 0)
-        pairs = np.bincount(self.explained[explained].astype(np.int64) * len(OUTCOMES) + self.outcome[explained])
+    def tally(self, first: int = 0, end: int | None = None) -> Tally:
+        """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
+        outcome, why, transition = (column[first:end] for column in (self.outcome, self.explained, self.transition))
+        counted = ~transition
+        differs = counted & (outcome != OUTCOMES.index(Outcome.EXACT))
+        explained, unexplained = differs & (why >= 0), differs & (why < 0)
+        pairs = np.bincount(why[explained].astype(np.int64) * len(OUTCOMES) + outcome[explained])
         shown: dict[tuple[Trait, Outcome], int] = {}
         for pair in np.flatnonzero(pairs).tolist():
             shown_as = self.limits[pair // len(OUTCOMES)].trait, OUTCOMES[pair % len(OUTCOMES)]
             shown[shown_as] = shown.get(shown_as, 0) + int(pairs[pair])
-        outcomes = np.bincount(self.outcome[counted], minlength=len(OUTCOMES)).tolist()
+        outcomes = np.bincount(outcome[counted], minlength=len(OUTCOMES)).tolist()
         return Tally(
-            sites=len(self),
-            outcomes={outcome: count for outcome, count in zip(OUTCOMES, outcomes, strict=True) if count},
+            sites=len(outcome),
+            outcomes={kind: count for kind, count in zip(OUTCOMES, outcomes, strict=True) if count},
             explained=int(explained.sum()),
             unexplained=int(unexplained.sum()),
-            transition=int(self.transition.sum()),
+            transition=int(transition.sum()),
             shown=shown,
             first=_first(differs),
             first_unexplained=_first(unexplained),
@@ -88,17 +89,28 @@ class Verdicts(Sequence[Verdict]):
 
 
 def judge_trace(
-    truth: Truth, backtraces: Backtraces, *, declared: frozenset[Trait] = frozenset(), limits: tuple[Limit, ...] = ()
+    truth: Truth,
+    backtraces: Backtraces,
+    *,
+    declared: frozenset[Trait] = frozenset(),
+    limits: tuple[Limit, ...] = (),
+    steps: tuple[int, int] | None = None,
 ) -> Verdicts:
-    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`."""
+    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`.
+
+    ``steps``: only those from the first to before the second count, of a trace that has rows besides.
+    """
     from testbed.judge_native import UNJUDGED
 
     transition = truth.transition | (Trait.TRANSITION in declared)
-    outcome, callers = _outcomes(truth, backtraces, ~transition)
+    counted = ~transition
+    if steps is not None:
+        counted[: steps[0]], counted[steps[1] :] = False, False
+    outcome, callers = _outcomes(truth, backtraces, counted)
     for step in np.flatnonzero(outcome == UNJUDGED).tolist():
         verdict = _verdict(backtraces, truth, declared, limits, step)
         outcome[step] = OUTCOMES.index(verdict.outcome)
-        callers += NO_CALLERS if transition[step] else verdict.callers
+        callers += verdict.callers if counted[step] else NO_CALLERS
     explained = _explained(truth, outcome, declared, limits)
     return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition, callers)
 

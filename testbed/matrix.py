@@ -18,7 +18,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
 from testbed.errors import TestbedError, ToolchainMissing, UsageError
-from testbed.judge import NO_CALLERS, Callers, Verdict, tally
+from testbed.judge import NO_CALLERS, Callers, Tally, Verdict, tally
 from testbed.judge_trace import Verdicts
 from testbed.outcome import Outcome
 from testbed.program import Program
@@ -28,6 +28,8 @@ from testbed.unwinder import Unwinder
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from testbed.long_run import LongRun
 
 Job = TypeVar("Job")
 SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
@@ -212,9 +214,26 @@ def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
     """Count one strategy's verdicts at every step of a run."""
     counted = verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
-    first, first_unexplained = counted.first, counted.first_unexplained
+    unit = Unit(run.program.name, run.arch.name, run.recipe.name)
+    return _cell(unit, unwinder, counted, lambda step: difference(run, unwinder, step) if step >= 0 else None)
+
+
+def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
+    """As `cell_of`, of verdicts that are counted already."""
+
+    def told(step: int) -> Difference | None:
+        if step < 0:
+            return None
+        piece, window = run.piece(step)
+        return difference(piece, unwinder, window.row(step), number=step)
+
+    unit = Unit(run.built.program.name, run.built.arch.name, run.built.recipe.name)
+    return _cell(unit, unwinder, counted, told)
+
+
+def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, told: Callable[[int], Difference | None]) -> Cell:
     return Cell(
-        unit=Unit(run.program.name, run.arch.name, run.recipe.name),
+        unit=unit,
         unwinder=unwinder.name,
         sites=counted.sites,
         outcomes=counted.outcomes,
@@ -222,14 +241,15 @@ def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
         unexplained=counted.unexplained,
         transition=counted.transition,
         shown=counted.shown,
-        first=difference(run, unwinder, first) if first >= 0 else None,
-        first_unexplained=difference(run, unwinder, first_unexplained) if first_unexplained >= 0 else None,
+        first=told(counted.first),
+        first_unexplained=told(counted.first_unexplained),
         callers=counted.callers,
     )
 
 
-def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
-    """One site that is not exact, in words: the truth, what was said, and why."""
+def difference(run: Run, unwinder: Unwinder, step: int, *, number: int | None = None) -> Difference:
+    """One site that is not exact, in words: the truth, what was said, and why. ``number``: what the step is called."""
+    number = step if number is None else number
     snapshot = run.trace.snapshot(step)
     said = unwinder.unwind(snapshot)
     verdict = judge(run, snapshot, said, unwinder)
@@ -242,11 +262,11 @@ def difference(run: Run, unwinder: Unwinder, step: int) -> Difference:
     line = run.calls(run.truth(step).frames[0])[0].line
     source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
     return Difference(
-        step,
+        number,
         where,
         verdict.outcome,
         limit.trait if limit else None,
-        f"at step {step}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
+        f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
     )
 

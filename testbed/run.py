@@ -78,12 +78,7 @@ class Run:
     @property
     def failure(self) -> str:
         """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
-        if isinstance(self.trace.end, EmulationError):
-            return str(self.trace.end)
-        expected = self.built.source.header.exit
-        if expected is not None and self.trace.end.status != expected:
-            return f"exit status {self.trace.end.status}; the header of {self.built.source.path.name} says {expected}"
-        return ""
+        return failure_of(self.built, self.trace.end)
 
     def __getitem__(self, step: int) -> Snapshot:
         if not 0 <= step < len(self):
@@ -103,6 +98,14 @@ class Run:
             if int(location[1:]) >= len(self):
                 raise UsageError(f"{location}: this run has the steps @0 to @{len(self) - 1}")
             return int(location[1:])
+        pc, visit = self.located(location)
+        visits = self._visits.get(pc, ())
+        if not 1 <= visit <= len(visits):
+            raise UsageError(f"{location}: pc {pc:#x} is executed {len(visits)} times in this run")
+        return visits[visit - 1]
+
+    def located(self, location: str) -> tuple[int, int]:
+        """The pc and the visit that a location names. Raises UsageError where it names none."""
         match = _LOCATION.match(location)
         if match is None:
             raise UsageError(f"{location!r} is no location: use symbol, symbol+0x4, symbol+0x4#2 or @17")
@@ -112,11 +115,7 @@ class Run:
             names = [s.name for s in self.built.image.symbols]
             raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
         pc = symbol.address + self.loaded.bias + int(match["offset"] or "0", 0)
-        visits = self._visits.get(pc, ())
-        visit = int(match["visit"] or 1)
-        if not 1 <= visit <= len(visits):
-            raise UsageError(f"{location}: pc {pc:#x} is executed {len(visits)} times in this run")
-        return visits[visit - 1]
+        return pc, int(match["visit"] or 1)
 
     @cached_property
     def _visits(self) -> Mapping[int, Sequence[int]]:
@@ -209,6 +208,16 @@ class Run:
         pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
         text = disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
         return with_names(self.trace.images, text)
+
+
+def failure_of(built: Built, end: Exited | EmulationError) -> str:
+    """Why a run that ended so proves nothing about its program, or ""."""
+    if isinstance(end, EmulationError):
+        return str(end)
+    expected = built.source.header.exit
+    if expected is not None and end.status != expected:
+        return f"exit status {end.status}; the header of {built.source.path.name} says {expected}"
+    return ""
 
 
 def _step(at: Snapshot | int) -> int:

@@ -6,7 +6,7 @@ the trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,17 +15,44 @@ from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.errors import ProgramError, TraceFileError
 from testbed.program import Header, Language, Program, Source, parse_header
 from testbed.run import Run
-from testbed.trace.file import load_trace_and_notes, save_trace
+from testbed.trace import Trace
+from testbed.trace.chunk import Chunk
+from testbed.trace.file import load_trace_and_notes, save_chunks, save_trace
+from testbed.trace.saved_trace import SavedTrace
 from testbed.truth import observe
 
 
 def save_run(run: Run, path: Path | str) -> None:
     """Write a run to one file that stands alone. Raises TraceFileError where it cannot be written."""
-    source = run.built.source
-    notes = {
-        "program": run.program.name,
-        "recipe": run.recipe.name,
-        "isa": run.built.isa.name,
+    save_trace(run.trace, path, notes=_notes(run.built))
+
+
+def save_pieces(
+    built: Built, chunks: Iterable[Chunk], path: Path | str, progress: Callable[[int], None] = lambda step: None
+) -> tuple[int, Trace]:
+    """Write a run that comes in pieces; how many steps it has, and the last piece.
+
+    Raises TraceFileError where it cannot be written.
+    """
+    steps = 0
+
+    def passing() -> Iterator[Chunk]:
+        nonlocal steps
+        for chunk in chunks:
+            yield chunk
+            steps = chunk.first + len(chunk)
+            progress(steps)
+
+    last = save_chunks(passing(), path, notes=_notes(built))
+    return steps, last
+
+
+def _notes(built: Built) -> Mapping[str, str]:
+    source = built.source
+    return {
+        "program": built.program.name,
+        "recipe": built.recipe.name,
+        "isa": built.isa.name,
         "source": source.path.name,
         "source_isa": source.isa or "",
         "language": source.language.name,
@@ -33,11 +60,16 @@ def save_run(run: Run, path: Path | str) -> None:
         "summary": source.header.summary,
         "exit": "" if source.header.exit is None else str(source.header.exit),
     }
-    save_trace(run.trace, path, notes=notes)
 
 
 def load_run(path: Path | str) -> Run:
     """The run in a file, watched anew. Raises TraceFileError as `load_trace` does, and for a bare trace."""
+    trace, built = open_run(path)
+    return Run(built, trace, observe(trace))
+
+
+def open_run(path: Path | str) -> tuple[SavedTrace, Built]:
+    """The trace in a file, and what ran; nothing is watched yet. Raises TraceFileError as `load_run` does."""
     path = Path(path)
     trace, notes = load_trace_and_notes(path)
     try:
@@ -62,7 +94,7 @@ def load_run(path: Path | str) -> Run:
         ) from error
     if len(trace) == 0:
         raise TraceFileError(path, 0, "it has no steps")
-    return Run(built, trace, observe(trace))
+    return trace, built
 
 
 def _source(notes: Mapping[str, str]) -> Source:

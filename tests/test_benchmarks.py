@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import command
-from benchmarks.recorders import EMPTY, ROWS, recorders, run_naive, run_recorder, run_unhooked
+from benchmarks.recorders import EMPTY, PIECES, ROWS, recorders, run_naive, run_recorder, run_unhooked
 from benchmarks.report import write_picture
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table
@@ -38,7 +38,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert set(tables) == {"recording", "judging", "referees", "traces", "scaling", "starting", "matrices", "memory"}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
-    assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS} == set(ways)
+    assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS, PIECES} == set(ways)
     assert ways["unhooked"]["× unhooked"] == 1
     for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
         assert row["ns per step"] > 0 and row["steps"] > 0
@@ -46,7 +46,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert frames.pop("native kernel") > max(frames.values()), "it walks every step"
     assert len(set(frames.values())) == 1
     assert {"truth", "walk eh_frame", "judge fp_chain"} < {row["part"] for row in tables["traces"]["rows"]}
-    assert {row["part"] for row in tables["scaling"]["rows"]} == {*recorders(), "truth"}
+    assert {row["part"] for row in tables["scaling"]["rows"]} == {*recorders(), PIECES, "truth"}
     assert all(row["trace (bytes per step)"] > 0 for row in tables["memory"]["rows"])
     page = files["md"].read_text(encoding="utf-8")
     assert data["machine"] in page

@@ -29,6 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "judge judge_native judge_trace",
         "symbolize",
         "run",
+        "long_run",
         "compare matrix named lint saved fuzz",
         "findings",
         "judge_names",

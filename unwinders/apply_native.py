@@ -19,7 +19,8 @@ SPECIFICATION: those steps are left to the readable evaluator.
 numba turns an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64, and each
 conversion is written down. Nothing here makes an array, so nothing counts references (``_nrt``), and what is called
 for each step is part of the loop (``forceinline``): a tuple of arrays as an argument costs more than the work. The two
-made the sweep 10 and 2 times faster.
+made the sweep 10 and 2 times faster. Memory is in `unwinders.memory_native`, one row applied to one frame in
+`unwinders.row_native`, what is taken over from the step before in `unwinders.chain_native`.
 """
 
 from __future__ import annotations
@@ -30,32 +31,12 @@ import numpy as np
 from numba import njit
 from numba import uint64 as u64
 
-from testbed.backtraces import ROOT, SPECIFICATION, STOPPED
-from unwinders.plan import (
-    AT_CFA,
-    AT_REGISTER,
-    CALLER,
-    CFA_PLUS,
-    CONSTANT,
-    COUNT,
-    FIRST,
-    FIRST_RUN,
-    FOUND_BY,
-    INTERRUPTED,
-    NONE,
-    REGISTER_PLUS,
-    ROWS,
-    RUNS,
-    SAME,
-    SIGNED,
-    SLOW,
-    SPECIAL,
-    STAYS,
-    UNASKED,
-    UNDEFINED,
-    ZERO,
-)
+from testbed.backtraces import SPECIFICATION, STOPPED
+from unwinders.chain_native import finish, known_already, unchanged
+from unwinders.memory_native import NOWHERE, store
+from unwinders.plan import CALLER, FOUND_BY, INTERRUPTED, ROWS, UNASKED
 from unwinders.prefetch import AHEAD, prefetch
+from unwinders.row_native import FOUND, evaluate, row_at
 
 # What stops a sweep: its end, an array that is full, or a pc whose row has not been asked for.
 DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
@@ -63,262 +44,7 @@ DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
 # Places in a sweep's state.
 STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE, FRESH = range(8)
 
-FOUND = 0  # `_evaluate` found a caller; otherwise it returns ROOT, STOPPED or SPECIFICATION
-NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 MOST_NEW = 1 << 14  # frames that one step may add; one that would add more is left to the specification
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _place(address: Any, memory: Any) -> Any:
-    """Where a byte of memory lies in the flat copy of it, or -1."""
-    starts, sizes, places = memory[0], memory[1], memory[2]
-    for i in range(len(starts)):
-        offset = address - starts[i]  # wraps to a huge number below the start
-        if offset < sizes[i]:
-            return places[i] + np.int64(offset)
-    return np.int64(-1)
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _load(address: Any, size: Any, memory: Any) -> Any:
-    """A little-endian word of ``size`` bytes, and whether it could be read."""
-    starts, sizes, places, octets, words, halves, marks = memory
-    for i in range(len(starts)):
-        offset = address - starts[i]
-        if offset < sizes[i]:
-            if sizes[i] - offset < u64(size):
-                break
-            at = places[i] + np.int64(offset)
-            marks[at >> 3] = 1
-            if size == 8 and at & 7 == 0:
-                return words[at >> 3], True
-            if size == 4 and at & 3 == 0:
-                return u64(halves[at >> 2]), True
-            break
-    value = u64(0)
-    if address + u64(size) < address:
-        return value, False
-    for k in range(size):  # not aligned, across two regions, or not mapped
-        at = _place(address + u64(k), memory)
-        if at < 0:
-            return u64(0), False
-        marks[at >> 3] = 1
-        value |= u64(octets[at]) << u64(8 * k)
-    return value, True
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _store(address: Any, size: Any, value: Any, memory: Any) -> Any:
-    """Write, and say whether something was read from there; the mark is taken away."""
-    starts, sizes, places, octets, words, halves, marks = memory
-    for i in range(len(starts)):
-        offset = address - starts[i]
-        if offset < sizes[i]:
-            at = places[i] + np.int64(offset)
-            if sizes[i] - offset < u64(size) or (size != 8 and size != 4) or at & (size - 1) != 0:
-                break
-            if size == 8:
-                words[at >> 3] = value
-            else:
-                halves[at >> 2] = np.uint32(value & u64(0xFFFF_FFFF))
-            read = marks[at >> 3] != 0
-            marks[at >> 3] = 0
-            return read
-    read = False
-    for k in range(size):
-        at = _place(address + u64(k), memory)
-        if at >= 0:
-            octets[at] = np.uint8((value >> u64(8 * k)) & u64(0xFF))
-            read = read or marks[at >> 3] != 0
-            marks[at >> 3] = 0
-    return read
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _mask(size: Any) -> Any:
-    return NOWHERE if size >= 8 else (u64(1) << u64(8 * size)) - u64(1)
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _value(
-    rules: Any, offsets: Any, r: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, word_mask: Any, memory: Any
-) -> Any:
-    """What rule ``r`` says, whether it says anything, and the address that it read (NOWHERE: none)."""
-    kind, base, size, offset = rules[r, 0], rules[r, 1], rules[r, 2], offsets[r]
-    if kind in (AT_CFA, CFA_PLUS):
-        if not cfa_known:
-            return u64(0), False, NOWHERE
-        address = (cfa + offset) & word_mask
-        if kind == CFA_PLUS:
-            return address, True, NOWHERE
-    elif kind in (AT_REGISTER, REGISTER_PLUS, SAME):
-        if not (known >> u64(base)) & u64(1):
-            return u64(0), False, NOWHERE
-        if kind == SAME:
-            return values[base], True, NOWHERE
-        address = values[base] + offset
-        if kind == REGISTER_PLUS:
-            return address & _mask(size), True, NOWHERE
-        address &= word_mask
-    elif kind == CONSTANT:
-        return offset & _mask(size), True, NOWHERE
-    else:
-        return u64(0), False, NOWHERE
-    value, readable = _load(address, size, memory)
-    return value, readable, address
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _row_at(pc: Any, kind: Any, lookup: Any) -> Any:
-    """What the map for this kind of frame says about a lookup pc."""
-    starts, sizes, places, rows, outside = lookup
-    for i in range(len(starts)):
-        offset = pc - starts[i]
-        if offset < sizes[i]:
-            return np.int64(rows[kind, places[i] + np.int64(offset)])
-    return np.int64(outside[kind])
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _evaluate(
-    row: Any,
-    interrupted: Any,
-    values: Any,
-    known: Any,
-    rows: Any,
-    facts: Any,
-    memory: Any,
-    out: Any,
-) -> Any:
-    """Apply a row to a frame; ``out`` gets the caller's registers.
-
-    Returns (FOUND or why there is no caller, caller's pc, its known registers, this frame's CFA, whether that is
-    known, the lowest address read, the register that the guards compared or -1).
-    """
-    cfa_rules, cfa_offsets, ra_rules, ra_offsets, rules, offsets, same, _, special = rows
-    word_mask, code_mask, signature, pointers = facts
-    low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
-    zero, flags = special[row, ZERO], special[row, SPECIAL]
-    if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
-        return ROOT, none, none, cfa, False, low, -1
-    if flags & SLOW:
-        return SPECIFICATION, none, none, cfa, False, low, -1
-    ra_kind = ra_rules[row, 0]
-    if ra_kind == NONE:
-        return STOPPED, none, none, cfa, False, low, -1
-    if cfa_rules[row, 0] != NONE:
-        cfa, cfa_known, read = _value(cfa_rules, cfa_offsets, row, values, known, cfa, False, word_mask, memory)
-        low = min(low, read)
-        if not cfa_known and ra_kind != UNDEFINED:
-            return STOPPED, none, none, none, False, low, -1
-    if ra_kind == UNDEFINED:
-        return ROOT, none, none, cfa, cfa_known, low, -1
-    target, got, read = _value(ra_rules, ra_offsets, row, values, known, cfa, cfa_known, word_mask, memory)
-    low = min(low, read)
-    if not got:
-        return STOPPED, none, none, none, False, low, -1
-    target &= code_mask
-    if flags & SIGNED:
-        target &= ~signature
-    if target == none:
-        return ROOT, none, none, cfa, cfa_known, low, -1
-    recovered = known & same[row]
-    for i in range(len(values)):
-        out[i] = values[i] if (recovered >> u64(i)) & u64(1) else none
-    first = special[row, FIRST]
-    for r in range(first, first + special[row, COUNT]):
-        value, got, read = _value(rules, offsets, r, values, known, cfa, cfa_known, word_mask, memory)
-        low = min(low, read)
-        if got:
-            own = rules[r, 3]
-            out[own] = value
-            recovered |= u64(1) << u64(own)
-    pointer = -1
-    both = known & recovered
-    for j in range(pointers):
-        if not (both >> u64(j)) & u64(1):
-            continue
-        here, there = values[j], out[j]
-        pointer = j
-        if j > 0 and there == none:
-            if not interrupted and here == none:
-                return SPECIFICATION, none, none, none, False, low, -1
-        elif there < here or (there == here and not interrupted and not flags & STAYS):
-            return STOPPED, none, none, none, False, low, -1
-        elif not interrupted and (there == here or (j > 0 and here == none)):
-            return SPECIFICATION, none, none, none, False, low, -1
-        break
-    if not interrupted and pointer < 0:
-        return SPECIFICATION, none, none, none, False, low, -1
-    return FOUND, target, recovered, cfa, cfa_known, low, pointer
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
-    """The node of the last step's chain that is this frame, or -1; and where to look for the next one further out."""
-    pc, known, values, outer, origin = nodes[0], nodes[1], nodes[2], nodes[5], nodes[8]
-    order = -1
-    for j in range(pointers):
-        if (recovered >> u64(j)) & u64(1):
-            order = j
-            break
-    node = cursor
-    while node >= 0:
-        if pc[node] == target and known[node] == recovered and origin[node] == found_by:
-            equal = True
-            for i in range(len(out)):
-                if values[node, i] != out[i]:
-                    equal = False
-                    break
-            if equal:
-                return node, node
-        if order >= 0 and (known[node] >> u64(order)) & u64(1):
-            if values[node, order] > out[order]:
-                return np.int64(-1), cursor  # further out, all are above it
-            if values[node, order] < out[order]:
-                cursor = np.int64(outer[node])  # all that follow are above this one
-        node = np.int64(outer[node])
-    return np.int64(-1), cursor
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
-    """Fill in what new nodes know of the chain further out, the outermost first."""
-    known, outer, end, depth, low, mode, complete = (
-        nodes[1],
-        nodes[5],
-        nodes[6],
-        nodes[7],
-        nodes[9],
-        nodes[10],
-        nodes[11],
-    )
-    everything = (u64(1) << u64(pointers)) - u64(1)
-    for node in range(used - 1, first - 1, -1):
-        further = np.int64(outer[node])
-        if further < 0:
-            end[node], depth[node], complete[node] = outer[node], 1, False
-            mode[node] = -1
-            continue
-        depth[node] = depth[further] + 1
-        low[node] = min(low[node], low[further])
-        complete[node] = complete[further] or (known[further] & everything) == everything
-        same_guard = mode[further] < 0 or mode[further] == mode[node]
-        end[node] = end[further] if same_guard else SPECIFICATION
-
-
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _unchanged(step: Any, registers: Any, row: Any, rows: Any) -> Any:
-    """True where the registers that a row uses are those of the step before."""
-    runs, facts = rows[7], rows[8]
-    first = facts[row, FIRST_RUN]
-    for r in range(first, first + facts[row, RUNS]):
-        difference = u64(0)
-        for c in range(runs[r, 0], runs[r, 1]):
-            difference |= registers[step, c] ^ registers[step - 1, c]
-        if difference != u64(0):
-            return False
-    return True
 
 
 @njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
@@ -374,7 +100,7 @@ def sweep(
             prefetch(soon + lines[i])
         while write < len(write_step) and np.int64(write_step[write]) < step:
             address, size = write_address[write], np.int64(write_size[write])
-            if _store(address, size, write_value[write], memory):
+            if store(address, size, write_value[write], memory):
                 fresh = False
                 # Past the last granule written: what was read from any byte of it is forgotten.
                 end = ((address + u64(size - 1)) | u64(7)) + u64(1)
@@ -382,8 +108,8 @@ def sweep(
                     head = np.int64(node_outer[head])
             write += 1
         pc = registers[step, pc_column]
-        entry = _row_at(pc, INTERRUPTED, lookup)
-        if entry == last_row and fresh and _unchanged(step, registers, entry - ROWS, rows):
+        entry = row_at(pc, INTERRUPTED, lookup)
+        if entry == last_row and fresh and unchanged(step, registers, entry - ROWS, rows):
             site[step] = last_site
             step += 1
             continue
@@ -399,7 +125,7 @@ def sweep(
         if row >= 0:
             for i in range(width):
                 values[i] = registers[step, columns[i]]
-            code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
+            code, target, recovered, cfa, cfa_known, low, pointer = evaluate(
                 row, True, values, all_known, rows, facts, memory, out
             )
             first_pointer = pointer
@@ -408,7 +134,7 @@ def sweep(
         first_new, previous, result = used, np.int64(-1), np.int64(code)
         while code == FOUND:
             origin = special[row, FOUND_BY]
-            found, cursor = _known_already(cursor, target, recovered, origin, out, pointers, nodes)
+            found, cursor = known_already(cursor, target, recovered, origin, out, pointers, nodes)
             node = found if found >= 0 else used
             if previous >= 0:
                 node_outer[previous] = node
@@ -425,14 +151,14 @@ def sweep(
                 node_values[node, i] = out[i]
                 values[i] = out[i]
             here = target
-            entry_here = _row_at(here - u64(1), CALLER, lookup)
+            entry_here = row_at(here - u64(1), CALLER, lookup)
             if entry_here == UNASKED:
                 asked[0], why = here, ASK_CALLER
                 break
             row = entry_here - ROWS
             code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
             if row >= 0:
-                code, target, recovered, cfa, cfa_known, low, pointer = _evaluate(
+                code, target, recovered, cfa, cfa_known, low, pointer = evaluate(
                     row, False, values, recovered, rows, facts, memory, out
                 )
             node_cfa[node], node_cfa_known[node], node_outer[node] = cfa, cfa_known, code
@@ -441,7 +167,7 @@ def sweep(
         if why != DONE:
             used = first_new  # the step is begun anew when the row is there
             break
-        _finish(first_new, used, pointers, nodes)
+        finish(first_new, used, pointers, nodes)
         if result >= 0:
             head = result
             # A frame further out may repeat the interrupted one, unless SP grows all the way.

@@ -39,20 +39,37 @@ Unwind = Callable[[Snapshot], Backtrace]
 
 
 def over_traces(unwind: Unwind, rows_for: Callable[[Arch], RowFor]) -> Callable[[Trace], Backtraces]:
-    """The ``unwind_trace`` of a row strategy, given its ``unwind`` and, for an architecture, its ``row_for``."""
+    """The ``unwind_trace`` of a row strategy, given its ``unwind`` and, for an architecture, its ``row_for``.
+
+    The rows of the images that were walked last are kept: a long run is walked in pieces.
+    """
+    last: list[Plan] = []
 
     def unwind_trace(trace: Trace) -> Backtraces:
-        return walk_trace(trace, rows_for(trace.arch), unwind)
+        plan = last.pop() if last else None
+        if plan is None or plan.arch is not trace.arch or plan.images != trace.images:
+            plan = plan_for(trace, rows_for(trace.arch))
+        if plan is not None:
+            last.append(plan)
+        return _walked(trace, plan, plan.row_for if plan else rows_for(trace.arch), unwind)
 
     return unwind_trace
 
 
 def walk_trace(trace: Trace, row_for: RowFor, unwind: Unwind) -> Backtraces:
     """The backtraces of every step: what ``walk(snapshot, row_for)`` says at each of them."""
+    return _walked(trace, plan_for(trace, row_for), row_for, unwind)
+
+
+def plan_for(trace: Trace, row_for: RowFor) -> Plan | None:
+    """A plan for the images of a trace, or None where they are too large for one."""
     from unwinders.plan import Plan, fits
 
+    return Plan(trace.arch, trace.images, row_for) if fits(trace.images) else None
+
+
+def _walked(trace: Trace, plan: Plan | None, row_for: RowFor, unwind: Unwind) -> Backtraces:
     columns = _Columns.of(len(trace))
-    plan = Plan(trace.arch, trace.images, row_for) if fits(trace.images) else None
     if plan is not None:
         _sweep(trace, plan, columns)
     else:  # one site: all is left to the specification

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from programs import PROGRAMS
+from testbed.cli.long_runs import first_part, is_long, progress
 from testbed.errors import EmulationError
-from testbed.named import named_run
-from testbed.saved import save_run
+from testbed.saved import save_pieces, save_run
+from testbed.trace import Exited
+from testbed.trace.chunk import LEAST
 
 
 @click.command("record")
@@ -22,20 +23,46 @@ from testbed.saved import save_run
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@click.option(
+    "--chunk",
+    type=click.IntRange(LEAST),
+    help="Record in pieces of this many steps, however short the run (default: only more than 2 million steps).",
+)
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 def command(
-    program: str, path: Path, arch: str | None, recipe: str | None, seed: int, budget: int, fresh: bool
+    program: str,
+    path: Path,
+    arch: str | None,
+    recipe: str | None,
+    seed: int,
+    budget: int,
+    chunk: int | None,
+    fresh: bool,
 ) -> None:
     """Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
 
     PROGRAM is what `testbed run` takes. The file holds every register before every instruction, every memory write,
-    the program file itself and how it ended; it needs nothing else.
+    the program file itself and how it ended; it needs nothing else. A long run is written while it goes on, and never
+    held at once.
     """
     with Console(stderr=True).status(f"building and running {program}"):
-        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
+        run = first_part(program, arch, recipe, seed, budget, fresh)
+    steps, end, said = len(run), run.trace.end, str(run)
+    if chunk or is_long(run, budget):
+        from testbed.machine.stream import chunks_of
+
+        built = run.built
+        del run  # what was held of it
+        with progress(f"recording {built.program.name}") as reached:
+            pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk)(None)
+            steps, last = save_pieces(built, pieces, path, reached)
+        end = last.end
+        ending = f"exit {end.status}" if isinstance(end, Exited) else "did not reach its exit"
+        said = f"{built.program.name} · {built.arch} · {built.recipe.name}: {steps} steps in pieces, {ending}"
+    else:
         save_run(run, path)
     size = path.stat().st_size
-    click.echo(f"{run}")
-    click.echo(f"{path}: {size:,} bytes, {size / max(1, len(run)):.1f} per step")
-    if isinstance(run.trace.end, EmulationError):
-        click.echo(f"the run ended early: {run.trace.end}", err=True)
+    click.echo(said)
+    click.echo(f"{path}: {size:,} bytes, {size / max(1, steps):.1f} per step")
+    if isinstance(end, EmulationError):
+        click.echo(f"the run ended early: {end}", err=True)

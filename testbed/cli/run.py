@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from programs import PROGRAMS
+from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save
 from testbed.errors import TestbedError
 from testbed.judge import Verdict
 from testbed.matrix import Cell, cell_of
-from testbed.named import named_run
 from testbed.run import Run, judge_all
-from testbed.saved import load_run
+from testbed.saved import open_run
+from testbed.trace.chunk import LEAST
+from testbed.truth import observe
 from testbed.unwinder import Unwinder
+
+if TYPE_CHECKING:
+    from testbed.long_run import LongRun
 
 
 @click.command("run")
@@ -38,6 +43,11 @@ from testbed.unwinder import Unwinder
 @click.option("--differences", is_flag=True, help="Only the steps at which some strategy is not exact.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@click.option(
+    "--chunk",
+    type=click.IntRange(LEAST),
+    help="Run in pieces of this many steps, however short the run (default: only what is longer than 2 million steps).",
+)
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
@@ -60,6 +70,7 @@ def command(
     differences: bool,
     seed: int,
     budget: int,
+    chunk: int | None,
     fresh: bool,
     trace: Path | None,
     as_json: bool,
@@ -73,18 +84,34 @@ def command(
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF or
     Mach-O file; of a universal file --arch chooses the part. With --trace, a run that `testbed record` wrote is judged
     in its place.
+
+    A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
+    shown, by the strategies that judge whole traces.
     """
     chosen = strategies_named(names)
+    holding = {"--differences": differences, "--json": as_json, "--html": html, "--plot": plot, "--timeline": timeline}
     if trace is not None:
         if program is not None or arch or recipe or fresh:
             raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")
+        saved, built = open_run(trace)
+        if len(saved) > WHOLE or chunk:
+            _run_long(watched(built, saved.chunks(), len(saved)), chosen, names, location, svg, holding)
+            return
         with Console(stderr=True).status(f"reading {trace}"):
-            run = load_run(trace)
+            run = Run(built, saved, observe(saved))
     elif program is None:
         raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
     else:
         with Console(stderr=True).status(f"building and running {program}"):
-            run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=fresh)
+            run = first_part(program, arch, recipe, seed, budget, fresh)
+        if chunk or is_long(run, budget):
+            from testbed.machine.stream import chunks_of
+
+            pieces = chunks_of(run.built.image, seed=seed, budget=budget, chunk=chunk)
+            built = run.built
+            del run  # what was held of it
+            _run_long(watched(built, pieces), chosen, names, location, svg, holding)
+            return
     failure = run.failure
     if failure and location is None:
         raise TestbedError(
@@ -98,23 +125,53 @@ def command(
 
         print_site(console_for_reports(), run, run.step_at(location), applicable)
         return
-    judged = _judged(run, applicable, html, timeline)
+    verdicts = _judged(run, applicable, html, timeline)
     if plot:
         from testbed.report.plots import plot_run
 
-        plot_run(run, judged, plot)
+        plot_run(run, verdicts, plot)
     if as_json:
         from testbed.report.data import run_data
 
-        json.dump(run_data(run, judged), sys.stdout, indent=1)
+        json.dump(run_data(run, verdicts), sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         from testbed.report.run_text import run_page
 
         console = console_for_reports(record=bool(svg))
-        console.print(run_page(run, judged, only_differences=differences))
+        console.print(run_page(run, verdicts, only_differences=differences))
         save(console, f"testbed run {program or run.program.name}", svg)
-    if any(cell.unexplained for cell, _ in judged) or not judged:
+    if any(cell.unexplained for cell, _ in verdicts) or not verdicts:
+        sys.exit(1)
+
+
+def _run_long(
+    run: LongRun,
+    chosen: Sequence[Unwinder],
+    names: Sequence[str],
+    location: str | None,
+    svg: Path | None,
+    holding: Mapping[str, object],
+) -> None:
+    """As the command does, for a run in pieces."""
+    for option, given in holding.items():
+        if given:
+            raise click.UsageError(f"{option} shows every step: not of a run in pieces ({len(run)} steps)")
+    if run.failure and location is None:
+        raise TestbedError(f"{run}: {run.failure}")
+    applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
+    if location is not None:
+        from testbed.report.site_text import print_site
+
+        step = run.step_at(location)
+        piece, window = run.piece(step)
+        print_site(console_for_reports(), piece, window.row(step), applicable, title=str(run), number=step)
+        return
+    cells = judged(run, for_long_runs(applicable, named=bool(names)))
+    console = console_for_reports(record=bool(svg))
+    console.print(long_page(run, cells))
+    save(console, f"testbed run {run.built.program.name}", svg)
+    if any(cell.unexplained for cell in cells) or not cells:
         sys.exit(1)
 
 
@@ -127,16 +184,16 @@ def _judged(
     from testbed.report.answers import answers_of
 
     answers = answers_of(run, unwinders)
-    judged = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]
+    made = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]
     if html:
         from testbed.report.stepper import write_stepper
 
-        write_stepper(run, answers, [cell for cell, _ in judged], html)
+        write_stepper(run, answers, [cell for cell, _ in made], html)
     if timeline:
         from testbed.report.timeline import write_timeline
 
         write_timeline(run, answers, timeline)
-    return list(judged)
+    return list(made)
 
 
 def _say_left_out(run: Run, left_out: Sequence[Unwinder]) -> None:

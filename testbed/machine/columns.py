@@ -26,6 +26,10 @@ class Column:
         self._resize(-(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
         return ctypes.addressof(ctypes.c_char.from_buffer(self._map))
 
+    def view(self, rows: int) -> NDArray[Any]:
+        """The first rows, where they are; the column cannot grow while someone holds them."""
+        return np.frombuffer(self._map, self._kind, rows * self._width)
+
     def filled(self, rows: int) -> NDArray[Any]:
         """The rows that were written; the rest is given back, and the column does not grow any more."""
         self.grow(rows)

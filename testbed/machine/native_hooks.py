@@ -9,8 +9,9 @@ have written. For each pc a table holds that write set, in bits::
     63     settled: only these are read
 
 0 is an instruction that was not seen yet; ``LEARN``, a Python function, fills it in. ``GROW``, another one, makes room
-in the columns. All that the hooks work on is reached through one array of words, ``state``, whose places are below,
-so that compiled code holds no address and stays in numba's cache on disk.
+in the columns of steps, or, called with 1, in those of the journal. All that the hooks work on is reached through one
+array of words, ``state``, whose places are below, so that compiled code holds no address and stays in numba's cache on
+disk.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state:
     if _load(state + _U(8 * ENDED)) == zero:
         number = _load(state + _U(8 * WRITES))
         if number >= _load(state + _U(8 * WRITE_CAPACITY)):
-            _call(_load(state + _U(8 * GROW)), zero, zero, zero, zero)
+            _call(_load(state + _U(8 * GROW)), _U(1), zero, zero, zero)
             if _load(state + _U(8 * ENDED)) != zero or number >= _load(state + _U(8 * WRITE_CAPACITY)):
                 _store(state + _U(8 * ENDED), _U(1))
                 return

@@ -60,11 +60,13 @@ def record(
         seed=seed,
         resumed=tape.resumed,
     )
-    end = tape.ending
-    return replace(trace, end=end if isinstance(end, Exited) else _error(trace, end))
+    return replace(trace, end=told_ending(trace, tape.ending))
 
 
-def _error(trace: Trace, fault: Fault) -> EmulationError:
+def told_ending(trace: Trace, fault: Exited | Fault) -> Exited | EmulationError:
+    """How a run ended, for people: a fault with its place and the last steps of what was recorded."""
+    if isinstance(fault, Exited):
+        return fault
     pc = fault.pc if fault.pc is not None else int(trace.pc[-1])
     first = max(0, len(trace) - LAST_STEPS)
     return EmulationError(

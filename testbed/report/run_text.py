@@ -40,6 +40,12 @@ def run_page(run: Run, judged: Judged, *, only_differences: bool = False) -> Ren
     return Group(*parts)
 
 
+def summary_page(title: str, note: str, cells: Sequence[Cell]) -> RenderableType:
+    """A run without its steps: title, a summary per strategy, the first difference of each, the legend."""
+    head = Text.assemble((title, "bold"), f"\n{note}\n")
+    return Group(head, _summary(cells), *_differences(cells), _legend(cells))
+
+
 def _title(run: Run) -> Text:
     text = Text()
     text.append(f"{run.program.name} · {run.arch} · {run.recipe.name}", style="bold")

@@ -17,11 +17,22 @@ from testbed.symbolize import Origin, symbolize
 from testbed.unwinder import Backtrace, Unwinder
 
 
-def print_site(console: Console, run: Run, step: int, unwinders: Sequence[Unwinder]) -> None:
-    """Print one step: where it is, what is true there, and every strategy's frames beside the true ones."""
+def print_site(
+    console: Console,
+    run: Run,
+    step: int,
+    unwinders: Sequence[Unwinder],
+    *,
+    title: str | None = None,
+    number: int | None = None,
+) -> None:
+    """Print one step: where it is, what is true there, and every strategy's frames beside the true ones.
+
+    ``title`` and ``number`` are what run and step are called, where ``run`` is a piece of a long one.
+    """
     snapshot = run[step]
-    console.print(Text(str(run), style="bold"))
-    console.print(f"step {step}: {run.where(snapshot.pc)}   {run.instruction(step)}")
+    console.print(Text(title or str(run), style="bold"))
+    console.print(f"step {step if number is None else number}: {run.where(snapshot.pc)}   {run.instruction(step)}")
     console.print(f"sp = {stack_pointer(run, step)}, fp = {frame_pointer(run, step)}")
     for trait in sorted(run.traits(step), key=lambda t: t.name):
         console.print(f"{trait.name}: {trait.value}", style="italic")

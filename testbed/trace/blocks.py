@@ -11,15 +11,20 @@ Layout, little-endian::
     last   a block of kind "end." and size 0; nothing follows
 
 Sizes are checked against the file before anything is allocated for them: a block is never larger than BLOCK, and
-a file with fewer blocks than its header needs is refused by its list of blocks.
+a file with fewer blocks than its header needs is refused by its list of blocks. Opening a file reads its header and the
+heads of its blocks; what is in a block is read, checked and decompressed when it is asked for.
+
+The header comes first although only the end of a run tells how long it is: a writer that does not know it yet leaves
+room, which stays filled with blanks.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -28,9 +33,10 @@ import zstandard
 from testbed.errors import TraceFileError
 
 MAGIC = b"\x89TBT\r\n\x1a\n"
-VERSION = 1
+VERSION = 2
 BLOCK = 1 << 26  # bytes of a block before compression
 HEADER = 1 << 24
+ROOM = 1 << 14  # bytes that a header may grow by while the blocks are written
 END = b"end."
 _LEVEL = 3
 _START = struct.Struct("<8sIII")
@@ -47,9 +53,20 @@ class Block(NamedTuple):
     checksum: int
 
 
-def write_blocks(file: BinaryIO, header: Mapping[str, Any], blocks: Iterable[tuple[bytes, bytes]]) -> None:
-    """A whole file: the header, then ``(kind, bytes)`` in order."""
+def write_blocks(
+    file: BinaryIO,
+    header: Mapping[str, Any],
+    blocks: Iterable[tuple[bytes, bytes]],
+    *,
+    final: Callable[[], Mapping[str, Any]] | None = None,
+) -> None:
+    """A whole file: the header, then ``(kind, bytes)`` in order.
+
+    ``final`` gives the header that is right once all blocks are written; ROOM bytes more than ``header`` may it take.
+    """
     text = json.dumps(header, indent=1).encode()
+    if final is not None:
+        text += b" " * ROOM
     file.write(_START.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text)
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
     for kind, content in blocks:
@@ -57,32 +74,38 @@ def write_blocks(file: BinaryIO, header: Mapping[str, Any], blocks: Iterable[tup
         frame = compressor.compress(content)
         file.write(_head(kind, frame, len(content)) + frame)
     file.write(_head(END, b"", 0))
+    if final is not None:
+        right = json.dumps(final(), indent=1).encode()
+        assert len(right) <= len(text), "the final header needs more room"
+        right = right.ljust(len(text))
+        file.seek(0)
+        file.write(_START.pack(MAGIC, VERSION, len(right), zlib.crc32(right)) + right)
 
 
 def _head(kind: bytes, frame: bytes, size: int) -> bytes:
     return _HEAD.pack(kind, len(frame), size, _checksum(kind, frame, size))
 
 
-def _checksum(kind: bytes, frame: bytes | memoryview, size: int) -> int:
+def _checksum(kind: bytes, frame: bytes, size: int) -> int:
     return zlib.crc32(frame, zlib.crc32(_HEAD.pack(kind, len(frame), size, 0)))
 
 
 class Blocks:
-    """A trace file opened for reading: ``header``, and the blocks in the order in which they were written.
+    """A trace file opened for reading: ``header``, and where its blocks are.
 
-    Raises TraceFileError for a file that is foreign, of a newer version, truncated or changed.
+    Raises TraceFileError for a file that is foreign, of a newer version, truncated or changed: the header and the heads
+    of the blocks at once, the blocks when they are read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with path.open("rb") as file:
-                start = file.read(_START.size)
-                size, checksum = self._start(start)
-                text = file.read(size)
-                rest = file.read()
+            self._file = path.open("rb", buffering=0)
+            self._size = os.fstat(self._file.fileno()).st_size
         except OSError as error:
             raise TraceFileError(path, 0, error.strerror or str(error)) from error
+        size, checksum = self._start(self._read(0, _START.size))
+        text = self._read(_START.size, size)
         if len(text) < size:
             raise self.error(_START.size, f"the file ends inside its header of {size} bytes")
         if zlib.crc32(text) != checksum:
@@ -91,12 +114,25 @@ class Blocks:
             self.header: Any = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise self.error(_START.size, f"the header is no JSON: {error}") from error
-        self._rest, self._base = memoryview(rest), _START.size + size
+        self._base = _START.size + size
         self._blocks = self._listed()
-        self._next = 0
+        self._by_kind: dict[bytes, list[Block]] = {}
+        for block in self._blocks:
+            self._by_kind.setdefault(block.kind, []).append(block)
 
     def error(self, offset: int, detail: str) -> TraceFileError:
         return TraceFileError(self.path, offset, detail)
+
+    def _read(self, at: int, size: int) -> bytes:
+        """Up to ``size`` bytes; fewer where the file ends."""
+        parts = []
+        try:
+            while size and (part := os.pread(self._file.fileno(), size, at)):
+                parts.append(part)
+                at, size = at + len(part), size - len(part)
+        except OSError as error:
+            raise self.error(at, error.strerror or str(error)) from error
+        return b"".join(parts)
 
     def _start(self, start: bytes) -> tuple[int, int]:
         """Size and checksum of the header."""
@@ -116,15 +152,15 @@ class Blocks:
     def _listed(self) -> list[Block]:
         """Every block up to the last one; nothing is decompressed yet."""
         blocks: list[Block] = []
-        at = 0
+        at = self._base
         while True:
-            head = self._rest[at : at + _HEAD.size]
+            head = self._read(at, _HEAD.size)
             if len(head) < _HEAD.size:
-                raise self.error(self._base + at, "the file ends before its last block: it is truncated")
+                raise self.error(at, "the file ends before its last block: it is truncated")
             kind, stored, size, checksum = _HEAD.unpack(head)
-            block = Block(kind, self._base + at, stored, size, checksum)
+            block = Block(kind, at, stored, size, checksum)
             at += _HEAD.size + stored
-            if at > len(self._rest):
+            if at > self._size:
                 raise self.error(block.offset, f"a block of {stored} bytes reaches past the end: the file is truncated")
             if size > BLOCK:
                 raise self.error(block.offset, f"a block claims {size} bytes; at most {BLOCK} are read")
@@ -132,28 +168,30 @@ class Blocks:
                 self._frame(block)
                 break
             blocks.append(block)
-        if at != len(self._rest):
-            raise self.error(self._base + at, "bytes follow the last block")
+        if at != self._size:
+            raise self.error(at, "bytes follow the last block")
         return blocks
 
-    def _frame(self, block: Block) -> memoryview:
-        at = block.offset - self._base + _HEAD.size
-        frame = self._rest[at : at + block.stored]
+    def _frame(self, block: Block) -> bytes:
+        frame = self._read(block.offset + _HEAD.size, block.stored)
+        if len(frame) < block.stored:
+            raise self.error(
+                block.offset, f"a block of {block.stored} bytes reaches past the end: it was cut meanwhile"
+            )
         if _checksum(block.kind, frame, block.size) != block.checksum:
             raise self.error(block.offset, "a block is damaged: its checksum differs")
         return frame
 
-    def left(self, kind: bytes) -> int:
-        """How many blocks of a kind are still to be taken."""
-        return sum(block.kind == kind for block in self._blocks[self._next :])
+    def count(self, kind: bytes) -> int:
+        """How many blocks of a kind there are."""
+        return len(self._by_kind.get(kind, ()))
 
-    def take(self, kind: bytes, what: str) -> tuple[bytes, int]:
-        """The next block, which must be of this kind: its content, and its offset in the file."""
-        if self._next >= len(self._blocks) or self._blocks[self._next].kind != kind:
-            offset = self._blocks[self._next].offset if self._next < len(self._blocks) else self._base
-            raise self.error(offset, f"{what} is missing here")
-        block = self._blocks[self._next]
-        self._next += 1
+    def read(self, kind: bytes, number: int, what: str) -> tuple[bytes, int]:
+        """A block, the ``number``-th of its kind: its content, and its offset in the file."""
+        there = self._by_kind.get(kind, [])
+        if number >= len(there):
+            raise self.error(self._base, f"{what} is missing")
+        block = there[number]
         frame = self._frame(block)
         try:
             if zstandard.frame_content_size(frame) != block.size:
@@ -162,7 +200,9 @@ class Blocks:
         except zstandard.ZstdError as error:
             raise self.error(block.offset, f"{what}: {error}") from error
 
-    def done(self) -> None:
-        """Raises TraceFileError where blocks are left."""
-        if self._next < len(self._blocks):
-            raise self.error(self._blocks[self._next].offset, "a block that the header does not tell of")
+    def only(self, counts: Mapping[bytes, int]) -> None:
+        """Raises TraceFileError where there are other blocks than so many of each kind."""
+        for kind, blocks in self._by_kind.items():
+            expected = counts.get(kind, 0)
+            if len(blocks) > expected:
+                raise self.error(blocks[expected].offset, "a block that the header does not tell of")

@@ -55,29 +55,54 @@ def encode_steps(arch: Arch, registers: NDArray[np.uint64], sizes: NDArray[np.ui
 
 def decode_steps(arch: Arch, content: bytes, registers: NDArray[np.uint64], sizes: NDArray[np.uint8]) -> None:
     """Fill the rows of one chunk. Raises Malformed where the bytes are not that many rows."""
-    rows, count = registers.shape
+    sizes[:], places = _places(arch, content, len(registers))
+    for i in range(len(arch.registers)):
+        registers[:, i] = _column(arch, content, i, sizes, places)
+
+
+def decode_column(arch: Arch, content: bytes, rows: int, register: str) -> NDArray[np.uint64]:
+    """One register of a chunk of so many rows. Raises Malformed as `decode_steps` does."""
+    sizes, places = _places(arch, content, rows)
+    return _column(arch, content, arch.index[register], sizes, places)
+
+
+def decode_sizes(arch: Arch, content: bytes, rows: int) -> NDArray[np.uint8]:
+    """The sizes of a chunk's instructions. Raises Malformed as `decode_steps` does."""
+    return _places(arch, content, rows)[0]
+
+
+def _places(arch: Arch, content: bytes, rows: int) -> tuple[NDArray[np.uint8], list[tuple[NDArray[np.int64], int]]]:
+    """Sizes; and for each register the rows at which it changes, and where its changes are."""
+    count = len(arch.registers)
     width = (count + 7) // 8
     at = rows * (1 + width)
     if len(content) < at:
         raise Malformed(f"{len(content)} bytes are too few for {rows} steps")
-    sizes[:] = np.frombuffer(content, np.uint8, rows)
     packed = np.frombuffer(content, np.uint8, rows * width, rows).reshape(rows, width)
-    changed = np.unpackbits(packed, axis=1, count=count, bitorder="little").astype(np.bool_)
+    changed = np.unpackbits(packed, axis=1, count=count, bitorder="little").T
+    places = []
     for i, register in enumerate(arch.registers):
-        kind = _unsigned(register.bits)
-        steps = np.flatnonzero(changed[:, i])
-        size = len(steps) * kind.itemsize
-        if at + size > len(content):
+        steps = np.flatnonzero(changed[i])
+        places.append((steps, at))
+        at += len(steps) * (register.bits // 8)
+        if at > len(content):
             raise Malformed(f"the changes of {register.name} reach past the end")
-        column = np.zeros(rows, np.uint64)
-        column[steps] = np.frombuffer(content, kind, len(steps), at)
-        at += size
-        column = np.cumsum(column, dtype=np.uint64)
-        if register.name == arch.pc:
-            column += _fallen(sizes)
-        registers[:, i] = column & np.uint64((1 << register.bits) - 1)
     if at != len(content):
         raise Malformed(f"{len(content) - at} bytes follow the last register")
+    return np.frombuffer(content, np.uint8, rows), places
+
+
+def _column(
+    arch: Arch, content: bytes, i: int, sizes: NDArray[np.uint8], places: list[tuple[NDArray[np.int64], int]]
+) -> NDArray[np.uint64]:
+    register, (steps, at) = arch.registers[i], places[i]
+    changes = np.zeros(len(sizes), np.uint64)
+    changes[steps] = np.frombuffer(content, _unsigned(register.bits), len(steps), at)
+    column = np.cumsum(changes, dtype=np.uint64)
+    if register.name == arch.pc:
+        column += _fallen(sizes)
+    masked: NDArray[np.uint64] = column & np.uint64((1 << register.bits) - 1)
+    return masked
 
 
 def encode_writes(writes: Writes, first: int, end: int) -> bytes:
@@ -93,18 +118,22 @@ def encode_writes(writes: Writes, first: int, end: int) -> bytes:
     )
 
 
-def decode_writes(content: bytes, steps: int, into: Writes, first: int, end: int) -> None:
-    """Fill rows of the journal. Raises Malformed for entries that no run of ``steps`` steps has made."""
-    count = end - first
+def decode_writes(content: bytes, count: int, steps: int, before: int = 0) -> Writes:
+    """One chunk of the journal, which has ``count`` entries; ``before`` is the step of the entry before it.
+
+    Raises Malformed for entries that no run of ``steps`` steps has made.
+    """
     if len(content) != count * _WRITE:
         raise Malformed(f"{len(content)} bytes are not {count} writes")
     step = np.cumsum(np.frombuffer(content, "<u4", count), dtype=np.uint64)
-    before = int(into.step[first - 1]) if first else 0
     if count and (int(step[0]) < before or int(step.max()) >= steps):
         raise Malformed("the writes are not in the order of the steps")
-    into.step[first:end] = step
-    into.address[first:end] = np.cumsum(np.frombuffer(content, "<u8", count, 4 * count), dtype=np.uint64)
-    into.size[first:end] = size = np.frombuffer(content, np.uint8, count, 12 * count)
-    into.value[first:end] = np.frombuffer(content, "<u8", count, 13 * count)
+    size = np.frombuffer(content, np.uint8, count, 12 * count)
     if not ((size >= 1) & (size <= 8)).all():
         raise Malformed("a write has a size that is not 1 to 8 bytes")
+    return Writes(
+        step.astype(np.uint32),
+        np.cumsum(np.frombuffer(content, "<u8", count, 4 * count), dtype=np.uint64),
+        size,
+        np.frombuffer(content, "<u8", count, 13 * count),
+    )

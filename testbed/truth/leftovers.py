@@ -22,20 +22,38 @@ Ints = NDArray[np.int64]
 
 def find_leftovers(trace: Trace, activations: Activations, node: NDArray[np.int32]) -> Bools:
     """For each step: does a leftover lie at or above SP?"""
-    slots = _slots(trace, activations)
+    slots = slots_of(trace, return_addresses(activations))
     if len(slots) == 0 or len(node) == 0:
         return np.zeros(len(node), np.bool_)
-    owner = _owners(trace, activations, node, slots)
-    first = np.maximum(trace.writes.step[slots].astype(np.int64), _last_steps(activations, node)[owner]) + 1
-    end = _overwritten(trace, slots) + 1
-    address = trace.writes.address[slots].astype(np.int64)
-    there = first < end
-    outermost = _outermost(first[there], end[there], address[there], len(node))
-    return outermost >= trace.sp.astype(np.int64)
+    owner = owners(trace, activations, node, slots)
+    first = np.maximum(trace.writes.step[slots].astype(np.int64), last_steps(activations, node)[owner]) + 1
+    end = overwritten(trace, slots) + 1
+    return at_or_above_sp(trace, first, end, trace.writes.address[slots])
 
 
 def find_code_pointers(trace: Trace, activations: Activations) -> Bools:
     """For each step: does a stored code address that is no return address lie at or above SP?"""
+    slots = code_slots(trace, return_addresses(activations))
+    first = trace.writes.step[slots].astype(np.int64) + 1
+    return at_or_above_sp(trace, first, overwritten(trace, slots) + 1, trace.writes.address[slots])
+
+
+def at_or_above_sp(trace: Trace, first: Ints, end: Ints, address: NDArray[np.uint64]) -> Bools:
+    """The steps with something at or above SP, of what lies at ``address`` from ``first`` to before ``end``."""
+    there = first < end
+    if not there.any():
+        return np.zeros(len(trace), np.bool_)
+    outermost = _outermost(first[there], end[there], address[there].astype(np.int64), len(trace))
+    return outermost >= trace.sp.astype(np.int64)
+
+
+def return_addresses(activations: Activations) -> NDArray[np.uint64]:
+    """Those of all activations, in order."""
+    return np.unique(activations.return_address[activations.parent >= 0])
+
+
+def code_slots(trace: Trace, returns: NDArray[np.uint64]) -> Ints:
+    """The writes of a whole word that store an address of code which is not in ``returns``."""
     value = trace.writes.value & np.uint64(trace.arch.code_mask)
     in_code = np.zeros(len(value), np.bool_)
     for loaded in trace.images:
@@ -43,30 +61,16 @@ def find_code_pointers(trace: Trace, activations: Activations) -> Bools:
             if segment.executable:
                 low = segment.address + loaded.bias
                 in_code |= (value >= low) & (value < low + len(segment.data))
-    is_word = trace.writes.size == trace.arch.word
-    slots = np.flatnonzero(in_code & is_word & ~np.isin(value, _return_addresses(activations)))
-    if len(slots) == 0:
-        return np.zeros(len(trace), np.bool_)
-    first = trace.writes.step[slots].astype(np.int64) + 1
-    outermost = _outermost(
-        first, _overwritten(trace, slots) + 1, trace.writes.address[slots].astype(np.int64), len(trace)
-    )
-    return outermost >= trace.sp.astype(np.int64)
+    return np.flatnonzero(in_code & (trace.writes.size == trace.arch.word) & ~np.isin(value, returns))
 
 
-def _return_addresses(activations: Activations) -> NDArray[np.uint64]:
-    found = {a.return_address for a in activations if a.return_address is not None}
-    return np.array(sorted(found), np.uint64)
-
-
-def _slots(trace: Trace, activations: Activations) -> Ints:
-    """The writes of a whole word that store some activation's return address."""
-    stored = trace.writes.value & np.uint64(trace.arch.code_mask)
-    is_one = np.isin(stored, _return_addresses(activations))
+def slots_of(trace: Trace, returns: NDArray[np.uint64]) -> Ints:
+    """The writes of a whole word that store one of the return addresses."""
+    is_one = np.isin(trace.writes.value & np.uint64(trace.arch.code_mask), returns)
     return np.flatnonzero(is_one & (trace.writes.size == trace.arch.word))
 
 
-def _owners(trace: Trace, activations: Activations, node: NDArray[np.int32], slots: Ints) -> Ints:
+def owners(trace: Trace, activations: Activations, node: NDArray[np.int32], slots: Ints) -> Ints:
     """The activation that a slot belongs to: the one that the storing call opened, else the one that stores."""
     step = trace.writes.step[slots].astype(np.int64)
     after = node[np.minimum(step + 1, len(node) - 1)]
@@ -76,18 +80,18 @@ def _owners(trace: Trace, activations: Activations, node: NDArray[np.int32], slo
     return np.where(by_call, after, node[step]).astype(np.int64)
 
 
-def _last_steps(activations: Activations, node: NDArray[np.int32]) -> Ints:
-    """The last step of each activation or of one that it called."""
+def last_steps(activations: Activations, node: NDArray[np.int32]) -> Ints:
+    """The last step of each activation or of one that it called; -1 where there is none."""
     last = np.full(len(activations), -1, np.int64)
     np.maximum.at(last, node, np.arange(len(node)))
-    out: list[int] = last.tolist()
-    for activation in reversed(activations):  # a parent comes before its children
-        if activation.parent is not None:
-            out[activation.parent] = max(out[activation.parent], out[activation.index])
+    out, parents = last.tolist(), activations.parent.tolist()
+    for index in range(len(out) - 1, -1, -1):  # a parent comes before its children
+        if parents[index] >= 0:
+            out[parents[index]] = max(out[parents[index]], out[index])
     return np.array(out, np.int64)
 
 
-def _overwritten(trace: Trace, slots: Ints) -> Ints:
+def overwritten(trace: Trace, slots: Ints) -> Ints:
     """The step that stores something else into each slot's word; the trace's length where none does."""
     word = np.uint64(trace.arch.word)
     writes = trace.writes

@@ -38,40 +38,17 @@ class Sites:
 
 def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> Sites:
     """The facts of every step of a followed trace. ``natively`` None: where the trace is long."""
-    isa = _isa(trace)
-    opened = path.activations.opened
-    pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
-    for number, its_isa in enumerate(trace.arch.isas):
-        record = trace.images[0].image.frame_records.get(its_isa.name, its_isa.records[0])
-        column, here = trace.column(record.pointer), isa == number
-        np.copyto(pointer, column, where=here)
-        np.copyto(moved, column != column[opened][path.node], where=here)
-    trace_sp = trace.sp.copy()  # a column of a table is slow to pick from
-    lowered = trace_sp != trace_sp[opened][path.node]
+    isa = isas(trace)
+    pointer, moved, lowered = distances(trace, isa, path.activations.opened, path.node)
     if natively is None:
         natively = len(trace) >= NATIVE_FROM
-    order = _native().steps_by_activation(path.node, len(path.activations)) if natively else _by_activation(path.node)
-    segment = _segments(path.node, order, transfers.transfer, moved | lowered)
-    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
-    starts = np.flatnonzero(np.diff(segment, prepend=-1))
-    sp = trace_sp[order]
-    if natively:
-        settled = _native().settled(starts, sp, pointer[order], kind)
-    else:
-        settled = _settled(segment, sp, pointer[order], kind)
-    first, last = _extent(settled, segment, starts)
-    place = np.arange(len(order))
-
-    def by_step(values: Bools) -> Bools:
-        out = np.empty(len(order), np.bool_)
-        out[order] = values
-        return out
-
-    still = np.logical_and.reduceat(~moved[order], starts)[segment] if len(order) else moved
+    count = len(path.activations)
+    order = _native().steps_by_activation(path.node, count) if natively else _by_activation(path.node)
+    facts = frames(path.node, order, transfers.transfer, (trace.sp, pointer), (moved, lowered), natively=natively)
     return Sites(
-        prologue=by_step(place < first[segment]),
-        epilogue=by_step(place > last[segment]),
-        frameless=by_step(still),
+        prologue=facts[0],
+        epilogue=facts[1],
+        frameless=facts[2],
         moved=moved,
         transition=_transitions(trace, path),
         frame_pointer=pointer,
@@ -79,7 +56,54 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
     )
 
 
-def _isa(trace: Trace) -> NDArray[np.int8]:
+def distances(
+    trace: Trace, isa: NDArray[np.int8], opened: NDArray[np.int64], node: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], Bools, Bools]:
+    """Per step: FP; whether it is not what it was at the first step of its activation; whether SP is not."""
+    pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
+    for number, its_isa in enumerate(trace.arch.isas):
+        record = trace.images[0].image.frame_records.get(its_isa.name, its_isa.records[0])
+        column, here = trace.column(record.pointer), isa == number
+        np.copyto(pointer, column, where=here)
+        np.copyto(moved, column != column[opened][node], where=here)
+    sp = trace.sp
+    return pointer, moved, sp != sp[opened][node]
+
+
+def frames(
+    node: NDArray[np.int32],
+    order: NDArray[np.int64],
+    transfer: Bools,
+    registers: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    away: tuple[Bools, Bools],
+    *,
+    natively: bool,
+) -> tuple[Bools, Bools, Bools]:
+    """Prologue, epilogue and frameless for the steps in ``order`` (by activation, then time); no others are either.
+
+    ``registers`` are SP and FP, ``away`` whether FP and SP are not their entry values.
+    """
+    moved, lowered = away
+    segment = _segments(node, order, transfer, moved | lowered)
+    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
+    starts = np.flatnonzero(np.diff(segment, prepend=-1))
+    sp, pointer = (column[order] for column in registers)
+    kinds = (sp, pointer, kind)
+    settled = _native().settled(starts, *kinds) if natively else _settled(segment, *kinds)
+    first, last = _extent(settled, segment, starts)
+    place = np.arange(len(order))
+
+    def by_step(values: Bools) -> Bools:
+        out = np.zeros(len(node), np.bool_)
+        out[order] = values
+        return out
+
+    still = np.logical_and.reduceat(~moved[order], starts)[segment] if len(order) else moved[order]
+    return by_step(place < first[segment]), by_step(place > last[segment]), by_step(still)
+
+
+def isas(trace: Trace) -> NDArray[np.int8]:
+    """Per step, the instruction set that executes it."""
     arch = trace.arch
     if arch.isa_flag is None:
         return np.zeros(len(trace), np.int8)

@@ -86,3 +86,52 @@ def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
         for i in range(first, end):
             out[i] = slot[i - first] == best
     return out
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
+    """The distinct pairs (SP, FP) in order: where each one occurs first, how often, and where last."""
+    count = len(sp)
+    size = 16
+    table = np.full(size, -1, np.int64)
+    heads, many, lasts = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    used = 0
+    for i in range(count):
+        mixed = (sp[i] ^ (pointer[i] << u64(1))) * u64(0x9E37_79B9_7F4A_7C15)
+        at = np.int64((mixed ^ (mixed >> u64(32))) & u64(size - 1))
+        while table[at] >= 0 and (sp[heads[table[at]]] != sp[i] or pointer[heads[table[at]]] != pointer[i]):
+            at = np.int64((u64(at) + u64(1)) & u64(size - 1))
+        pair = table[at]
+        if pair < 0:
+            pair = used
+            table[at], heads[pair], many[pair] = pair, i, 0
+            used += 1
+        many[pair] += 1
+        lasts[pair] = i
+        if 2 * used > size:
+            old = size
+            size *= 2
+            table = np.full(size, -1, np.int64)
+            wider = np.empty((3, size), np.int64)
+            wider[0, :old], wider[1, :old], wider[2, :old] = heads, many, lasts
+            heads, many, lasts = wider[0], wider[1], wider[2]
+            for p in range(used):
+                j = heads[p]
+                mixed = (sp[j] ^ (pointer[j] << u64(1))) * u64(0x9E37_79B9_7F4A_7C15)
+                at = np.int64((mixed ^ (mixed >> u64(32))) & u64(size - 1))
+                while table[at] >= 0:
+                    at = np.int64((u64(at) + u64(1)) & u64(size - 1))
+                table[at] = p
+    return heads[:used].copy(), many[:used].copy(), lasts[:used].copy()
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+def last_active(parent: Any, node: Any) -> Any:
+    """`testbed.truth.leftovers.last_steps`: the last step of each activation or of one that it called, or -1."""
+    last = np.full(len(parent), -1, np.int64)
+    for step in range(len(node)):
+        last[node[step]] = step
+    for index in range(len(parent) - 1, -1, -1):  # a parent comes before its children
+        if parent[index] >= 0:
+            last[parent[index]] = max(last[parent[index]], last[index])
+    return last

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.errors import UnreadableMemory
-from testbed.trace import Trace
+from testbed.trace import History, Trace, Writes
 
 Bools = NDArray[np.bool_]
 
@@ -114,21 +114,43 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
             near = near[column[near] == column[near - 1]]
     near = near[_may_hold(trace, sp[near - 1], trace.pc[near])]
     rose[:] = False
-    rose[near] = True
-    for step in np.flatnonzero(rose).tolist():
+    if not len(near):
+        return rose
+    history = _history_of(trace, np.unique(sp[near - 1]))
+    for step in near.tolist():
         try:
-            popped = trace.memory(step).unsigned(int(sp[step - 1]), word)
+            popped = int.from_bytes(history.read(int(sp[step - 1]), word, step), "little")
         except UnreadableMemory:
             popped = None
         rose[step] = popped == int(trace.pc[step])
     return rose
 
 
+def _history_of(trace: Trace, address: NDArray[np.uint64]) -> History:
+    """Memory at some words; the index of all of it is more work than the rest of the truth."""
+    writes, word = trace.writes, np.uint64(trace.arch.word)
+    first, last = writes.address // word, (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
+    words = np.concatenate((address // word, (address + word - np.uint64(1)) // word))
+    there = np.flatnonzero(np.isin(first, words) | np.isin(last, words))
+    chosen = Writes(writes.step[there], writes.address[there], writes.size[there], writes.value[there])
+    return History(trace.initial, chosen)
+
+
 def _may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64]) -> Bools:
-    """Whether an address may ever have held a word: it was written there, or nothing starts a write there at all."""
-    writes, mix = trace.writes, np.uint64(0x9E37_79B9_7F4A_7C15)
-    never = ~np.isin(address, writes.address)
-    return never | np.isin(address * mix ^ value, writes.address * mix ^ writes.value)
+    """Whether a word may ever have been at an address: written at once, or in parts, or there before the first step."""
+    writes, mix, word = trace.writes, np.uint64(0x9E37_79B9_7F4A_7C15), trace.arch.word
+    found = np.isin(address * mix ^ value, writes.address * mix ^ writes.value)
+    parts = writes.address[writes.size != word] // np.uint64(word)
+    for byte in (0, word - 1):
+        found |= np.isin((address + np.uint64(byte)) // np.uint64(word), parts)
+    for region in trace.initial:
+        inside = np.flatnonzero((address >= region.address) & (address + np.uint64(word) <= region.end))
+        if len(inside):
+            content = np.frombuffer(region.data, np.uint8)
+            first = (address[inside] - np.uint64(region.address)).astype(np.int64)
+            octets = content[first[:, None] + np.arange(word)]
+            found[inside] |= np.ascontiguousarray(octets).view(f"<u{word}").reshape(-1) == value[inside]
+    return found
 
 
 def _takes_its_address_off(sp: NDArray[np.uint64], word: int, next_call: Bools) -> Bools:

@@ -7,6 +7,7 @@ import random
 import struct
 import tracemalloc
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -22,14 +23,18 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
 from testbed.errors import EmulationError, TraceFileError
 from testbed.image import LoadedImage
+from testbed.judge import tally
+from testbed.long_run import judge_long, watch_chunks
 from testbed.machine import record
+from testbed.machine.stream import record_chunks
 from testbed.run import Run, judge_all, run_program
-from testbed.saved import load_run, save_run
+from testbed.saved import load_run, open_run, save_run
 from testbed.trace import Exited, Trace, Writes
 from testbed.trace import columns as trace_columns
 from testbed.trace.blocks import MAGIC, VERSION, Blocks, write_blocks
 from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
 from tests.machine.snippets import image_of
+from tests.machine.test_record import STORES
 from unwinders import UNWINDERS
 
 NAMES = ("leaf_call", "tail_call", "recursion", "big_frame", "struct_return", "interworking")
@@ -104,11 +109,11 @@ def test_any_values_come_back() -> None:
         source.integers(1, 9, 50, np.uint8),
         source.integers(0, 1 << 64, 50, np.uint64),
     )
-    back = Writes(np.empty_like(writes.step), *(np.empty_like(c) for c in (writes.address, writes.size, writes.value)))
     for first, end in ((0, 20), (20, 50)):
-        trace_columns.decode_writes(trace_columns.encode_writes(writes, first, end), 300, back, first, end)
-    for column in ("step", "address", "size", "value"):
-        assert np.array_equal(getattr(back, column), getattr(writes, column))
+        before = int(writes.step[first - 1]) if first else 0
+        back = trace_columns.decode_writes(trace_columns.encode_writes(writes, first, end), end - first, 300, before)
+        for column in ("step", "address", "size", "value"):
+            assert np.array_equal(getattr(back, column), getattr(writes, column)[first:end])
 
 
 def test_a_run_that_ended_with_an_error_comes_back(tmp_path: Path) -> None:
@@ -228,14 +233,23 @@ def test_what_is_saved_replaces_a_file_at_once_and_leaves_nothing_else(tmp_path:
     assert [found.name for found in tmp_path.iterdir()] == ["file"]
 
 
+def blocks_of(path: Path) -> list[tuple[bytes, bytes]]:
+    """Kind and content of every block."""
+    found, seen = Blocks(path), Counter[bytes]()
+    out = []
+    for block in found._blocks:
+        out.append((block.kind, found.read(block.kind, seen[block.kind], "")[0]))
+        seen[block.kind] += 1
+    return out
+
+
 def written(
     path: Path, whole: Path, change: Mapping[str, Any], blocks: list[tuple[bytes, bytes]] | None = None
 ) -> Path:
     """The whole file with other claims in its header, checksums right; with ``blocks``, these in place of its own."""
-    found = Blocks(whole)
-    own = [(block.kind, found.take(block.kind, "")[0]) for block in list(found._blocks)]
+    own = blocks_of(whole)
     with path.open("wb") as file:
-        write_blocks(file, {**found.header, **change}, own if blocks is None else blocks)
+        write_blocks(file, {**Blocks(whole).header, **change}, own if blocks is None else blocks)
     return path
 
 
@@ -297,8 +311,7 @@ def test_a_frame_that_claims_more_than_its_block_is_not_decompressed(whole: Path
 
 def test_blocks_whose_content_is_wrong_are_errors(whole: Path, tmp_path: Path) -> None:
     """Right checksums around wrong content: what a faulty writer would make."""
-    found = Blocks(whole)
-    own = [(block.kind, found.take(block.kind, "")[0]) for block in list(found._blocks)]
+    own = blocks_of(whole)
     source, tried = random.Random(3), 0
     for i, (kind, content) in enumerate(own):
         if kind == b"mem.":
@@ -311,20 +324,20 @@ def test_blocks_whose_content_is_wrong_are_errors(whole: Path, tmp_path: Path) -
             if kind == b"step" and made == bytes(len(content)):
                 continue
             with pytest.raises(TraceFileError):
-                load_trace(path)
+                load_trace(path).load()
         for _ in range(50):
             hurt = bytearray(content)
             hurt[source.randrange(len(hurt))] = source.randrange(256)
             path = written(tmp_path / "wrong", whole, {}, [*own[:i], (kind, bytes(hurt)), *own[i + 1 :]])
             try:
-                load_trace(path)  # other values of registers are as good as the right ones
+                load_trace(path).load()  # other values of registers are as good as the right ones
             except TraceFileError:
                 tried += 1
     assert tried > 10
     for left_out in range(len(own)):
         path = written(tmp_path / "wrong", whole, {}, own[:left_out] + own[left_out + 1 :])
         with pytest.raises(TraceFileError):
-            load_trace(path)
+            load_trace(path).load()
     with pytest.raises(TraceFileError, match="does not tell of"):
         load_trace(written(tmp_path / "wrong", whole, {}, [*own, (b"more", b"x")]))
 
@@ -339,3 +352,111 @@ def test_the_header_says_in_plain_text_what_the_file_is(whole: Path) -> None:
         header["arch"] == "x86_64" and header["steps"] == len(run) and header["end"] == {"exit": run.trace.end.status}
     )
     assert not any("/" in image["path"] for image in header["images"])
+
+
+# Parts of a file
+
+
+def length_of(path: Path) -> int:
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("isa", ["x86_64", "a32"])
+def test_only_what_is_touched_is_read(isa: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import testbed.trace.file as file
+
+    monkeypatch.setattr(file, "CHUNK", 100)
+    trace = record(image_of(isa, STORES[isa] if isa != "x86_64" else MIXING))
+    save_trace(trace, tmp_path / "file")
+    read: list[bytes] = []
+    before = Blocks.read
+    monkeypatch.setattr(
+        Blocks, "read", lambda self, kind, number, what: (read.append(kind), before(self, kind, number, what))[1]
+    )
+    back = load_trace(tmp_path / "file")
+    assert len(back) == len(trace) and back.end == trace.end and back.initial[0].data == trace.initial[0].data
+    assert not {b"step", b"wrts"} & set(read), "opening read a column"
+    assert np.array_equal(back.writes.value, trace.writes.value)
+    assert b"step" not in read
+    read.clear()
+    for name in (trace.arch.sp, trace.arch.pc, trace.arch.flags, trace.arch.registers[1].name):
+        assert np.array_equal(back.column(name), trace.column(name))
+    assert np.array_equal(back.pc, trace.pc) and np.array_equal(back.sizes, trace.sizes)
+    assert "registers" not in vars(back) and b"wrts" not in read
+    same_trace(back, trace)
+    read.clear()
+    same_trace(back, trace)
+    assert not read, "what was read is kept"
+
+
+def test_damage_that_is_found_late_has_its_place(whole: Path, tmp_path: Path) -> None:
+    content = whole.read_bytes()
+    for kind, touch in (
+        (b"step", lambda trace: trace.registers),
+        (b"step", lambda trace: trace.pc),
+        (b"step", lambda trace: trace.sizes),
+        (b"step", lambda trace: trace.snapshot(3)),
+        (b"wrts", lambda trace: trace.writes),
+        (b"wrts", lambda trace: trace.memory(3).read(trace.arch.stack_top - 8, 8)),
+    ):
+        block = next(block for block in Blocks(whole)._blocks if block.kind == kind)
+        hurt = bytearray(content)
+        hurt[block.offset + 16 + block.stored // 2] ^= 0x10
+        path = tmp_path / "hurt"
+        path.write_bytes(hurt)
+        trace = load_trace(path)
+        assert len(trace) > 0
+        with pytest.raises(TraceFileError, match="its checksum differs") as caught:
+            touch(trace)
+        assert (caught.value.path, caught.value.offset) == (path, block.offset)
+        with pytest.raises(TraceFileError):
+            list(trace.chunks()(None))
+
+
+def test_a_file_that_is_cut_while_it_is_open_is_an_error(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "shrinks"
+    path.write_bytes(whole.read_bytes())
+    trace = load_trace(path)
+    with path.open("r+b") as file:
+        file.truncate(length_of(path) // 4)
+    with pytest.raises(TraceFileError, match="it was cut meanwhile"):
+        trace.load()
+
+
+@pytest.mark.parametrize(("rows", "chunk"), [(7, 5), (10, 64), (64, 9), (1 << 16, 50)])
+def test_pieces_of_any_length_are_the_file_of_the_whole(
+    rows: int, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import testbed.trace.file as file
+
+    monkeypatch.setattr(file, "CHUNK", rows)
+    run = ran("recursion", "arm64", "clang-O2")
+    last = file.save_chunks(record_chunks(run.built.image, chunk=chunk), tmp_path / "pieces", notes={"a": "b"})
+    assert last.end == run.trace.end
+    same_trace(file.load_trace(tmp_path / "pieces").load(), run.trace)
+    file.save_trace(run.trace, tmp_path / "whole", notes={"a": "b"})
+    here, there = (blocks_of(tmp_path / name) for name in ("pieces", "whole"))
+    assert sorted(here) == sorted(there)
+    assert Blocks(tmp_path / "pieces").header == Blocks(tmp_path / "whole").header
+
+
+@pytest.mark.parametrize("rows", [3, 16, 1 << 16])
+def test_a_file_is_a_run_in_pieces(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import testbed.trace.file as file
+
+    monkeypatch.setattr(file, "CHUNK", rows)
+    run = ran("recursion", "arm64", "clang-O2")
+    save_run(run, tmp_path / "file")
+    saved, built = open_run(tmp_path / "file")
+    long = watch_chunks(built, saved.chunks())
+    assert len(long) == len(run) and long.end == run.trace.end and "registers" not in vars(saved)
+    list(long.pieces())
+    for step in (*range(0, len(run), 41), len(run) - 1, 2):
+        piece, window = long.piece(step)
+        row = window.row(step)
+        assert piece.truth(row).pcs == run.truth(step).pcs and piece.traits(row) == run.traits(step)
+        sp = int(run.trace.sp[step])
+        assert piece.trace.memory(row).read(sp, 16) == run.trace.memory(step).read(sp, 16)
+    unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
+    for unwinder, counted in zip(unwinders, judge_long(long, unwinders), strict=True):
+        assert counted == tally(list(judge_all(run, unwinder)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import steps_at, watch
 
 TAIL = {
@@ -76,6 +77,8 @@ def test_a_tail_call_replaces_its_caller(isa: str) -> None:
     )
     assert len(truth.activations) == 3, "_start, main, and one activation for first and second"
     assert not truth.transition.any()
+    cuts = [agree_in_pieces(truth, length).cuts for length in range(4, 16)]
+    assert any(cuts), "that a new frame began was not told by a later piece"
 
 
 NEXT = {
@@ -287,7 +290,7 @@ BL_AS_JUMP["thumb"] = BL_AS_JUMP["a32"].replace("pop {r4, lr}", "pop.w {r4, lr}"
 
 @pytest.mark.parametrize("isa", BL_AS_JUMP)
 def test_bl_used_as_a_jump_opens_nothing(isa: str) -> None:
-    watch(
+    truth = watch(
         isa,
         BL_AS_JUMP[isa],
         "far = main, _start",
@@ -296,6 +299,7 @@ def test_bl_used_as_a_jump_opens_nothing(isa: str) -> None:
         "last = main, _start",
         "last_return = main, _start",
     )
+    assert agree_in_pieces(truth, 4).disbelieved, "what shows that it was none lies in another piece"
 
 
 def test_mov_lr_pc_is_a_call_and_a_jump_table_through_lr_is_not() -> None:

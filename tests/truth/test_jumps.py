@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import labels_where, steps_at, watch
 
 # main marks a place, calls middle, which calls inner, which jumps back to the mark: `mark` returns a second time.
@@ -300,6 +301,7 @@ fn finish
     )
     first, second = steps_at(truth, "back")
     assert truth.node[first] == truth.node[second], "it is the same activation, alive again"
+    assert agree_in_pieces(truth, 4).revived, "who was over and goes on was so in one piece"
 
 
 COROUTINE = {

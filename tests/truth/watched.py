@@ -16,6 +16,7 @@ from testbed.truth.follow_native import follow_natively
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of
+from tests.truth.pieces import agree_in_pieces
 
 
 def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
@@ -24,6 +25,9 @@ def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
     assert trace.end == Exited(exit), trace.end
     truth = observe(trace)
     agree(trace)  # the native pass has to see every trap as the readable one does
+    if trace.sizes.all():  # and so it has to in pieces, whatever is open between them
+        for length in (4, 5, 9, 30):
+            agree_in_pieces(truth, length)
     declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in frames)])
     assert frames
     assert disagreements(truth, parse_header("snippet", declared).frames) == ()

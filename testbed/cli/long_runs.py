@@ -1,0 +1,99 @@
+"""Runs that are too long to hold, on the command line: a progress bar while they are watched and judged in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from programs import PROGRAMS
+from testbed.build import Built
+from testbed.errors import EmulationError
+from testbed.named import named_run
+from testbed.run import Run
+from testbed.trace.chunk import Chunks
+from testbed.unwinder import Unwinder
+
+if TYPE_CHECKING:
+    from testbed.long_run import LongRun
+    from testbed.matrix import Cell
+
+WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar that is told the step that was reached; ``total`` None: nobody knows how many there are."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} steps"),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, rate="")
+
+        def reached(step: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, completed=step, rate=f"{speed / 1e6:.1f} M/s" if speed else "")
+
+        yield reached
+
+
+def is_long(run: Run, budget: int) -> bool:
+    """True where a run that was stopped after WHOLE steps is to go on: in pieces, since more are not held at once.
+
+    A run in which signals arrive is never cut: see `testbed.machine.record_light`.
+    """
+    return budget > WHOLE == len(run) and isinstance(run.trace.end, EmulationError)
+
+
+def first_part(program: str, arch: str | None, recipe: str | None, seed: int, budget: int, fresh: bool) -> Run:
+    """What was named, run for up to WHOLE steps, or to its end where signals arrive."""
+    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=min(budget, WHOLE), fresh=fresh)
+    if run.built.source.header.signals and is_long(run, budget):
+        return named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    return run
+
+
+def watched(built: Built, chunks: Chunks, total: int | None = None) -> LongRun:
+    """Watch a run in pieces for the first time."""
+    from testbed.long_run import watch_chunks
+
+    with progress(f"running {built.program.name}", total) as reached:
+        return watch_chunks(built, chunks, reached)
+
+
+def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
+    """Judge strategies at every step."""
+    from testbed.long_run import judge_long
+    from testbed.matrix import cell_of_long
+
+    with progress(f"judging {run.built.program.name}", len(run)) as reached:
+        tallies = judge_long(run, unwinders, progress=reached)
+    return [cell_of_long(run, unwinder, counted) for unwinder, counted in zip(unwinders, tallies, strict=True)]
+
+
+def for_long_runs(unwinders: Sequence[Unwinder], *, named: bool) -> list[Unwinder]:
+    """Those that judge a trace at once; the others only where they were asked for by name."""
+    if named:
+        return list(unwinders)
+    slow = [unwinder.name for unwinder in unwinders if unwinder.unwind_trace is None]
+    if slow:
+        click.echo(
+            f"left out, for they take one snapshot at a time (-u NAME asks for one): {', '.join(slow)}", err=True
+        )
+    return [unwinder for unwinder in unwinders if unwinder.unwind_trace is not None]
+
+
+def long_page(run: LongRun, cells: Sequence[Cell]) -> RenderableType:
+    """What there is to say about a long run."""
+    from testbed.report.run_text import summary_page
+
+    note = f"{run.built.program.summary}\nlooked at in {run.known.windows} pieces; --at @N shows one step"
+    return summary_page(str(run), note, cells)

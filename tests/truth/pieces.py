@@ -1,0 +1,72 @@
+"""A trace cut into chunks, and the truth about its windows beside the truth about the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+import numpy as np
+
+from testbed.trace import Trace, Writes
+from testbed.trace.chunk import SPARE, Chunk, Keyframe
+from testbed.trace.rolling import RollingMemory
+from testbed.truth import CallStack, Truth
+from testbed.truth.known import Known
+from testbed.truth.sites import Sites
+from testbed.truth.stream import survey, watch
+from testbed.truth.window import windows
+
+
+def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) -> Iterator[Chunk]:
+    """The trace in chunks that are written over afterwards, as a recorder's are."""
+    memory = RollingMemory(start.memory if start else trace.initial)
+    steps = trace.writes.step.astype(np.int64)
+    for first in range(start.first if start else 0, len(trace), length):
+        end = min(first + length, len(trace))
+        low, high = np.searchsorted(steps, [first, end]).tolist()
+        writes = Writes(
+            (steps[low:high] - first).astype(np.uint32),
+            trace.writes.address[low:high],
+            trace.writes.size[low:high],
+            trace.writes.value[low:high],
+        )
+        table = np.full((SPARE + end - first, len(trace.arch.registers)), 0xDEAD, np.uint64)
+        lengths = np.full(SPARE + end - first, 3, np.uint8)
+        table[SPARE:], lengths[SPARE:] = trace.registers[first:end], trace.sizes[first:end]
+        piece = replace(trace, registers=table[SPARE:], sizes=lengths[SPARE:], writes=writes, initial=memory.regions())
+        yield Chunk(first, piece, trace.end if end == len(trace) else None, table, lengths)
+        table[:], lengths[:] = 0xBAD, 0
+        memory.apply(writes)
+
+
+def said(stack: CallStack) -> list[object]:
+    """All that a stack says, but for the numbers of its activations."""
+    return [(frame.pc, frame.cfa, dict(frame.registers), frame.calling) for frame in stack.frames]
+
+
+def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
+    """The truth about windows of so many steps is the truth about the whole; what the first pass found out."""
+    trace = whole.trace
+    known = survey(lambda: windows(chunks_of_trace(trace, length)))
+    assert (known.steps, known.ending) == (len(trace), trace.end)
+    reached = 0
+    for truth, _ in watch(windows(chunks_of_trace(trace, length)), known):
+        window = truth.window
+        assert window.first == reached
+        reached = window.end
+        here, there = slice(window.start, window.stop), slice(window.first, window.end)
+        assert np.array_equal(truth.trace.registers[here], trace.registers[there])
+        for field in fields(Sites):
+            left, right = getattr(truth.sites, field.name)[here], getattr(whole.sites, field.name)[there]
+            assert np.array_equal(left, right), (field.name, length, (np.flatnonzero(left != right) + window.first)[:5])
+        for name in ("leftovers", "code_pointers"):
+            left, right = getattr(truth, name)[here], getattr(whole, name)[there]
+            assert np.array_equal(left, right), (name, length, (np.flatnonzero(left != right) + window.first)[:5])
+        for step in range(window.first, window.end, every):
+            row = window.row(step)
+            assert said(truth.stack(row)) == said(whole.stack(step)), (length, step)
+            assert truth.traits(row) == whole.traits(step), (length, step)
+            sp = int(trace.sp[step])
+            assert truth.trace.memory(row).read(sp - 32, 64) == trace.memory(step).read(sp - 32, 64), (length, step)
+    assert reached == len(trace)
+    return known
