@@ -58,6 +58,12 @@ WITH_TABLES = (
         "code that nobody wrote a table for: gdb's analyser of prologues takes over and guesses",
         _GUESSES,
     ),
+    _limit(
+        Trait.SYNCHRONOUS,
+        "ended_early skipped wrong_register",
+        "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
     _NO_CODE,
     _limit(
         Trait.LOST_REGISTER,
@@ -141,6 +147,14 @@ def analysed(
             _ARMS,
         ),
         _limit(
+            Trait.NO_RECORD,
+            "wrong_register",
+            "the epilogue unwinder knows what an epilogue's instructions look like, and takes r7's pop for one that it "
+            "has behind it",
+            _EPILOGUES,
+            _ARM32,
+        ),
+        _limit(
             Trait.FP_OMITTED,
             "ended_early",
             "a prologue that moves SP by a register or aligns it: its frame's size is no constant",
@@ -217,7 +231,7 @@ WITHOUT_TABLES = (
         signal="ended_early skipped wrong wrong_register",
         epilogue="ended_early phantom refused skipped wrong wrong_register",
         reused="ended_early wrong wrong_register",
-        prologue="ended_early wrong wrong_register",
+        prologue="ended_early refused wrong wrong_register",
         frameless="ended_early skipped wrong wrong_register",
     ),
     _limit(
