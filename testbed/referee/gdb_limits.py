@@ -21,6 +21,7 @@ _NO_END = (
     "same again, and the walk stops there"
 )
 _X86 = frozenset({"x86_64"})
+_ARM64 = frozenset({"arm64"})
 _ARMS = frozenset({"arm64", "arm32"})
 _ARM32 = frozenset({"arm32"})
 
@@ -94,6 +95,14 @@ WITH_TABLES = (
         "the row describes a frame that is gone",
         _LLVM_ARM,
         _ARM32,
+    ),
+    _limit(
+        Trait.REALIGNED,
+        "wrong_register",
+        "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+        "unoptimised epilogue has popped that one",
+        "https://github.com/libunwind/libunwind/issues/43",
+        _X86,
     ),
     _limit(
         Trait.CODE_POINTER,
@@ -272,9 +281,26 @@ WITHOUT_TABLES = (
     ),
     _limit(
         Trait.CALLED,
-        "wrong_register",
-        "amd64's analyser finds where rbp and the return address are saved; every other register is shown as it is now",
+        "ended_early phantom wrong wrong_register",
+        "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; GCC puts others between. "
+        "Where it knows them it finds rbp and the return address; every other register is shown as it is now",
         _AMD64,
         _X86,
+    ),
+    _limit(
+        Trait.CALLED,
+        "wrong_register",
+        "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
+        "is not seen",
+        _GUESSES,
+        _ARM64,
+    ),
+    _limit(
+        Trait.LEAF_RECORD,
+        "ended_early phantom",
+        "a leaf's record has the frame pointer alone, and its return address is in the link register still; the "
+        "analyser takes the record for a whole one",
+        _GUESSES,
+        _ARM64,
     ),
 )

@@ -46,6 +46,12 @@ WITH_TABLES = (
         _PLANS,
     ),
     _limit(
+        Trait.SYNCHRONOUS,
+        "ended_early skipped wrong_register",
+        "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
+    _limit(
         Trait.NO_CODE,
         "ended_early skipped wrong",
         "a pc of zero has no function: LLDB takes it for a call through a null pointer, or ends there",
@@ -76,6 +82,14 @@ WITH_TABLES = (
         "of an interrupted instruction on x86_64 LLDB believes what it makes of the instructions from the symbol next "
         "before pc on, not the table: behind a label in a function it starts as if the function was just entered",
         _PROFILE,
+        _X86,
+    ),
+    _limit(
+        Trait.FP_OMITTED,
+        "ended_early",
+        "where the caller is the outermost one, which has no caller: LLDB gives up the right plan for the "
+        "compact one, which is right at calls only, and ends there",
+        _PLANS,
         _X86,
     ),
     _limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
