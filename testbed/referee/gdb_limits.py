@@ -21,6 +21,7 @@ _NO_END = (
     "same again, and the walk stops there"
 )
 _X86 = frozenset({"x86_64"})
+_ARM64 = frozenset({"arm64"})
 _ARMS = frozenset({"arm64", "arm32"})
 _ARM32 = frozenset({"arm32"})
 
@@ -58,6 +59,12 @@ WITH_TABLES = (
         "code that nobody wrote a table for: gdb's analyser of prologues takes over and guesses",
         _GUESSES,
     ),
+    _limit(
+        Trait.SYNCHRONOUS,
+        "ended_early skipped wrong_register",
+        "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
     _NO_CODE,
     _limit(
         Trait.LOST_REGISTER,
@@ -88,6 +95,14 @@ WITH_TABLES = (
         "the row describes a frame that is gone",
         _LLVM_ARM,
         _ARM32,
+    ),
+    _limit(
+        Trait.REALIGNED,
+        "wrong_register",
+        "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+        "unoptimised epilogue has popped that one",
+        "https://github.com/libunwind/libunwind/issues/43",
+        _X86,
     ),
     _limit(
         Trait.CODE_POINTER,
@@ -139,6 +154,14 @@ def analysed(
             "after that, or more than once, is taken for one with less of a frame",
             _GUESSES,
             _ARMS,
+        ),
+        _limit(
+            Trait.NO_RECORD,
+            "wrong_register",
+            "the epilogue unwinder knows what an epilogue's instructions look like, and takes r7's pop for one that it "
+            "has behind it",
+            _EPILOGUES,
+            _ARM32,
         ),
         _limit(
             Trait.FP_OMITTED,
@@ -217,7 +240,7 @@ WITHOUT_TABLES = (
         signal="ended_early skipped wrong wrong_register",
         epilogue="ended_early phantom refused skipped wrong wrong_register",
         reused="ended_early wrong wrong_register",
-        prologue="ended_early wrong wrong_register",
+        prologue="ended_early refused wrong wrong_register",
         frameless="ended_early skipped wrong wrong_register",
     ),
     _limit(
@@ -258,9 +281,26 @@ WITHOUT_TABLES = (
     ),
     _limit(
         Trait.CALLED,
-        "wrong_register",
-        "amd64's analyser finds where rbp and the return address are saved; every other register is shown as it is now",
+        "ended_early phantom wrong wrong_register",
+        "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; GCC puts others between. "
+        "Where it knows them it finds rbp and the return address; every other register is shown as it is now",
         _AMD64,
         _X86,
+    ),
+    _limit(
+        Trait.CALLED,
+        "wrong_register",
+        "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
+        "is not seen",
+        _GUESSES,
+        _ARM64,
+    ),
+    _limit(
+        Trait.LEAF_RECORD,
+        "ended_early phantom",
+        "a leaf's record has the frame pointer alone, and its return address is in the link register still; the "
+        "analyser takes the record for a whole one",
+        _GUESSES,
+        _ARM64,
     ),
 )

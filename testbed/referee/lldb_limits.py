@@ -46,6 +46,12 @@ WITH_TABLES = (
         _PLANS,
     ),
     _limit(
+        Trait.SYNCHRONOUS,
+        "ended_early skipped wrong_register",
+        "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
+    _limit(
         Trait.NO_CODE,
         "ended_early skipped wrong",
         "a pc of zero has no function: LLDB takes it for a call through a null pointer, or ends there",
@@ -78,12 +84,28 @@ WITH_TABLES = (
         _PROFILE,
         _X86,
     ),
+    _limit(
+        Trait.FP_OMITTED,
+        "ended_early",
+        "where the caller is the outermost one, which has no caller: LLDB gives up the right plan for the "
+        "compact one, which is right at calls only, and ends there",
+        _PLANS,
+        _X86,
+    ),
     _limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
     _limit(
         Trait.EPILOGUE,
-        "ended_early wrong wrong_register",
+        "ended_early skipped wrong wrong_register",
         "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
         "epilogue on, the row still describes the whole frame",
+        _LLVM_ARM,
+        _ARM32,
+    ),
+    _limit(
+        Trait.FRAMELESS,
+        "ended_early",
+        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
+        "the row describes a frame that is gone",
         _LLVM_ARM,
         _ARM32,
     ),
