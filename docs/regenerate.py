@@ -146,9 +146,13 @@ def traps() -> str:
     return traps_markdown(PROGRAMS, cells)
 
 
-# Each program in C once an instruction set, and Mach-O: what people run. (Tables that are wrong on purpose are in the
-# hand-written programs.) Some three minutes on two free cores.
+# Every shape of frame that compilers make, in C, once an instruction set, and as Mach-O: what people run. (Tables that
+# are wrong on purpose are in the hand-written programs.) Some three minutes on two free cores.
 REFEREE_RECIPES = ("clang-O2", "clang-thumb-O2", "macho-O2")
+REFEREE_PROGRAMS = (
+    *("recursion", "mutual_recursion", "switch_table", "alloca_vla", "struct_return", "function_pointers"),
+    *("busy_leaf", "big_frame", "overaligned", "noreturn_last_call", "inlined_call", "tail_branches"),
+)
 
 
 def referees() -> None:
@@ -163,7 +167,8 @@ def referees() -> None:
     known = all_strategies()
     shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]
     (ROOT / "FINDINGS.md").write_text(findings_markdown(shown), encoding="utf-8")
-    arguments = ["matrix", "--referees", *(word for name in REFEREE_RECIPES for word in ("-r", name))]
+    chosen = (("-r", REFEREE_RECIPES), ("-p", REFEREE_PROGRAMS))
+    arguments = ["matrix", "--referees", *(word for flag, names in chosen for name in names for word in (flag, name))]
     with tempfile.TemporaryDirectory() as folder:
         cells = Path(folder, "matrix.json")
         testbed(*arguments, "--json", str(cells))

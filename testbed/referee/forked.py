@@ -8,6 +8,7 @@ library wants to read, the child asks for. A child that dies is the answer ``Too
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import time
@@ -137,6 +138,7 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to handle
+        faulthandler.disable()  # a death here is told as the tool's, not as Python's
         os.dup2(printed, 1)
         os.dup2(printed, 2)
         memory = _Asked(first.images, connection)
