@@ -13,9 +13,10 @@ from testbed.referee.limits import llvm_arm
 from testbed.referee.model import Finding, Found, Referee
 
 _SEEN = "clang 22 of ziglang 0.17.0"
-_EPILOGUE, _PROLOGUE = llvm_arm(
+_EPILOGUE, _PROLOGUE, _BEHIND = llvm_arm(
     epilogue=frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG}),
     prologue=frozenset({Outcome.ENDED_EARLY}),
+    frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
 )
 
 
@@ -58,6 +59,17 @@ REFEREE = Referee(
             recipe="clang-O1",
             at="big+0x8",
             limit=_PROLOGUE,
+        ),
+        Finding(
+            title="clang's .debug_frame for ARM keeps the row of a frame that is gone, on the path behind an epilogue",
+            unwinder="debug_frame",
+            tool=_SEEN,
+            since="2026-11-21",
+            program="genc_f8emt1_f",
+            arch="arm32",
+            recipe="clang-thumb-O2",
+            at="@25",
+            limit=_BEHIND,
         ),
     ),
 )

@@ -214,6 +214,7 @@ _LIMITS = (
     *llvm_arm(
         epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.SKIPPED}),
         prologue=frozenset({Outcome.ENDED_EARLY}),
+        frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
     ),
 )
 _REPEATED = Limit(

@@ -39,16 +39,6 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "epilogue they speak of what is not there yet, or no longer",
             "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
         ),
-        Trait.REALIGNED: (
-            "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
-            "unoptimised epilogue has popped that one",
-            "https://github.com/libunwind/libunwind/issues/43",
-        ),
-        Trait.FRAMELESS: (
-            "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on "
-            "another path through a function without a frame pointer, still has the row of the whole frame",
-            _LLVM_ARM,
-        ),
         Trait.LOST_REGISTER: (
             "the table says that a register cannot be had any more, and the caller's CFA is counted from it: the "
             "stack ends there as if that frame were the outermost one",
@@ -73,23 +63,29 @@ def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
     return next(limit for limit in limits if limit.trait is trait)
 
 
-def llvm_arm(*, epilogue: frozenset[Outcome], prologue: frozenset[Outcome]) -> tuple[Limit, Limit]:
+def llvm_arm(
+    *, epilogue: frozenset[Outcome], prologue: frozenset[Outcome], frameless: frozenset[Outcome]
+) -> tuple[Limit, Limit, Limit]:
     """What LLVM's ARM `.debug_frame` leaves out, in a tool that believes it. The compiler's bugs, not the tool's."""
-    return (
-        Limit(
-            Trait.EPILOGUE,
+    reasons = {
+        Trait.EPILOGUE: (
             epilogue,
             "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
             "epilogue on, the row still describes the whole frame",
-            _LLVM_ARM,
-            frozenset({"arm32"}),
         ),
-        Limit(
-            Trait.PROLOGUE,
+        Trait.PROLOGUE: (
             prologue,
             "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
             "between them the row does not count the first",
-            _LLVM_ARM,
-            frozenset({"arm32"}),
         ),
+        Trait.FRAMELESS: (
+            frameless,
+            "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on "
+            "another path through a function without a frame pointer, still has the row of the whole frame",
+        ),
+    }
+    first, second, third = (
+        Limit(trait, outcomes, because, _LLVM_ARM, frozenset({"arm32"}))
+        for trait, (outcomes, because) in reasons.items()
     )
+    return first, second, third
