@@ -3,7 +3,8 @@
     python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
     python docs/regenerate.py --pages    only the pictures of the pages
-    python docs/regenerate.py --referees FINDINGS.md and docs/referees.md, from the real unwinders that are installed
+    python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
+    python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
@@ -155,18 +156,24 @@ REFEREE_PROGRAMS = (
 )
 
 
-def referees() -> None:
-    """FINDINGS.md and docs/referees.md: what is not installed is said to be so."""
+def findings() -> None:
+    """FINDINGS.md: every finding tried again; what is not installed is said to be so."""
     from programs import PROGRAMS
     from testbed.cli.strategies import all_strategies
     from testbed.findings import show
     from testbed.referee import REFEREES
     from testbed.report.findings_text import findings_markdown
-    from testbed.report.referees_text import referees_markdown
 
     known = all_strategies()
     shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]
     (ROOT / "FINDINGS.md").write_text(findings_markdown(shown), encoding="utf-8")
+
+
+def referees() -> None:
+    """docs/referees.md: how the real unwinders that are installed fare."""
+    from testbed.referee import REFEREES
+    from testbed.report.referees_text import referees_markdown
+
     chosen = (("-r", REFEREE_RECIPES), ("-p", REFEREE_PROGRAMS))
     arguments = ["matrix", "--referees", *(word for flag, names in chosen for name in names for word in (flag, name))]
     with tempfile.TemporaryDirectory() as folder:
@@ -225,7 +232,11 @@ def main() -> None:
     if "--names" in sys.argv[1:]:
         (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
         return
+    if "--findings" in sys.argv[1:]:
+        findings()
+        return
     if "--referees" in sys.argv[1:]:
+        findings()
         referees()
         return
     current = README.read_text(encoding="utf-8")
@@ -235,6 +246,7 @@ def main() -> None:
     README.write_text(made, encoding="utf-8")
     (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
     (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
+    findings()
     referees()
     pictures()
 

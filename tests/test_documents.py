@@ -78,6 +78,6 @@ def test_the_page_of_names_is_what_the_command_counts_today() -> None:
 def test_the_findings_are_all_written_down() -> None:
     text = (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
     titles = [finding.title for referee in REFEREES.values() for finding in referee.findings]
-    assert [title for title in titles if f"### {title}\n" not in text] == [], "python docs/regenerate.py --referees"
+    assert [title for title in titles if f"### {title}\n" not in text] == [], "python docs/regenerate.py --findings"
     assert text.count("\n### ") == len(titles), "a finding is gone from the catalogue: regenerate"
     assert "DOES NOT SHOW" not in text
