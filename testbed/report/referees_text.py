@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.judge import Callers
 from testbed.outcome import Outcome
 from testbed.referee import Referee
+from testbed.report.words import share
 
 _STOPS = (Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
 
@@ -37,6 +39,7 @@ class _Count:
     ended: int = 0  # crashed or hung
     lying: int = 0
     unexplained: int = 0
+    callers: Callers = field(default_factory=Callers)
 
 
 @dataclass
@@ -62,6 +65,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
         count.ended += sum(cell["outcomes"].get(outcome.value, 0) for outcome in (Outcome.CRASHED, Outcome.HUNG))
         count.lying += cell["lying"]
         count.unexplained += cell["unexplained"]
+        count.callers += Callers(*(cell["callers"][name] for name in ("said", "true", "found")))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     text = [_HEAD.format(command=command, sites=sites)]
     text.append(f"| tool | strategy | what it is | {' | '.join(isas)} | unexplained |")
@@ -72,6 +76,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
             fields = " | ".join(_field(mine.by_isa.get(isa)) for isa in isas)
             unexplained = sum(count.unexplained for count in mine.by_isa.values())
             text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} | {unexplained or ''} |")
+    text += ["", *_callers(lines, isas)]
     text.append("")
     text.append("## Versions")
     text.append("")
@@ -80,6 +85,24 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
         version = found.version if found else "not installed where this page was written"
         text.append(f"- {referee.name}: {version}; {referee.package}")
     return "\n".join(text) + "\n"
+
+
+def _callers(lines: Mapping[str, _Line], isas: Sequence[str]) -> Iterator[str]:
+    """How much of the callers each found, whatever it made of the end of the stack and of registers."""
+    yield "## Callers"
+    yield ""
+    yield (
+        "The share of the callers said that are true (precision) / of the true ones that are said (recall), by pc "
+        "alone:"
+    )
+    yield "a tool that lists every caller and does not recognise the end of the stack has all of them."
+    yield ""
+    yield f"| strategy | {' | '.join(isas)} |"
+    yield "|---|" + "---|" * len(isas)
+    for name, line in lines.items():
+        found = [line.by_isa[isa].callers if isa in line.by_isa else None for isa in isas]
+        words = (f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "-" for c in found)
+        yield f"| `{name}` | {' | '.join(words)} |"
 
 
 def isa_of(recipe: str, arch: str) -> str:

@@ -13,7 +13,8 @@ LIBDW = dataclasses.replace(REFEREES["libdw"], find=lambda: Found("9.9", "/somew
 
 def cell(arch: str, recipe: str, **counts: Any) -> dict[str, Any]:
     cell = {"unwinder": "libdw", "arch": arch, "recipe": recipe, "sites": 100, "exact": 100, "lying": 0}
-    return {**cell, "transition": 0, "unexplained": 0, "outcomes": {}, **counts}
+    callers = {"said": 10, "true": 20, "found": 9}
+    return {**cell, "transition": 0, "unexplained": 0, "outcomes": {}, "callers": callers, **counts}
 
 
 def test_shares_are_of_judged_sites_per_instruction_set_added_over_units() -> None:
@@ -29,6 +30,7 @@ def test_shares_are_of_judged_sites_per_instruction_set_added_over_units() -> No
     fields = [field.strip() for field in line.strip("|").split("|")]
     assert fields[3:] == ["-", "75.0 / 15.0 / 10.0", "-", "99.0 / 1.0 / 0.0 (X 1)", "1"]
     assert "which is 300 judged sites" in page
+    assert "| `libdw` | - | 90.0 % / 45.0 % | - | 90.0 % / 45.0 % |" in page
     assert "- libdw: 9.9; " in page
     assert "/somewhere" not in page
 
