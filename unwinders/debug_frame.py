@@ -52,13 +52,6 @@ LIMITS = (
         "path through a function without a frame pointer, still has the row of the whole frame",
         _LLVM_ARM,
     ),
-    Limit(
-        Trait.PROLOGUE,
-        frozenset({Outcome.ENDED_EARLY}),
-        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
-        "between them the row does not count the first",
-        _LLVM_ARM,
-    ),
 )
 
 DEBUG_FRAME = Unwinder(

@@ -49,7 +49,7 @@ def table_limits(*without_a_table: Outcome) -> tuple[Limit, ...]:
     return (
         Limit(
             Trait.WRONG_TABLE,
-            frozenset(Outcome) - {Outcome.EXACT, Outcome.CRASHED, Outcome.HUNG},
+            frozenset(Outcome) - {Outcome.EXACT, Outcome.REFUSED, Outcome.CRASHED, Outcome.HUNG},
             "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
             "https://github.com/llvm/llvm-project/issues/63598",
         ),

@@ -90,12 +90,6 @@ LIMITS = (
         _SYNCHRONOUS,
     ),
     Limit(
-        Trait.NO_CODE,
-        frozenset({Outcome.REFUSED}),
-        "where a null pointer leads there is no entry",
-        "https://github.com/libunwind/libunwind/issues/106",
-    ),
-    Limit(
         Trait.LOST_REGISTER,
         frozenset({Outcome.SKIPPED}),
         "that a register's value is lost cannot be said: the opcodes know pops only",

@@ -69,7 +69,7 @@ FP_CHAIN_ENTRY = replace(
         ),
         Limit(
             Trait.SPLIT_FUNCTION,
-            frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.WRONG_REGISTER, Outcome.REFUSED}),
+            frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.WRONG_REGISTER}),
             "a symbol stands where a jump enters: nothing was called there, and the frame is set up already",
             "https://github.com/llvm/llvm-project/issues/125299",
         ),

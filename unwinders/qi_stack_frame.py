@@ -70,7 +70,6 @@ LIMITS = (
                 Outcome.WRONG,
             ),
             Trait.LOST_REGISTER: (Outcome.SKIPPED,),
-            Trait.OTHER_STACK: (Outcome.WRONG,),
             Trait.OPEN_END: (
                 Outcome.PHANTOM,
                 Outcome.WRONG,
