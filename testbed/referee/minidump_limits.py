@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from testbed.outcome import Outcome
 from testbed.referee.model import Finding
+from testbed.referee.symbolic_limits import UNREAD
 from testbed.traits import Trait
 from testbed.unwinder import Limit
 
@@ -68,6 +69,17 @@ WITH_SYMBOLS = _limits(
         Trait.EPILOGUE: ("ended_early", _KEPT, _TEXT),
         Trait.FRAMELESS: ("ended_early", _KEPT, _TEXT),
     }
+)
+
+WITH_SYMBOLS = (
+    Limit(
+        Trait.SIGNED,
+        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG}),
+        "the text does not say that a return address is signed; the walker guesses which bits are not of the address",
+        _TEXT,
+    ),
+    *WITH_SYMBOLS,
+    *UNREAD,  # without symbolic's text there is no symbol file
 )
 
 _ANY = "ended_early phantom skipped wrong"
