@@ -88,7 +88,7 @@ EH_FRAME = _limits(
         Trait.INEXPRESSIBLE: "ended_early skipped wrong",
         Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
-        Trait.FRAMELESS: "ended_early",
+        Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
     }
 )
 _B_KEY = (
@@ -122,7 +122,7 @@ DEBUG_FRAME = _limits(
         Trait.FP_REUSED: "ended_early wrong",
         Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
         Trait.PROLOGUE: "ended_early",
-        Trait.FRAMELESS: "wrong",
+        Trait.FRAMELESS: "ended_early wrong",
     }
 )
 
