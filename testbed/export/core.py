@@ -26,6 +26,7 @@ PROCESS = 1000  # the process's and the thread's number
 _STOP = 5  # SIGTRAP
 _PROGRAM, _NOTES = 1, 4  # PT_LOAD, PT_NOTE
 _PRPSINFO, _AUXV, _FILE = 3, 6, 0x4649_4C45
+_PAC_MASK = 0x406  # NT_ARM_PAC_MASK: which bits of data and of code pointers are a signature
 _AT_NULL, _AT_PAGESZ, _AT_ENTRY, _AT_HWCAP = 0, 6, 9, 16
 
 
@@ -74,6 +75,7 @@ def _notes(snapshot: Snapshot) -> list[bytes]:
         _note("CORE", layouts.core[0].type, bytes(status)),
         _note("CORE", _PRPSINFO, _process_info(snapshot, layouts.process_info)),
         *(_note(note.owner, note.type, bytes(filled(note.block, snapshot))) for note in layouts.core[1:]),
+        *([_note("LINUX", _PAC_MASK, struct.pack("<2Q", arch.signature, arch.signature))] if arch.signature else []),
         _note("CORE", _AUXV, b"".join(struct.pack(f"<2{word}", *entry) for entry in entries)),
         _note("CORE", _FILE, _file_note(snapshot, word)),
     ]

@@ -17,7 +17,7 @@ def _limit(trait: Trait, outcomes: str, because: str, reference: str, arches: fr
     return Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), because, reference, arches)
 
 
-EH_FRAME = (
+_BELIEVED = (
     _limit(
         Trait.WRONG_TABLE,
         "ended_early phantom skipped wrong wrong_register",
@@ -51,6 +51,17 @@ EH_FRAME = (
         "https://github.com/osandov/drgn/pull/343",
     ),
 )
+
+_B_KEY = (
+    "drgn reads the tables of a file as one: a CIE with the augmentation B, which says that return addresses are "
+    "signed with the B key, makes all of them unknown"
+)
+_AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
+_UNREAD = (
+    _limit(Trait.CALLED, "refused", _B_KEY, _AADWARF, frozenset({"arm64"})),
+    _limit(Trait.ROOT, "stopped", _B_KEY, _AADWARF, frozenset({"arm64"})),
+)
+EH_FRAME = (*_BELIEVED, *_UNREAD)
 
 _THUMB = _limit(
     Trait.CALLED,
@@ -88,5 +99,16 @@ FINDINGS = (
         "clang-thumb-O0",
         "finish",
         _THUMB,
+    ),
+    Finding(
+        "drgn refuses every table of a file with functions that sign their return address with the B key",
+        "drgn",
+        DRGN,
+        "2026-11-21",
+        "pac_ret",
+        "arm64",
+        "keystone",
+        "leaf",
+        _UNREAD[0],
     ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from testbed.outcome import Outcome
 from testbed.referee.model import Finding
+from testbed.referee.symbolic_limits import UNREAD
 from testbed.traits import Trait
 from testbed.unwinder import Limit
 
@@ -48,7 +49,7 @@ WITH_SYMBOLS = _limits(
             _TEXT,
         ),
         Trait.OPEN_END: (
-            "ended_early phantom",
+            "phantom",
             "start code's record does not say that it has no caller: what lies there is taken for a return address",
             _END,
         ),
@@ -68,6 +69,17 @@ WITH_SYMBOLS = _limits(
         Trait.EPILOGUE: ("ended_early", _KEPT, _TEXT),
         Trait.FRAMELESS: ("ended_early", _KEPT, _TEXT),
     }
+)
+
+WITH_SYMBOLS = (
+    Limit(
+        Trait.SIGNED,
+        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG}),
+        "the text does not say that a return address is signed; the walker guesses which bits are not of the address",
+        _TEXT,
+    ),
+    *WITH_SYMBOLS,
+    *UNREAD,  # without symbolic's text there is no symbol file
 )
 
 _ANY = "ended_early phantom skipped wrong"
@@ -95,42 +107,29 @@ WITHOUT_SYMBOLS = _limits(
         Trait.FRAMELESS: (_ANY, "a function without a frame record: the chain starts at its caller's", _LINK),
         Trait.FRAMELESS_CALLER: (_ANY, "a caller without a frame record is not in the chain", _LINK),
         Trait.SIGNAL: (
-            _ANY,
+            "ended_early skipped wrong",
             "a signal's handler links its record to what the interrupted code had for a frame pointer",
             "https://github.com/libunwind/libunwind/issues/1061",
         ),
-        Trait.NO_CODE: (_ANY, "code that is not there says nothing about how to go on", _WALKER),
         Trait.OTHER_STACK: (
-            _ANY,
+            "ended_early phantom wrong",
             "the chain goes on on another stack, which is taken for damage: this one is scanned",
             "https://github.com/golang/go/issues/63630",
         ),
         Trait.OPEN_END: (
-            _ANY,
+            "phantom",
             "nothing ends the chain or the scan: what lies there is taken for a return address",
             _END,
         ),
         Trait.LOST_REGISTER: (
-            _ANY,
+            "phantom",
             "the frame pointer is already that of the frame that a jump will go to",
             "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
         ),
         Trait.REALIGNED: (
-            _ANY,
+            "ended_early phantom",
             "a realigned frame has a copy of its return address: the chain, or a scan, finds it twice",
             "https://github.com/mstange/framehop/issues/48",
-        ),
-        Trait.MIXED_ISA: (
-            _ANY,
-            "A32 and Thumb chain through different registers, and one is followed",
-            "https://github.com/rust-minidump/rust-minidump/issues/460",
-        ),
-        Trait.NO_TABLE: (_ANY, "code that is written by hand keeps no frame record", _WALKER),
-        Trait.WRONG_TABLE: (_ANY, "code whose frame is not what its record says", _WALKER),
-        Trait.SPLIT_FUNCTION: (
-            _ANY,
-            "a jump enters a frame that is set up: the record is not that function's",
-            _WALKER,
         ),
         Trait.LEFTOVER: ("phantom", "a scan finds the return address of a call that is over", _SCAN),
     }

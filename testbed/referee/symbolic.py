@@ -70,7 +70,7 @@ class Texts:
         except UnwindError as error:
             self.child = None
             return error
-        return NoUnwindInfo(said["error"]) if said["error"] else str(said["text"])
+        return NoUnwindInfo(" ".join(said["error"].split())) if said["error"] else str(said["text"])
 
 
 TEXTS = Texts(lambda requests, replies: list(python_script("inside_symbolic.py")(requests, replies)))

@@ -88,8 +88,27 @@ EH_FRAME = _limits(
         Trait.INEXPRESSIBLE: "ended_early skipped wrong",
         Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
-        Trait.FRAMELESS: "ended_early",
+        Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
     }
+)
+_B_KEY = (
+    "symbolic reads the tables of a file as one: a CIE with the augmentation B, which says that return addresses are "
+    "signed with the B key, is an error, and there is no text at all"
+)
+_AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
+UNREAD = tuple(
+    Limit(trait, frozenset({outcome}), _B_KEY, _AADWARF, frozenset({"arm64"}))
+    for trait, outcome in ((Trait.CALLED, Outcome.REFUSED), (Trait.ROOT, Outcome.STOPPED))
+)
+EH_FRAME = (
+    Limit(
+        Trait.SIGNED,
+        frozenset({Outcome.STOPPED, Outcome.WRONG, Outcome.WRONG_REGISTER}),
+        "the text does not say that a return address is signed: it is taken for an address as it is",
+        _TEXT,
+    ),
+    *EH_FRAME,
+    *UNREAD,
 )
 DEBUG_FRAME = _limits(
     {
@@ -103,7 +122,7 @@ DEBUG_FRAME = _limits(
         Trait.FP_REUSED: "ended_early wrong",
         Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
         Trait.PROLOGUE: "ended_early",
-        Trait.FRAMELESS: "wrong",
+        Trait.FRAMELESS: "ended_early wrong",
     }
 )
 
@@ -176,6 +195,15 @@ FINDINGS = (
         "keystone",
         "long_jump+0x1d",
         _on(EH_FRAME, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "symbolic refuses every table of a file with functions that sign their return address with the B key",
+        "symbolic",
+        "pac_ret",
+        "arm64",
+        "keystone",
+        "leaf",
+        UNREAD[0],
     ),
     _finding(
         "symbolic writes a frame size of zero for large x86_64 frames in compact unwind tables",

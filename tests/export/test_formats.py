@@ -71,6 +71,20 @@ def test_readelf_reads_the_notes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arch", "recipe"), ISAS)
+def test_mapped_files_are_told_in_pages_as_the_kernel_does(arch: str, recipe: str) -> None:
+    snapshot = testbed.run("leaf_call", arch=arch, recipe=recipe).at("leaf")
+    content, word = core_bytes(snapshot), snapshot.arch.word
+    at = content.index(struct.pack("<I4s", 0x4649_4C45, b"CORE")) + 12  # behind the note's type and owner
+    count, page, *rest = struct.unpack_from(f"<11{'Q' if word == 8 else 'I'}", content, at)
+    assert (count, page) == (3, 0x1000)
+    loaded = snapshot.images[0]
+    assert [tuple(rest[i : i + 3]) for i in (0, 3, 6)] == [
+        (s.address, s.address + 0x1000, s.offset // 0x1000) for s in loaded.image.segments
+    ]
+    assert [s.offset for s in loaded.image.segments] == [0, 0x1000, 0x2000]
+
+
+@pytest.mark.parametrize(("arch", "recipe"), ISAS)
 def test_bytes_below_sp_are_kept_and_the_unused_stack_is_not(arch: str, recipe: str) -> None:
     snapshot = testbed.run("leaf_call", arch=arch, recipe=recipe).at("leaf_body")
     stack = next(piece for piece in pieces(snapshot) if piece.address <= snapshot.sp < piece.end)

@@ -9,6 +9,7 @@ import pytest
 
 import testbed
 from programs import PROGRAMS
+from testbed.build.recipes import recipes_for
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.foreign import Places, read_snapshot
 from testbed.image import LoadedImage
@@ -17,7 +18,12 @@ from testbed.unwinder import Backtrace, Unwinder
 from unwinders import UNWINDERS
 
 UNITS = [
-    *((name, arch.name, None) for name, program in PROGRAMS.items() for arch in program.arches()),
+    *(
+        (name, arch.name, None)
+        for name, program in PROGRAMS.items()
+        for arch in program.arches()
+        if recipes_for(program, arch)
+    ),
     *(("alloca_vla", arch, "macho-O2") for arch in ("x86_64", "arm64")),
     *(("leaf_call", "arm32", recipe) for recipe in ("keystone-thumb", "clang-asm-thumb")),
     *(("alloca_vla", "arm32", recipe) for recipe in ("clang-O2", "clang-thumb-O2-fp")),
