@@ -120,7 +120,7 @@ def watch_long(
     """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it."""
     if built.source.header.signals:
         raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")
-    return watch_chunks(built, chunks_of(built.image, seed=seed, budget=budget, chunk=chunk), progress)
+    return watch_chunks(built, chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu), progress)
 
 
 def watch_chunks(built: Built, chunks: Chunks, progress: Progress = lambda step: None) -> LongRun:

@@ -74,6 +74,24 @@ def test_the_truth_is_the_same_in_pieces_of_any_length(arch: str) -> None:
     assert open_segments > 100, "nothing was open between two pieces"
 
 
+@pytest.mark.parametrize("length", [4, 7, 20, 64])
+def test_signatures_are_remembered_from_piece_to_piece(length: int) -> None:
+    signed = 0
+    for unit in UNITS:
+        if (
+            unit.arch == "arm64"
+            and (unit.program.startswith("pac_") or "pac" in unit.recipe)
+            and "busy" not in unit.program
+        ):
+            whole = run_built(build_unit(unit, PROGRAMS))
+            run = watch_long(whole.built, budget=1_000_000, chunk=length)
+            for piece, window in run.pieces() if len(whole) < 2000 else ():
+                own = slice(window.start, window.stop)
+                assert piece.watched.signed[own].tolist() == whole.watched.signed[window.first : window.end].tolist()
+                signed += int(piece.watched.signed[own].sum())
+    assert signed > 50
+
+
 def recursion(piece: int = 50) -> LongRun:
     built = build_unit(next(u for u in UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
     return watch_long(built, budget=1_000_000, chunk=piece)

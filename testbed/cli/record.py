@@ -54,7 +54,7 @@ def command(
         built = run.built
         del run  # what was held of it
         with progress(f"recording {built.program.name}") as reached:
-            pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk)(None)
+            pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu)(None)
             steps, last = save_pieces(built, pieces, path, reached)
         end = last.end
         ending = f"exit {end.status}" if isinstance(end, Exited) else "did not reach its exit"

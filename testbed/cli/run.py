@@ -107,7 +107,7 @@ def command(
         if chunk or is_long(run, budget):
             from testbed.machine.stream import chunks_of
 
-            pieces = chunks_of(run.built.image, seed=seed, budget=budget, chunk=chunk)
+            pieces = chunks_of(run.built.image, seed=seed, budget=budget, chunk=chunk, cpu=run.built.cpu)
             built = run.built
             del run  # what was held of it
             _run_long(watched(built, pieces), chosen, names, location, svg, holding)

@@ -32,6 +32,7 @@ def record_chunks(
     budget: int = 1_000_000,
     chunk: int = CHUNK,
     start: Keyframe | None = None,
+    cpu: str | None = None,
 ) -> Iterator[Chunk]:
     """Run a program as `testbed.machine.record` does, ``chunk`` steps at a time, from its entry or from a keyframe.
 
@@ -39,7 +40,7 @@ def record_chunks(
     are not sent. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
-    machine = start_machine(loaded, seed=seed)
+    machine = start_machine(loaded, seed=seed, cpu=cpu)
     memory = RollingMemory(mapping.region for mapping in machine.mappings)
     first = 0
     if start is not None:
@@ -88,9 +89,11 @@ def record_chunks(
         at |= _isa_bit(machine)
 
 
-def chunks_of(image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int | None = None) -> Chunks:
+def chunks_of(
+    image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int | None = None, cpu: str | None = None
+) -> Chunks:
     """A run in pieces, as often as it is asked for, from its entry or from a keyframe: a program always runs alike."""
-    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start)
+    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start, cpu=cpu)
 
 
 def _moved_to(machine: Machine, start: Keyframe) -> Machine:

@@ -130,6 +130,7 @@ def _referee(
         name=name,
         summary=summary,
         unwind=partial(executed, source),
+        needs=frozenset({".shstrtab"}),  # an ELF file: nothing tells these of Apple's tables
         limits=limits,
         tool=partial(_tool, source),
     )

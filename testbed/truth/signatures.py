@@ -19,8 +19,13 @@ from testbed.truth.model import Activations
 from testbed.truth.transfers import Bools
 
 
-def find_signed(trace: Trace, activations: Activations, node: NDArray[np.int32]) -> Bools:
-    """For each step: is the return address of the innermost activation signed?"""
+def find_signed(
+    trace: Trace, activations: Activations, node: NDArray[np.int32], before: Bools | None = None, start: int = 0
+) -> Bools:
+    """For each step: is the return address of the innermost activation signed?
+
+    Of a window of a run, ``before`` says it of each activation when the window begins, which is at row ``start``.
+    """
     arch = trace.arch
     nowhere = np.zeros(len(node), np.bool_)
     if arch.link is None or not arch.signature or len(node) == 0:
@@ -29,14 +34,17 @@ def find_signed(trace: Trace, activations: Activations, node: NDArray[np.int32])
     address = activations.return_address[node]
     called = activations.parent[node] >= 0
     signed = called & (link != address) & (link & ~np.uint64(arch.signature) == address)
-    if not signed.any():
+    if before is None:
+        before = np.zeros(len(activations), np.bool_)
+    if not signed.any() and not before.any():
         return nowhere
     order = np.argsort(node, kind="stable")  # by activation, then time
     is_first = np.diff(node[order], prepend=-1) != 0
     signed, plain = signed[order], (called & (link == address))[order]
+    earlier = order < start
     follows = np.diff(order, prepend=-2) == 1  # no call between
     taken_off = plain & ~is_first & follows & np.roll(signed, 1)
     places = np.arange(len(order))
-    last = np.maximum.accumulate(np.where(signed | taken_off | is_first, places, 0))
-    nowhere[order] = signed[last]
+    last = np.maximum.accumulate(np.where(signed | taken_off | is_first | earlier, places, 0))
+    nowhere[order] = np.where(earlier, before[node[order]], signed)[last]
     return nowhere

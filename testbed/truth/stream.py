@@ -23,6 +23,7 @@ from testbed.truth.observe import Truth
 from testbed.truth.open_run import OpenRun, mark, run_until
 from testbed.truth.open_segments import OpenSegment, Steps, count, cut, extents
 from testbed.truth.open_slots import OpenSlots, Slots, find_slots
+from testbed.truth.signatures import find_signed
 from testbed.truth.sites import Sites, distances, frames, isas
 from testbed.truth.sites_native import last_active, steps_by_activation
 from testbed.truth.transfers import Bools, Transfers, find_transfers
@@ -42,6 +43,7 @@ class State:
     segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
     run: OpenRun | None
     slots: OpenSlots = field(repr=False)
+    signed: Bools = field(repr=False)  # by activation: whether its return address is signed
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,11 @@ class WindowTruth(Truth):
 
     window: Window
     slots: Slots = field(repr=False)
+    signatures: Bools = field(repr=False)
+
+    @property
+    def signed(self) -> Bools:
+        return self.signatures
 
     @property
     def leftovers(self) -> Bools:
@@ -135,8 +142,15 @@ class _Look:
         else:
             self._slots = self._find_slots()
             slots = self._slots.after
+        signed = np.zeros(len(everyone), np.bool_)
+        if not first_time:
+            if before:
+                signed[: len(before.signed)] = before.signed
+            self._signed = find_signed(trace, self._activations, self._rows, signed[members], self.window.start)
+            own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
+            signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         kept, stays = forget(everyone)
-        self.after = State(kept, self._rows_of(stays), segments, run, slots)
+        self.after = State(kept, self._rows_of(stays), segments, run, slots, signed[stays])
 
     def truth(self) -> WindowTruth:
         """The second time: all facts of the window's steps."""
@@ -150,7 +164,9 @@ class _Look:
             self._pointer,
             self._isa,
         )
-        return WindowTruth(self.window.trace, self._activations, self._rows, sites, self.window, self._slots)
+        return WindowTruth(
+            self.window.trace, self._activations, self._rows, sites, self.window, self._slots, self._signed
+        )
 
     def _in_rows(self, values: Bools) -> Bools:
         out = np.zeros(len(self.window.trace), np.bool_)
