@@ -38,6 +38,7 @@ TARGETS = tuple(
     for isa in arch.isas
     for recipe in RECIPES.values()
     if recipe.tool is Tool.CLANG
+    and not recipe.by_name
     and recipe.name.endswith("-O2")
     and recipe.isa_on(arch) is isa
     and (isa is arch.isas[0]) == (recipe.isa is None)

@@ -71,7 +71,7 @@ def test_the_truth_is_the_same_in_pieces_of_any_length(arch: str) -> None:
             whole = run_built(built)
             for length in (4, 17, 100):
                 open_segments += len(agree_in_pieces(whole.watched, length, every=11).extents)
-    assert open_segments > 100, "nothing was open between two pieces"
+    assert open_segments > 50, "nothing was open between two pieces"
 
 
 @pytest.mark.parametrize("length", [4, 7, 20, 64])

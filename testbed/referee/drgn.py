@@ -7,6 +7,7 @@ one more frame, whose pc it does not know; where it cannot go on it just ends, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -80,6 +81,7 @@ def _registers(arch: Arch, kind: FrameKind, told: Mapping[str, int]) -> dict[str
 
 
 def _stop(error: str, frames: int) -> UnwindError:
+    error = re.sub(r"/\S*/", "", error)  # a file's name says enough
     if error.startswith("FaultError"):
         stop = UnreadableMemory(0, 0)
         stop.args = (error,)

@@ -121,9 +121,11 @@ def _events(run: Run, columns: Columns) -> None:
 
 
 def _traits(run: Run, columns: Columns) -> None:
-    """One bit per trait, in the order of the enum."""
+    """One bit per trait, in the order of the enum; those from the 33rd on in a column of their own."""
     bit = {trait: 1 << i for i, trait in enumerate(Trait)}
-    columns["traits"] = np.array([sum(bit[t] for t in run.traits(k)) for k in range(len(run))], np.uint32)
+    bits = np.array([sum(bit[t] for t in run.traits(k)) for k in range(len(run))], np.uint64)
+    columns["traits"] = (bits & np.uint64(0xFFFF_FFFF)).astype(np.uint32)
+    columns["moretraits"] = (bits >> np.uint64(32)).astype(np.uint32)
 
 
 def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[dict[str, Any]]:

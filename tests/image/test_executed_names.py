@@ -24,7 +24,8 @@ def test_every_executed_address_has_the_names_that_the_readers_give(
 ) -> None:
     chosen = units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]])
     found = Compared()
-    for unit in chosen if request.config.getoption("--every-site") else chosen[len(recipe) % PART :: PART]:
+    part = chosen[len(recipe) % min(PART, len(chosen)) :: PART]
+    for unit in chosen if request.config.getoption("--every-site") else part:
         try:
             found.add(compared(unit))
         except ToolchainMissing as missing:
