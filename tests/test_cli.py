@@ -369,7 +369,10 @@ def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, mo
 
 def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
     """Ctrl-C reaches the command and its workers; what is judged by then is printed, and the status is 130."""
-    command = [sys.executable, "-m", "testbed.cli", "matrix", "-j", "2"]
+    # A shell's background jobs ignore interrupts, and so does whatever they start.
+    heard = "import signal, runpy, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    heard += "sys.argv = ['testbed', *sys.argv[1:]]; runpy.run_module('testbed.cli', run_name='__main__')"
+    command = [sys.executable, "-c", heard, "matrix", "-j", "2"]
     environment = {**os.environ, "TESTBED_CACHE": str(tmp_path), "NO_COLOR": "1"}
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

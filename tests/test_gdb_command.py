@@ -106,7 +106,10 @@ def test_without_starting_gdb_the_command_to_type_is_printed_and_served() -> Non
             for _ in range(2):  # the next gdb is served too
                 with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
                     connection.sendall(b"$?#3f")
-                    assert connection.recv(100).startswith(b"+$S05#")
+                    said = b""
+                    while len(said) < 6:
+                        said += connection.recv(100)
+                    assert said.startswith(b"+$S05#")
         finally:
             process.kill()
 

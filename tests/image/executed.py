@@ -27,6 +27,10 @@ EXPLAINED = {
     "assembler's label": (ADDR2LINE, "a name with .L is not for people: we pass over it where code has no other"),
     "nearest label": (LLVM, "LLVM names the outermost function by the nearest symbol, and a label is one, too"),
     "copy of a function": (LLVM, "LLVM keeps the compiler's mark of a copy, `f() (.isra.0)`; we say `f()`"),
+    "row without a file": (
+        ADDR2LINE,
+        "clang's row for a probe's loop has line 0 and no file: addr2line says <unknown>",
+    ),
     "indexed range list": (ADDR2LINE, "addr2line loses inlined calls whose ranges are named by index; LLVM has them"),
 }
 
@@ -82,6 +86,8 @@ def _why(reader: str, image: Image, pc: int, ours: list[Place], theirs: list[Pla
         return "copy of a function"
     if reader == LLVM:
         return "nearest label" if _by_label(image, pc, ours, theirs) else ""
+    if named_alike and {place[1:] for place in theirs} == {("<unknown>", 0)} and not any(ours[-1][1:]):
+        return "row without a file"
     if theirs[-1][0].startswith(".L") and len(theirs) == len(ours) == 1 and not theirs[0][2]:
         return "assembler's label"
     lost = len(theirs) < len(ours) and theirs[-1][0] == ours[-1][0] and ".debug_rnglists" in image.sections

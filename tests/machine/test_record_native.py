@@ -409,6 +409,7 @@ def test_code_that_is_written_over_is_learnt_anew() -> None:
 
 def test_an_interrupt_from_the_keyboard_is_noticed() -> None:
     image = image_of("x86_64", "fn main\nagain: jmp again\n")
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
     noticed = threading.Event()
 
     def press() -> None:  # again and again: Python drops an interrupt that comes in a finalizer
@@ -423,6 +424,7 @@ def test_an_interrupt_from_the_keyboard_is_noticed() -> None:
     finally:
         noticed.set()
         thread.join()
+        signal.signal(signal.SIGINT, was)
 
 
 @pytest.mark.parametrize("isa", STORES)
