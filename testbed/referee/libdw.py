@@ -30,7 +30,7 @@ from testbed.referee.libdw_library import (
     load,
     pointer,
 )
-from testbed.referee.limits import limit_on, llvm_arm, table_limits
+from testbed.referee.limits import limit_on, llvm_arm, signed, table_limits
 from testbed.referee.model import Finding, Found, Referee
 from testbed.trace import Snapshot
 from testbed.traits import Trait
@@ -276,7 +276,14 @@ LIBDW = Unwinder(
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
     unwind=forked(unwind_here),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    limits=(*_LIMITS, _REPEATED),
+    limits=(
+        *_LIMITS,
+        _REPEATED,
+        signed(
+            "it is given no mask of signature bits, and says a signed return address as it is",
+            Outcome.WRONG,
+        ),
+    ),
     tool=version,
 )
 

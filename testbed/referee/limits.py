@@ -48,6 +48,14 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 )
 
 
+_SIGNED = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst#call-frame-instructions"
+
+
+def signed(because: str, *outcomes: Outcome) -> Limit:
+    """What a tool makes of a return address that carries a signature."""
+    return Limit(Trait.SIGNED, frozenset(outcomes), because, _SIGNED, frozenset({"arm64"}))
+
+
 def table_limits(
     shown: Mapping[Trait, frozenset[Outcome]], because: Mapping[Trait, str] = MappingProxyType({})
 ) -> tuple[Limit, ...]:

@@ -22,7 +22,7 @@ from testbed.errors import NoProgress, NoUnwindInfo, UnreadableMemory, Unsupport
 from testbed.image import LoadedImage
 from testbed.outcome import Outcome
 from testbed.referee.forked import forked
-from testbed.referee.limits import limit_on, table_limits
+from testbed.referee.limits import limit_on, signed, table_limits
 from testbed.referee.llvm_library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
 from testbed.referee.model import Finding, Referee
 from testbed.trace import Snapshot
@@ -272,13 +272,17 @@ FINDINGS = (
     ),
 )
 
+_SIGNED = signed(
+    "built for another machine, it takes no signature off: it refuses a row that says that there is one",
+    *(Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG, Outcome.WRONG_REGISTER),
+)
 NATURAL = Unwinder(
     name="llvm_libunwind",
     summary="LLVM libunwind as unw_step uses it on ELF files: .eh_frame_hdr's table, then .eh_frame",
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP, _ROW_BEFORE_ROOT),
+    limits=(*_LIMITS, _SIGNED, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP, _ROW_BEFORE_ROOT),
     tool=tool,
 )
 EXACT = Unwinder(
@@ -287,7 +291,7 @@ EXACT = Unwinder(
     unwind=_asked(exact=True),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _ROW_BEFORE_SIGNAL),
+    limits=(*_LIMITS, _SIGNED, _ROW_BEFORE_SIGNAL),
     tool=tool,
 )
 COMPACT = Unwinder(
