@@ -149,7 +149,7 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
                 connection.send(("backtrace", _plain(unwind(snapshot))))
             except EOFError:
                 raise
-            except Exception:
+            except Exception:  # a mistake of ours: the parent tells it as this snapshot's end, the child goes on
                 connection.send(("raised", traceback.format_exc().strip().splitlines()[-1]))
     except (EOFError, OSError):
         status = 0

@@ -139,7 +139,10 @@ _ARCHES = frozenset(_KINDS) & ARCHES.keys()
 _LIMITS = table_limits(
     {
         Trait.WRONG_TABLE: frozenset(
-            {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+            {
+                *(Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED),
+                Outcome.REFUSED,  # a row that calls an address signed before it is
+            }
         ),
         Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
         Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
