@@ -17,7 +17,7 @@ from benchmarks.report import as_data, as_markdown, write_picture
 from benchmarks.starting import matrices, starting
 from benchmarks.table import Table
 from benchmarks.traces import traces
-from testbed.errors import TestbedError
+from testbed.words.errors import TestbedError
 
 ROUNDS, QUICK_ROUNDS = 5, 2
 PARTS: dict[str, Callable[[bool, int], Table]] = {

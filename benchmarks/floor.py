@@ -10,7 +10,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from benchmarks.workload import Target, steps
 from testbed.machine.columns import Column
-from testbed.machine.native_hooks import CODE_HOOK, WRITE_HOOK
+from testbed.machine.native.hooks import CODE_HOOK, WRITE_HOOK
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.trace import Exited

@@ -8,13 +8,16 @@ from functools import partial
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, Target, scale_for, workload
-from testbed.backtraces import Backtraces
+from testbed.contract.backtraces import Backtraces
+from testbed.contract.unwinder import Backtrace
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.referee import libdw, libdw_library, libunwind, libunwind_library, llvm_library, llvm_libunwind
+from testbed.referee import libdw, libunwind, llvm_libunwind
+from testbed.referee.libdw import library as libdw_library
+from testbed.referee.libunwind import library as libunwind_library
+from testbed.referee.llvm_libunwind import library as llvm_library
 from testbed.trace import Snapshot, Trace
-from testbed.unwinder import Backtrace
-from unwinders.eh_frame import EH_FRAME
+from unwinders.tables.eh_frame import EH_FRAME
 
 KERNEL = "native kernel"
 STEPS = 1_000_000  # of the trace that the snapshots are taken from

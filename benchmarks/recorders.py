@@ -19,10 +19,10 @@ from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, steps, workload
 from testbed.image import LoadedImage
 from testbed.machine import record
+from testbed.machine.chunks import record_chunks
 from testbed.machine.record_light import record_light
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
-from testbed.machine.stream import record_chunks
 from testbed.machine.tape import Recorder
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks
@@ -45,7 +45,7 @@ def optional(module: str, name: str) -> Callable[..., object] | None:
 
 def recorders() -> dict[str, Recorder]:
     """The recorders of the testbed, by the name that tables give them."""
-    native = optional("testbed.machine.record_native", "record_native")
+    native = optional("testbed.machine.native.record", "record_native")
     return {"light recorder": record_light, **({"native recorder": native} if native else {})}  # type: ignore[dict-item]
 
 
@@ -87,7 +87,7 @@ def run_recorder(recorder: Recorder) -> Callable[[object], None]:
 
 
 def run_pieces(target: Target, scale: int) -> Callable[[object], None]:
-    """The same in pieces of one length, which are written over: what `testbed.long_run` works on."""
+    """The same in pieces of one length, which are written over: what `testbed.runs.long` works on."""
 
     def run(_: object) -> None:
         last = None

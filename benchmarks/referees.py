@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.referee import present
 from testbed.trace import Snapshot
-from testbed.unwinder import Unwinder
 from unwinders import UNWINDERS
 
 STEPS = 20_000  # of the trace that the snapshots are taken from

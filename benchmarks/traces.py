@@ -10,17 +10,17 @@ from benchmarks.recorders import recorders
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
-from testbed.backtraces import Backtraces
 from testbed.build import Built
+from testbed.contract.backtraces import Backtraces
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
-from testbed.judge import Tally
-from testbed.judge_trace import judge_trace
-from testbed.long_run import judge_long, watch_long
 from testbed.machine import record
 from testbed.machine.tape import Recorder
+from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
-from testbed.unwinder import Unwinder
+from testbed.verdicts.one import Tally
+from testbed.verdicts.trace import judge_trace
 from unwinders import UNWINDERS
 
 STEPS = 10_000_000

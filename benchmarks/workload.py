@@ -13,7 +13,7 @@ from testbed.build.recipes import RECIPES, Tool
 from testbed.image import LoadedImage
 from testbed.machine.record_light import record_light
 from testbed.machine.start import Machine, start_machine
-from testbed.program import Language, Program, Source, parse_header
+from testbed.program.model import Language, Program, Source, parse_header
 
 SOURCE = Path(__file__).with_name("workload.c")
 FOREVER = 2**40  # a budget that no run uses up

@@ -60,14 +60,14 @@ def precision() -> str:
     """Precision and recall of every strategy by instruction set, from the golden counts that the tests keep."""
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.judge import Callers
     from testbed.report.words import share
+    from testbed.verdicts.one import Callers
     from unwinders import UNWINDERS
 
     found: dict[tuple[str, str], Callers] = {}
     for cell, counts in json.loads(GOLDEN.read_text(encoding="utf-8")).items():
         if "callers" not in counts:
-            sys.exit(f"{GOLDEN} counts no callers: pytest --update-golden -n0 tests/test_matrix.py")
+            sys.exit(f"{GOLDEN} counts no callers: pytest --update-golden -n0 tests/campaign/test_matrix.py")
         unit, _, name = cell.rpartition("-")
         _, arch, recipe = unit.split("-", 2)
         isa = RECIPES[recipe].isa_on(ARCHES[arch])
@@ -100,8 +100,8 @@ def names() -> str:
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
+    from testbed.campaign.matrix import units
     from testbed.cli.names import COLUMNS, judge_all_names, total_rows
-    from testbed.matrix import units
     from tests.image.executed import EXPLAINED, SAME, Compared, compared
 
     planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -135,9 +135,9 @@ def traps() -> str:
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.matrix import units
+    from testbed.campaign.kept import judge_and_keep
+    from testbed.campaign.matrix import units
     from testbed.report.traps_text import traps_markdown
-    from testbed.results import judge_and_keep
     from unwinders import UNWINDERS
 
     showing = [p for p in PROGRAMS.values() if any(source.header.traps for source in p.sources.values())]
@@ -159,8 +159,8 @@ REFEREE_PROGRAMS = (
 def findings() -> None:
     """FINDINGS.md: every finding tried again; what is not installed is said to be so."""
     from programs import PROGRAMS
+    from testbed.campaign.findings import show
     from testbed.cli.strategies import all_strategies
-    from testbed.findings import show
     from testbed.referee import REFEREES
     from testbed.report.findings_text import findings_markdown
 

@@ -8,6 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from programs.generated import GENERATED
-from testbed.program import Program, read_programs
+from testbed.program.model import Program, read_programs
 
 PROGRAMS: Mapping[str, Program] = MappingProxyType({**read_programs(Path(__file__).parent), **GENERATED})

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.generate.program import generated_program
-from testbed.program import Program
+from testbed.program.model import Program
 
 _ASSEMBLY = (
     *("3", "5", "7", "9", "14", "15", "17", "20", "24", "61", "134", "169"),

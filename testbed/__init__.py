@@ -20,15 +20,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from testbed.arch import ARCHES, arch_named
-from testbed.catalogue import nearest
-from testbed.errors import TestbedError, UnwindError, UsageError
-from testbed.judge_names import true_frames
-from testbed.matrix import Matrix
-from testbed.program import Program, program_from_text
-from testbed.run import Run, judge, judge_all, run_program
-from testbed.symbolize import NamedBacktrace, symbolize
+from testbed.campaign.matrix import Matrix
+from testbed.campaign.names import true_frames
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.naming.symbolize import NamedBacktrace, symbolize
+from testbed.program.model import Program, program_from_text
+from testbed.runs.run import Run, judge, judge_all, run_program
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.words.errors import TestbedError, UnwindError, UsageError
+from testbed.words.nearest import nearest
 
 if TYPE_CHECKING:
     from testbed.report.widget import Stepper
@@ -118,8 +118,8 @@ def matrix(
     """
     from programs import PROGRAMS
     from testbed.build.recipes import RECIPES
-    from testbed.matrix import judge_unit, units
-    from testbed.program import matches
+    from testbed.campaign.matrix import judge_unit, units
+    from testbed.program.model import matches
     from unwinders import UNWINDERS
 
     planned = units(

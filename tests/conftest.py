@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from testbed.errors import ToolchainMissing
+from testbed.words.errors import ToolchainMissing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,8 +9,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.cache import tool_version
 from testbed.build.recipes import RECIPES
-from testbed.errors import ToolchainMissing
-from testbed.matrix import Unit
+from testbed.campaign.matrix import Unit
+from testbed.words.errors import ToolchainMissing
 
 
 @cache

@@ -21,8 +21,9 @@ from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.record_light import record_light
-from testbed.referee import libunwind, libunwind_library
-from unwinders.eh_frame import EH_FRAME
+from testbed.referee import libunwind
+from testbed.referee.libunwind import library as libunwind_library
+from unwinders.tables.eh_frame import EH_FRAME
 
 ROOT = Path(__file__).parents[1]
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from testbed.unwinder import Unwinder
-from unwinders.bs_backtrace import BS_BACKTRACE
-from unwinders.builtin_return_address import BUILTIN_RETURN_ADDRESS
-from unwinders.compact_unwind import COMPACT_UNWIND
-from unwinders.debug_frame import DEBUG_FRAME
-from unwinders.eh_frame import EH_FRAME
-from unwinders.eh_frame_hdr import EH_FRAME_HDR
-from unwinders.ehabi import EHABI
-from unwinders.fp_chain import FP_CHAIN
-from unwinders.fp_chain_entry import FP_CHAIN_ENTRY
-from unwinders.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
-from unwinders.lr_leaf import LR_LEAF
-from unwinders.orc import ORC
-from unwinders.prologue_analysis import PROLOGUE_ANALYSIS
-from unwinders.qi_stack_frame import QI_STACK_FRAME
-from unwinders.sframe import SFRAME
-from unwinders.shadow_call_stack import SHADOW_CALL_STACK
-from unwinders.stack_scan import STACK_SCAN
-from unwinders.stack_scan_breakpad import STACK_SCAN_BREAKPAD
-from unwinders.stack_scan_strict import STACK_SCAN_STRICT
+from testbed.contract.unwinder import Unwinder
+from unwinders.analysis.strategy import PROLOGUE_ANALYSIS
+from unwinders.chains.bs_backtrace import BS_BACKTRACE
+from unwinders.chains.builtin_return_address import BUILTIN_RETURN_ADDRESS
+from unwinders.chains.fp_chain import FP_CHAIN
+from unwinders.chains.fp_chain_entry import FP_CHAIN_ENTRY
+from unwinders.chains.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
+from unwinders.chains.lr_leaf import LR_LEAF
+from unwinders.chains.qi_stack_frame import QI_STACK_FRAME
+from unwinders.chains.shadow_call_stack import SHADOW_CALL_STACK
+from unwinders.scans.stack_scan import STACK_SCAN
+from unwinders.scans.stack_scan_breakpad import STACK_SCAN_BREAKPAD
+from unwinders.scans.stack_scan_strict import STACK_SCAN_STRICT
+from unwinders.tables.compact_unwind import COMPACT_UNWIND
+from unwinders.tables.debug_frame import DEBUG_FRAME
+from unwinders.tables.eh_frame import EH_FRAME
+from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
+from unwinders.tables.ehabi import EHABI
+from unwinders.tables.orc import ORC
+from unwinders.tables.sframe import SFRAME
 
 UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
     {

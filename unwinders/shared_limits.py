@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from testbed.outcome import Outcome
-from testbed.traits import Trait
-from testbed.unwinder import Limit
+from testbed.contract.unwinder import Limit
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 Reasons = Mapping[Trait, tuple[str, str]]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from testbed.arch import Arch, FrameRecord, Isa
 from testbed.build import cache
 from testbed.build.recipes import Recipe, Tool, recipes_for
-from testbed.errors import BuildError, UsageError
 from testbed.image import Image, read_image
-from testbed.program import Program, Source
-from testbed.traits import Trait
+from testbed.program.model import Program, Source
+from testbed.words.errors import BuildError, UsageError
+from testbed.words.traits import Trait
 
 __all__ = ["Built", "build"]
 

@@ -18,8 +18,8 @@ from testbed.build.directives import CfiDirective, EhabiDirective, FnEnd, Handle
 from testbed.build.expressions import Expression
 from testbed.build.place import Place
 from testbed.build.read_directives import EHABI, read_cfi, read_ehabi
-from testbed.catalogue import nearest
-from testbed.program import Source
+from testbed.program.model import Source
+from testbed.words.nearest import nearest
 
 
 @dataclass(frozen=True, slots=True)

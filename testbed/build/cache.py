@@ -22,8 +22,8 @@ from testbed.arch import Arch, Isa
 from testbed.build.compile import clang_version, find_other_zig
 from testbed.build.gnu import gnu_version
 from testbed.build.recipe import Recipe, Tool
-from testbed.errors import BuildError
-from testbed.program import Program, Source
+from testbed.program.model import Program, Source
+from testbed.words.errors import BuildError
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
 KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits

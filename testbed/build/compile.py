@@ -18,8 +18,8 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.tools import run_tool
-from testbed.errors import ToolchainMissing
-from testbed.program import Source
+from testbed.program.model import Source
+from testbed.words.errors import ToolchainMissing
 
 OTHER_ZIG = "TESTBED_OTHER_ZIG"  # names the binary of another ziglang wheel: another generation of clang
 _NO_RUNTIME = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.build.recipe import Recipe, Tool
-from testbed.traits import Trait
+from testbed.words.traits import Trait
 
 _OMITTED = frozenset({Trait.FP_OMITTED})
 _TABLES = "-fasynchronous-unwind-tables"

@@ -18,8 +18,8 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.tools import run_tool
-from testbed.errors import ToolchainMissing
-from testbed.program import Source
+from testbed.program.model import Source
+from testbed.words.errors import ToolchainMissing
 
 GENERATION = "12"  # of GCC: another one makes other code, and other counts
 _CXX = ".cc"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.build.recipe import Recipe, Tool
-from testbed.traits import Trait
+from testbed.words.traits import Trait
 
 _ARM64, _X86_64 = frozenset({"arm64"}), frozenset({"x86_64"})
 _BOTH = _ARM64 | _X86_64

@@ -23,7 +23,7 @@ from testbed.arch import Arch, Isa
 from testbed.build.assembly import Align, Data, Fill, Instruction, Label, Statement
 from testbed.build.keystone_process import call_keystone
 from testbed.build.place import Place
-from testbed.errors import BuildError
+from testbed.words.errors import BuildError
 
 _MOST_ROUNDS = 10
 _ALIGNED = 4096  # .p2align counts from where the code starts

@@ -13,7 +13,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from testbed.errors import ToolchainMissing
+from testbed.words.errors import ToolchainMissing
 
 _CPU_SECONDS = 3  # an ordinary source takes 0.002
 _MEMORY = 2 << 30  # bytes

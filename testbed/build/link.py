@@ -32,8 +32,8 @@ from testbed.build.tables.eh_frame_hdr import size_of_eh_frame_hdr, write_eh_fra
 from testbed.build.tables.ehabi import HandledFunction, size_of_index, write_exception_tables
 from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
 from testbed.build.tables.sframe import write_sframe
-from testbed.errors import BuildError
-from testbed.program import Source
+from testbed.program.model import Source
+from testbed.words.errors import BuildError
 
 
 def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.errors import BuildError
+from testbed.words.errors import BuildError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.expressions import Expression
 from testbed.build.place import Place
-from testbed.catalogue import nearest
+from testbed.words.nearest import nearest
 
 _RANGE = re.compile(r"(?P<kind>[a-z]+)(?P<first>\d+)\s*-\s*(?P=kind)(?P<last>\d+)")
 _NUMBER = re.compile(r"0x[0-9a-f]+|0|[1-9]\d*")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from testbed.arch import Arch, Isa
-from testbed.program import Language, Program, Source, matches
-from testbed.traits import Trait
+from testbed.program.model import Language, Program, Source, matches
+from testbed.words.traits import Trait
 
 
 class Tool(Enum):

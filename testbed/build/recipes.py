@@ -10,10 +10,10 @@ from testbed.build import clang_recipes, hardened_recipes
 from testbed.build.gcc_recipes import gcc_recipes
 from testbed.build.recipe import Recipe, Tool
 from testbed.build.selection import selected
-from testbed.catalogue import nearest
-from testbed.errors import UsageError
-from testbed.program import Program
-from testbed.traits import Trait
+from testbed.program.model import Program
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
+from testbed.words.traits import Trait
 
 __all__ = ["PREBUILT", "RECIPES", "SFRAME_FLAGS", "Recipe", "Tool", "first_recipe", "recipe_named", "recipes_for"]
 

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from testbed.errors import BuildError
-from testbed.program import Source
+from testbed.program.model import Source
+from testbed.words.errors import BuildError
 
 _TIMEOUT = 120  # seconds; a compile takes 0.06
 

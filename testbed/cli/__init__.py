@@ -16,7 +16,7 @@ import sys
 import click
 
 from testbed.cli.terminal import WIDTH
-from testbed.errors import TestbedError
+from testbed.words.errors import TestbedError
 
 COMMANDS = (  # in the order of --help
     *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "export"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from programs import PROGRAMS
+from testbed.campaign.names import true_frames
 from testbed.cli.strategies import strategy_named
-from testbed.judge_names import true_frames
-from testbed.named import named_run
+from testbed.contract.unwinder import Backtrace
+from testbed.naming.symbolize import symbolize
 from testbed.report.styles import STYLES, shown
-from testbed.symbolize import symbolize
-from testbed.unwinder import Backtrace
+from testbed.runs.by_name import named_run
 
 
 @click.command("backtrace")

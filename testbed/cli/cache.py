@@ -9,8 +9,8 @@ import click
 @click.option("--clear", is_flag=True, help="Remove every built file and every kept result.")
 def command(clear: bool) -> None:
     """Where built files and results are kept, and how much there is."""
-    from testbed import results
     from testbed.build import cache
+    from testbed.campaign import kept as results
 
     if clear:
         click.echo(f"removed {cache.clear()} files and {results.clear()} results from {cache.folder()}")

@@ -9,7 +9,7 @@ import click
 
 from programs import PROGRAMS
 from testbed.export.write import FORMATS, write_snapshot
-from testbed.named import named_run
+from testbed.runs.by_name import named_run
 
 
 @click.command("export")

@@ -8,9 +8,9 @@ import sys
 import click
 
 from programs import PROGRAMS
+from testbed.campaign.findings import show
 from testbed.cli.strategies import all_strategies
 from testbed.cli.terminal import console_for_reports, matching
-from testbed.findings import show
 from testbed.referee import REFEREES
 
 

@@ -19,11 +19,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES, Recipe
+from testbed.campaign.fuzz import DEFAULT_RECIPES, Finding, cases, failures, judge_case, shrunk
+from testbed.campaign.matrix import Unit, UnitResult, judge_units
 from testbed.cli.terminal import console_for_reports, matching
-from testbed.errors import UsageError
-from testbed.fuzz import DEFAULT_RECIPES, Finding, cases, failures, judge_case, shrunk
 from testbed.generate.program import shape_named
-from testbed.matrix import Unit, UnitResult, judge_units
+from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
 _BATCH = 32  # seeds between two looks at the clock that may end the run

@@ -16,11 +16,11 @@ from rich.console import Console
 
 from programs import PROGRAMS
 from testbed.arch.gdb_targets import gdb_target
-from testbed.errors import ToolchainMissing
-from testbed.named import named_run
-from testbed.referee.without_tables import file_of
+from testbed.referee.process.without_tables import file_of
 from testbed.remote import Answer, Replay, listen, serve
-from testbed.run import Run
+from testbed.runs.by_name import named_run
+from testbed.runs.run import Run
+from testbed.words.errors import ToolchainMissing
 
 _DEBUGGER = "gdb-multiarch"
 _SETTINGS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from testbed.arch import ARCHES, Isa, arch_named
-from testbed.errors import UsageError
 from testbed.generate.program import shape_named, source_of
+from testbed.words.errors import UsageError
 
 
 @click.command("generate")

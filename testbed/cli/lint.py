@@ -8,9 +8,9 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports, matching
-from testbed.errors import TestbedError, UsageError
-from testbed.lint import lint
-from testbed.named import named_run
+from testbed.runs.by_name import named_run
+from testbed.tables.lint import lint
+from testbed.words.errors import TestbedError, UsageError
 from unwinders import UNWINDERS
 
 

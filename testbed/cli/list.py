@@ -6,8 +6,8 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports
-from testbed.errors import UsageError
 from testbed.referee import REFEREES
+from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
 

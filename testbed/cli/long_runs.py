@@ -12,15 +12,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from programs import PROGRAMS
 from testbed.build import Built
-from testbed.errors import EmulationError
-from testbed.named import named_run
-from testbed.run import Run
+from testbed.contract.unwinder import Unwinder
+from testbed.runs.by_name import named_run
+from testbed.runs.run import Run
 from testbed.trace.chunk import Chunks
-from testbed.unwinder import Unwinder
+from testbed.words.errors import EmulationError
 
 if TYPE_CHECKING:
-    from testbed.long_run import LongRun
-    from testbed.matrix import Cell
+    from testbed.campaign.matrix import Cell
+    from testbed.runs.long import LongRun
 
 WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces
 
@@ -63,7 +63,7 @@ def first_part(program: str, arch: str | None, recipe: str | None, seed: int, bu
 
 def watched(built: Built, chunks: Chunks, total: int | None = None) -> LongRun:
     """Watch a run in pieces for the first time."""
-    from testbed.long_run import watch_chunks
+    from testbed.runs.long import watch_chunks
 
     with progress(f"running {built.program.name}", total) as reached:
         return watch_chunks(built, chunks, reached)
@@ -71,8 +71,8 @@ def watched(built: Built, chunks: Chunks, total: int | None = None) -> LongRun:
 
 def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
     """Judge strategies at every step."""
-    from testbed.long_run import judge_long
-    from testbed.matrix import cell_of_long
+    from testbed.campaign.matrix import cell_of_long
+    from testbed.runs.long import judge_long
 
     with progress(f"judging {run.built.program.name}", len(run)) as reached:
         tallies = judge_long(run, unwinders, progress=reached)

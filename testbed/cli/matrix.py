@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
+from testbed.campaign.kept import judge_and_keep, kept_result
+from testbed.campaign.matrix import Matrix, Unit, UnitResult, judge_units, units
 from testbed.cli.terminal import console_for_reports, matching, save
-from testbed.errors import UsageError
-from testbed.matrix import Matrix, Unit, UnitResult, judge_units, units
+from testbed.contract.unwinder import Unwinder
 from testbed.referee import present
-from testbed.results import judge_and_keep, kept_result
-from testbed.unwinder import Unwinder
+from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
 

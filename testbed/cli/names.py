@@ -12,12 +12,12 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
+from testbed.campaign.matrix import Unit, run_unit, units
+from testbed.campaign.names import NameOutcome, NameReport, judge_names
 from testbed.cli.terminal import matching
-from testbed.errors import ToolchainMissing, UsageError
-from testbed.judge_names import NameOutcome, NameReport, judge_names
-from testbed.matrix import Unit, run_unit, units
-from testbed.named import named_run
-from testbed.symbolize import with_places
+from testbed.naming.symbolize import with_places
+from testbed.runs.by_name import named_run
+from testbed.words.errors import ToolchainMissing, UsageError
 
 
 @click.command("names")

@@ -8,10 +8,10 @@ import click
 from rich.console import Console
 
 from testbed.cli.long_runs import first_part, is_long, progress
-from testbed.errors import EmulationError
-from testbed.saved import save_pieces, save_run
+from testbed.runs.files import save_pieces, save_run
 from testbed.trace import Exited
 from testbed.trace.chunk import LEAST
+from testbed.words.errors import EmulationError
 
 
 @click.command("record")
@@ -49,7 +49,7 @@ def command(
         run = first_part(program, arch, recipe, seed, budget, fresh)
     steps, end, said = len(run), run.trace.end, str(run)
     if chunk or is_long(run, budget):
-        from testbed.machine.stream import chunks_of
+        from testbed.machine.chunks import chunks_of
 
         built = run.built
         del run  # what was held of it

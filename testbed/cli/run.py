@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from testbed.campaign.matrix import Cell, cell_of
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save
-from testbed.errors import TestbedError
-from testbed.judge import Verdict
-from testbed.matrix import Cell, cell_of
-from testbed.run import Run, judge_all
-from testbed.saved import open_run
+from testbed.contract.unwinder import Unwinder
+from testbed.runs.files import open_run
+from testbed.runs.run import Run, judge_all
 from testbed.trace.chunk import LEAST
 from testbed.truth import observe
-from testbed.unwinder import Unwinder
+from testbed.verdicts.one import Verdict
+from testbed.words.errors import TestbedError
 
 if TYPE_CHECKING:
-    from testbed.long_run import LongRun
+    from testbed.runs.long import LongRun
 
 
 @click.command("run")
@@ -105,7 +105,7 @@ def command(
         with Console(stderr=True).status(f"building and running {program}"):
             run = first_part(program, arch, recipe, seed, budget, fresh)
         if chunk or is_long(run, budget):
-            from testbed.machine.stream import chunks_of
+            from testbed.machine.chunks import chunks_of
 
             pieces = chunks_of(run.built.image, seed=seed, budget=budget, chunk=chunk, cpu=run.built.cpu)
             built = run.built

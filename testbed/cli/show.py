@@ -11,11 +11,11 @@ import click
 from programs import PROGRAMS
 from testbed.cli.keys import keys_of
 from testbed.cli.terminal import console_for_reports, matching
-from testbed.errors import UsageError
-from testbed.named import named_run
+from testbed.contract.unwinder import Unwinder
 from testbed.report.moves import Move, moved
-from testbed.run import Run
-from testbed.unwinder import Unwinder
+from testbed.runs.by_name import named_run
+from testbed.runs.run import Run
+from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
 _ARROWS = {"\x1b[C": Move.NEXT, "\x1b[B": Move.NEXT, " ": Move.NEXT, "\x1b[D": Move.BACK, "\x1b[A": Move.BACK}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from testbed.catalogue import nearest
 from testbed.cli.terminal import matching
-from testbed.errors import UsageError
+from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES, present
-from testbed.unwinder import Unwinder
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
 from unwinders import UNWINDERS
 
 

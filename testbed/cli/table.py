@@ -6,8 +6,8 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.terminal import console_for_reports, matching
-from testbed.errors import TestbedError, UnwindError, UsageError
-from testbed.named import named_image, named_run
+from testbed.runs.by_name import named_image, named_run
+from testbed.words.errors import TestbedError, UnwindError, UsageError
 from unwinders import UNWINDERS
 
 
@@ -46,8 +46,8 @@ def command(program: str, arch: str | None, recipe: str | None, names: tuple[str
 
 
 def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...]) -> None:
-    from testbed.compare import compare_formats
     from testbed.report.compare_text import comparison_page
+    from testbed.tables.compare import compare_formats
 
     image, run, why_not = named_image(PROGRAMS, program, arch, recipe), None, ""
     try:

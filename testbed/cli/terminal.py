@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
-from testbed.catalogue import nearest
-from testbed.errors import UsageError
-from testbed.program import matches
+from testbed.program.model import matches
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
 
 T = TypeVar("T")
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal

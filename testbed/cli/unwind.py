@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from testbed.catalogue import nearest
-from testbed.errors import UnwindError, UsageError
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
 from testbed.report.foreign_text import foreign_data, foreign_text
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.words.errors import UnwindError, UsageError
+from testbed.words.nearest import nearest
 from unwinders import UNWINDERS
 
 

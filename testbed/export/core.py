@@ -19,7 +19,7 @@ import struct
 
 from testbed.arch import Arch
 from testbed.arch.dumps import dump_layouts
-from testbed.export.pieces import BELOW_SP, PAGE, Piece, filled, mapped_files, pieces
+from testbed.export.memory import BELOW_SP, PAGE, Piece, filled, mapped_files, pieces
 from testbed.trace import Snapshot
 
 PROCESS = 1000  # the process's and the thread's number

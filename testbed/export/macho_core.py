@@ -18,9 +18,9 @@ import struct
 
 from testbed.arch import ARCHES
 from testbed.arch.dumps import dump_layouts
-from testbed.errors import UsageError
-from testbed.export.pieces import BELOW_SP, PAGE, filled, pieces
+from testbed.export.memory import BELOW_SP, PAGE, filled, pieces
 from testbed.trace import Snapshot
+from testbed.words.errors import UsageError
 
 _MAGIC, _CORE = 0xFEED_FACF, 4
 _SEGMENT, _THREAD = 0x19, 0x4

@@ -20,7 +20,7 @@ import struct
 
 from testbed.arch.dumps import dump_layouts
 from testbed.export.build_id import build_id
-from testbed.export.pieces import BELOW_SP, Piece, filled, image_range, pieces
+from testbed.export.memory import BELOW_SP, Piece, filled, image_range, pieces
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 

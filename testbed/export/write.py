@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from testbed.errors import UsageError
 from testbed.export.core import core_bytes
 from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.snapshot_json import snapshot_data
 from testbed.trace import Snapshot
+from testbed.words.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.arch.dumps import RegisterBlock
-from testbed.errors import SnapshotFileError
 from testbed.image.file_bytes import FileBytes
+from testbed.words.errors import SnapshotFileError
 
 MOST_PIECES = 1 << 20  # of memory, modules, notes: a file that claims more is damaged
 

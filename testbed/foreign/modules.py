@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from testbed.arch import Arch, FrameRecord
-from testbed.errors import ImageError, SnapshotFileError, UsageError
 from testbed.export.build_id import build_id, gnu_build_id
 from testbed.foreign.model import Dump, Module
 from testbed.image import Image, LoadedImage, read_image
+from testbed.words.errors import ImageError, SnapshotFileError, UsageError
 
 _PAGE = 0x1000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.errors import SnapshotFileError, UsageError
 from testbed.foreign.elf_core import read_core
 from testbed.foreign.macho_core import read_macho_core
 from testbed.foreign.minidump import read_minidump
@@ -13,6 +12,7 @@ from testbed.foreign.model import Dump, filled_from
 from testbed.foreign.modules import Places, loaded_images, memory_of
 from testbed.foreign.snapshot_json import read_json
 from testbed.trace import Snapshot
+from testbed.words.errors import SnapshotFileError, UsageError
 
 _KINDS = "an ELF core, a Mach-O core, a minidump, or a JSON snapshot"
 _MOST = 1 << 32  # bytes of a dump that are read

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from testbed.arch import ARCHES, Arch, arch_named
-from testbed.errors import SnapshotFileError, UsageError
 from testbed.foreign.model import Dump, Module
+from testbed.words.errors import SnapshotFileError, UsageError
 
 _FORMAT, _VERSION = "testbed snapshot", 1
 MOST_BYTES = 1 << 30  # of all memory together, unpacked

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import re
 
-from testbed.errors import DirectorError
 from testbed.generate.shape import Call, Function, How, Shape, why_not
+from testbed.words.errors import DirectorError
 
 _NUMBERED = {"r": "saved", "a": "alloca", "v": "vla", "o": "align", "s": "recursion"}
 _FLAGS = {"p": "pointer", "d": "sub_first", "e": "early", "m": "ends"}

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.errors import DirectorError
 from testbed.generate.shape import Shape
+from testbed.words.errors import DirectorError
 
 INPUT = 0x52  # what main calls function 0 with: even, so that a way out before the frame is not the only one taken
 MOST_ACTIVATIONS = 64

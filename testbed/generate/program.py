@@ -6,16 +6,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Isa
-from testbed.errors import DirectorError
 from testbed.generate.assembly import assembly_text, is_expressible
 from testbed.generate.c_source import c_text
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import Evaluation, evaluate
 from testbed.generate.seeds import shape_of_seed
 from testbed.generate.shape import Shape
-from testbed.header import parse_header
-from testbed.program import Language, Program, Source
-from testbed.traits import Trait
+from testbed.program.header import parse_header
+from testbed.program.model import Language, Program, Source
+from testbed.words.errors import DirectorError
+from testbed.words.traits import Trait
 
 PREFIXES = {"gen": Language.ASSEMBLY, "genc": Language.C}
 _MOST_DECLARED = 16  # visits whose frames the header declares

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from testbed.errors import DirectorError
 from testbed.generate.evaluate import evaluate
 from testbed.generate.shape import ALIGNMENTS, Call, Function, How, Shape, why_not
+from testbed.words.errors import DirectorError
 
 T = TypeVar("T")
 _FRAMES = (0, 0, 8, 16, 24, 40, 64, 120, 256, 520, 4104)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from testbed.errors import DirectorError
 from testbed.generate.evaluate import evaluate
 from testbed.generate.shape import ALIGNMENTS, Call, Function, How, Shape, why_not
+from testbed.words.errors import DirectorError
 
 MOST_TRIES = 400
 

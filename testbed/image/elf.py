@@ -18,9 +18,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import ARCHES, Arch, FrameRecord, Isa
-from testbed.errors import ImageError
 from testbed.image.file_bytes import file_content
 from testbed.image.model import Image, Section, Segment, Symbol
+from testbed.words.errors import ImageError
 
 _MOST_DEBUGDATA = 1 << 28  # bytes, unpacked
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.errors import ImageError
+from testbed.words.errors import ImageError
 
 _LEB_BYTES = 10  # a 64-bit value has no more
 

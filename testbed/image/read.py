@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord
-from testbed.errors import ImageError
 from testbed.image.elf import read_elf
 from testbed.image.macho import MAGICS, read_macho
 from testbed.image.model import Image
+from testbed.words.errors import ImageError
 
 
 def read_image(

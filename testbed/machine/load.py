@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from unicorn import unicorn_const as uc
 
 from testbed.arch import Arch
-from testbed.errors import ImageError
 from testbed.image import Image, LoadedImage
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
 from testbed.trace import Region
+from testbed.words.errors import ImageError
 
 PAGE = 0x1000
 STACK_SIZE = 256 * 1024

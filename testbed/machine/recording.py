@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from testbed.errors import EmulationError
-from testbed.header import Signal
 from testbed.image import Image, LoadedImage, describe
 from testbed.machine.load import load
 from testbed.machine.record_light import record_light
 from testbed.machine.start import start_machine
 from testbed.machine.stops import Fault
 from testbed.machine.tape import Recorder
+from testbed.program.header import Signal
 from testbed.trace import Exited, Trace
+from testbed.words.errors import EmulationError
 
 LAST_STEPS = 8
 # Loading the native recorder takes as long as recording this many steps with the light one.
@@ -45,7 +45,7 @@ def record(
     else:
         tape = (recorder or record_light)(machine, budget if recorder else min(budget, NATIVE_FROM))
         if not recorder and budget > NATIVE_FROM and len(tape.sizes) == NATIVE_FROM and isinstance(tape.ending, Fault):
-            from testbed.machine.record_native import record_native  # numba: only for a run that is long
+            from testbed.machine.native.record import record_native  # numba: only for a run that is long
 
             machine = start_machine(loaded, seed=seed, cpu=cpu)
             tape = record_native(machine, budget)

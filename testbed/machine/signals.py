@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.errors import UsageError
-from testbed.header import Signal
 from testbed.image import LoadedImage
+from testbed.program.header import Signal
+from testbed.words.errors import UsageError
 
 SEGMENTATION_FAULT = 11
 ALTERNATE_SIZE = 0x1_0000

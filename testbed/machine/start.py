@@ -15,10 +15,10 @@ from unicorn import Uc
 from unicorn.unicorn_const import UC_TLB_VIRTUAL
 
 from testbed.arch import Arch, Cpu
-from testbed.header import Signal
 from testbed.image import LoadedImage
 from testbed.machine import load
 from testbed.machine.signals import Delivery, deliveries
+from testbed.program.header import Signal
 
 
 @dataclass(frozen=True, eq=False)

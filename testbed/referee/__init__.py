@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from testbed.referee.clang import REFEREE as CLANG
-from testbed.referee.drgn import REFEREE as DRGN
-from testbed.referee.gdb import GDB
-from testbed.referee.libdw import REFEREE as LIBDW
-from testbed.referee.libunwind import REFEREE as LIBUNWIND
-from testbed.referee.lldb import LLDB
-from testbed.referee.llvm_libunwind import REFEREE as LLVM_LIBUNWIND
-from testbed.referee.minidump_stackwalk import REFEREE as MINIDUMP_STACKWALK
+from testbed.contract.unwinder import Unwinder
+from testbed.referee.clang.strategy import REFEREE as CLANG
+from testbed.referee.drgn.strategy import REFEREE as DRGN
+from testbed.referee.gdb.strategy import GDB
+from testbed.referee.libdw.strategy import REFEREE as LIBDW
+from testbed.referee.libunwind.strategy import REFEREE as LIBUNWIND
+from testbed.referee.lldb.strategy import LLDB
+from testbed.referee.llvm_libunwind.strategy import REFEREE as LLVM_LIBUNWIND
+from testbed.referee.minidump_stackwalk.strategy import REFEREE as MINIDUMP_STACKWALK
 from testbed.referee.model import Finding, Found, Referee
-from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
-from testbed.referee.symbolic import REFEREE as SYMBOLIC
-from testbed.unwinder import Unwinder
+from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
+from testbed.referee.symbolic.strategy import REFEREE as SYMBOLIC
 
 __all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from testbed.outcome import Outcome
-from testbed.traits import Trait
-from testbed.unwinder import Limit
+from testbed.contract.unwinder import Limit
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 _LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 

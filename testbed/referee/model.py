@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from testbed.outcome import Outcome
-from testbed.traits import Trait
-from testbed.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from testbed.errors import UsageError
+from testbed.words.errors import UsageError
 
 LOOPBACK = "127.0.0.1"  # never another: whoever connects may read the whole recorded memory
 LONGEST = 1 << 16  # bytes of a request; gdb is told less (PacketSize)

@@ -13,8 +13,8 @@ from xml.sax.saxutils import quoteattr
 
 from testbed.arch import Arch
 from testbed.arch.gdb_targets import gdb_target
-from testbed.errors import UnreadableMemory
 from testbed.trace import Snapshot
+from testbed.words.errors import UnreadableMemory
 
 PACKET_SIZE = 0x4000
 FEATURES = f"PacketSize={PACKET_SIZE:x};QStartNoAckMode+;qXfer:features:read+"

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.backtraces import Backtraces
-from testbed.judge import Verdict, exact_verdict
-from testbed.judge_trace import OUTCOMES, judge_trace
-from testbed.outcome import Outcome
-from testbed.run import NATIVE_FROM, Run, judge
-from testbed.unwinder import Backtrace, Unwinder
+from testbed.contract.backtraces import Backtraces
+from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.runs.run import NATIVE_FROM, Run, judge
+from testbed.verdicts.one import Verdict, exact_verdict
+from testbed.verdicts.trace import OUTCOMES, judge_trace
+from testbed.words.outcome import Outcome
 
 NOTHING = -(1 << 31)  # the chain of a backtrace without any frame
 

@@ -13,9 +13,9 @@ from testbed.arch import ARCHES
 from testbed.build.compile import OTHER_ZIG
 from testbed.build.gnu import is_installed, package_of
 from testbed.build.recipes import RECIPES
-from testbed.program import Program
+from testbed.contract.unwinder import Unwinder
+from testbed.program.model import Program
 from testbed.referee import Referee
-from testbed.unwinder import Unwinder
 
 
 def print_catalogue(

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.arch import Arch
-from testbed.compare import Agreement, Comparison, Site, Span
+from testbed.contract.rows import SameValue, UnwindRow
+from testbed.contract.unwinder import Limit
 from testbed.report.table_text import LEGEND, rule_text
 from testbed.report.words import count, share
-from testbed.rows import SameValue, UnwindRow
-from testbed.unwinder import Limit
+from testbed.tables.compare import Agreement, Comparison, Site, Span
 
 
 def comparison_page(comparison: Comparison, *, why_not_run: str = "") -> RenderableType:

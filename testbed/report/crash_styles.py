@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.image import LoadedImage
+from testbed.naming.symbolize import NamedFrame, Origin
 from testbed.report.debugger_styles import Shown
-from testbed.symbolize import NamedFrame, Origin
 
 _PER_LINE = 4  # registers
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from testbed.campaign.matrix import Cell, Difference, Matrix
 from testbed.image.symbols import symbol_for
-from testbed.judge import NO_CALLERS, Callers, Verdict
-from testbed.matrix import Cell, Difference, Matrix
-from testbed.outcome import Outcome
-from testbed.run import Run
+from testbed.runs.run import Run
+from testbed.verdicts.one import NO_CALLERS, Callers, Verdict
+from testbed.words.outcome import Outcome
 
 SCHEMA = 1  # raised when a reader of the old shape would be misled
 

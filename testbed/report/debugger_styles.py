@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from testbed.contract.unwinder import Backtrace
 from testbed.image.debug import debug_info
-from testbed.symbolize import NamedBacktrace, NamedFrame, Origin
+from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from testbed.findings import Shown
+from testbed.campaign.findings import Shown
 
 _HEAD = """# Findings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from testbed.contract.unwinder import Backtrace
 from testbed.foreign.read import Foreign
+from testbed.naming.symbolize import symbolize
 from testbed.report.debugger_styles import frames_data, gdb, shown
-from testbed.symbolize import symbolize
-from testbed.unwinder import Backtrace
 
 NOTE = "nobody watched this stack: these are claims, not judged"
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from testbed.judge import NO_CALLERS
-from testbed.matrix import Cell, Matrix
-from testbed.outcome import Outcome
+from testbed.campaign.matrix import Cell, Matrix
 from testbed.report.data import matrix_data
 from testbed.report.packed import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.words import share
-from testbed.traits import Trait
+from testbed.verdicts.one import NO_CALLERS
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 _SCRIPTS = ("page.js", "matrix.js")
 _HEADLINE = (

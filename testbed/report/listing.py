@@ -13,8 +13,8 @@ from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import Line, debug_info
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.symbols import readable
-from testbed.run import Run
-from testbed.symbolize import with_names
+from testbed.naming.symbolize import with_names
+from testbed.runs.run import Run
 
 MAX_GAP = 4096  # bytes of a function that were never executed and are still listed
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
+from testbed.contract.unwinder import Frame, Unwinder
 from testbed.image import image_covering
-from testbed.judge import Verdict, judge_backtrace
-from testbed.outcome import Outcome
 from testbed.report.listing import listing
 from testbed.report.show_text import AFTER, BEFORE, word_words
 from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
 from testbed.report.table_text import cfa_text, rule_text
 from testbed.report.words import frame_pointer, stack_pointer
-from testbed.run import Run
+from testbed.runs.run import Run
 from testbed.truth import TrueFrame
-from testbed.unwinder import Frame, Unwinder
+from testbed.verdicts.one import Verdict, judge_backtrace
+from testbed.words.outcome import Outcome
 
 Cell = str | Markup
 

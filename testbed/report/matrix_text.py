@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.judge import NO_CALLERS
-from testbed.matrix import Cell, Matrix
-from testbed.outcome import Outcome
+from testbed.campaign.matrix import Cell, Matrix
 from testbed.report.words import STYLES, count, folded, share
+from testbed.verdicts.one import NO_CALLERS
+from testbed.words.outcome import Outcome
 
 COUNTS = ("sites", "exact", "explained", "unexplained", "lying", "transition")
 MOST_COLUMNS = 8  # of shares beside a program's name, in 100 columns

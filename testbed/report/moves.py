@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from testbed.outcome import Outcome
-from testbed.run import Run, judge
-from testbed.unwinder import Unwinder
+from testbed.contract.unwinder import Unwinder
+from testbed.runs.run import Run, judge
+from testbed.words.outcome import Outcome
 
 
 class Move(Enum):

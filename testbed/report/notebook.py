@@ -10,19 +10,19 @@ from typing import Any
 
 from markupsafe import Markup
 
+from testbed.campaign.matrix import Matrix
+from testbed.contract.rows import RowTable
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import describe
-from testbed.judge import Verdict
-from testbed.matrix import Matrix
+from testbed.naming.symbolize import NamedBacktrace, Origin, with_places
 from testbed.report.markup import chip, heading, marked, page, paragraph, table, verdict_words
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
 from testbed.report.timeline import changes, true_stacks
 from testbed.report.words import count, share
-from testbed.rows import RowTable
-from testbed.run import Run
-from testbed.symbolize import NamedBacktrace, Origin, with_places
+from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
-from testbed.unwinder import Backtrace, Frame, FrameKind
+from testbed.verdicts.one import Verdict
 
 MAX_ROWS = 60
 MAX_DEPTH = 40

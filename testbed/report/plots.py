@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.errors import UsageError
-from testbed.judge import Verdict
-from testbed.matrix import Cell, Matrix
-from testbed.outcome import Outcome
-from testbed.run import Run
-from testbed.traits import Trait
+from testbed.campaign.matrix import Cell, Matrix
+from testbed.runs.run import Run
+from testbed.verdicts.one import Verdict
+from testbed.words.errors import UsageError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 SUFFIXES = (".svg", ".png")
 _COLOURS = {

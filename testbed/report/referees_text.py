@@ -8,10 +8,10 @@ from typing import Any
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.judge import Callers
-from testbed.outcome import Outcome
 from testbed.referee import Referee
 from testbed.report.words import share
+from testbed.verdicts.one import Callers
+from testbed.words.outcome import Outcome
 
 _STOPS = (Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
 

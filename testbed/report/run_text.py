@@ -10,12 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from testbed.judge import Verdict
-from testbed.matrix import Cell
-from testbed.outcome import Outcome
+from testbed.campaign.matrix import Cell
 from testbed.report.words import STYLES, count, folded, frame_pointer, share, stack_pointer
-from testbed.run import Run
-from testbed.traits import Trait
+from testbed.runs.run import Run
+from testbed.verdicts.one import Verdict
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 # In 100 columns: so many strategies get a column under their name, so many a narrow one under a number that the
 # summary explains; beyond that each has one letter.

@@ -9,14 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.report.listing import CodeLine, listing
 from testbed.report.site_text import frames_tables
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
 from testbed.report.words import count, frame_pointer, stack_pointer, uncalled
-from testbed.run import Run
-from testbed.unwinder import Unwinder
+from testbed.runs.run import Run
 
 BEFORE, AFTER = 4, 4  # instructions shown around pc
 WORDS_SHOWN = 48

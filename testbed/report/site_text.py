@@ -9,12 +9,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from testbed.campaign.names import true_frames
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.image.debug.tail_chains import Certainty
-from testbed.judge_names import true_frames
+from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.words import STYLES, frame_pointer, stack_pointer
-from testbed.run import Run, judge
-from testbed.symbolize import Origin, symbolize
-from testbed.unwinder import Backtrace, Unwinder
+from testbed.runs.run import Run, judge
 
 
 def print_site(

@@ -20,10 +20,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.errors import UnreadableMemory
 from testbed.report.word_events import WordEvents, word_events
-from testbed.run import Run
+from testbed.runs.run import Run
 from testbed.truth import Activation
+from testbed.words.errors import UnreadableMemory
 
 BELOW_SHOWN = 4  # words below SP that are shown where they were written: what a pop has just left behind
 MAX_WORDS = 4096

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from testbed.matrix import Cell
-from testbed.outcome import Outcome
+from testbed.campaign.matrix import Cell
 from testbed.report.answers import Answers
 from testbed.report.moves import Move
 from testbed.report.packed import packed
@@ -16,8 +15,9 @@ from testbed.report.page import page_text, render_page
 from testbed.report.stack_drawing import WordKind
 from testbed.report.stepper_data import stepper_data
 from testbed.report.table_text import LEGEND
-from testbed.run import Run
-from testbed.traits import Trait
+from testbed.runs.run import Run
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 _SCRIPTS = ("page.js", "stepper_model.js", "stepper_time.js", "stepper_panels.js", "stepper.js")
 # In the order of the buttons: the sign, and whether a phone does without it.

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.campaign.matrix import Cell
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import image_covering
-from testbed.matrix import Cell
-from testbed.outcome import Outcome
+from testbed.naming.symbolize import names_at, with_places
 from testbed.report.answers import Answers
 from testbed.report.data import counts
 from testbed.report.listing import listing
@@ -18,10 +19,9 @@ from testbed.report.moves import Move
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
 from testbed.report.words import uncalled
-from testbed.run import Run
-from testbed.symbolize import names_at, with_places
-from testbed.traits import Trait
-from testbed.unwinder import Limit, Unwinder
+from testbed.runs.run import Run
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 Columns = dict[str, NDArray[Any]]
 

@@ -10,9 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.image import Image
-from testbed.image.symbols import readable, symbol_for
-from testbed.rows import (
+from testbed.contract.rows import (
     AtCfa,
     AtExpression,
     AtRegister,
@@ -26,6 +24,8 @@ from testbed.rows import (
     Undefined,
     UnwindRow,
 )
+from testbed.image import Image
+from testbed.image.symbols import readable, symbol_for
 
 LEGEND = (
     "c-8: stored at CFA-8   v-8: is CFA-8   rsp+8: a register and an offset   [rbp+8]: stored there   "

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.report.answers import NOTHING, Answers
-from testbed.run import Run
+from testbed.runs.run import Run
 
 SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
 

@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from testbed.matrix import Cell
-from testbed.outcome import Outcome
-from testbed.program import Program
-from testbed.traps import TRAPS
+from testbed.campaign.matrix import Cell
+from testbed.program.model import Program
+from testbed.words.outcome import Outcome
+from testbed.words.traps import TRAPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from testbed.contract.unwinder import Unwinder
 from testbed.report.markup import step_html
 from testbed.report.moves import Move, moved
-from testbed.run import Run
-from testbed.unwinder import Unwinder
+from testbed.runs.run import Run
 
 _BUTTONS = {
     Move.BACK: "◀ back",

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.errors import UnreadableMemory
 from testbed.trace import Trace
 from testbed.trace.memory import Regions
 from testbed.truth import Truth
+from testbed.words.errors import UnreadableMemory
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from testbed.outcome import Outcome
-from testbed.run import Run
+from testbed.runs.run import Run
+from testbed.words.outcome import Outcome
 
 STYLES = {
     Outcome.EXACT: "dim",

@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import zstandard
 
-from testbed.errors import TraceFileError
+from testbed.words.errors import TraceFileError
 
 MAGIC = b"\x89TBT\r\n\x1a\n"
 VERSION = 2

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.errors import EmulationError
 from testbed.trace.memory import Region
 from testbed.trace.trace import Exited, Trace
+from testbed.words.errors import EmulationError
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from testbed.arch import Arch, FrameRecord, arch_named
-from testbed.errors import EmulationError, ImageError, TraceFileError, UsageError
 from testbed.image import LoadedImage, read_image
 from testbed.trace.blocks import BLOCK, Blocks, write_blocks
 from testbed.trace.chunk import Chunk
@@ -32,6 +31,7 @@ from testbed.trace.columns import CHUNK, Malformed, encode_steps, encode_writes
 from testbed.trace.memory import Region, Regions, Writes
 from testbed.trace.saved_trace import STEPS, WRITES, Columns, SavedTrace
 from testbed.trace.trace import Exited, Trace
+from testbed.words.errors import EmulationError, ImageError, TraceFileError, UsageError
 
 FORMAT = "testbed trace"
 PART = 1 << 20

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.errors import UnreadableMemory
+from testbed.words.errors import UnreadableMemory
 
 GRANULE = 8
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.errors import EmulationError
 from testbed.image import LoadedImage
 from testbed.trace.blocks import Blocks
 from testbed.trace.chunk import SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.columns import Malformed, decode_column, decode_sizes, decode_steps, decode_writes
 from testbed.trace.memory import Region, Writes
 from testbed.trace.trace import Exited, Trace
+from testbed.words.errors import EmulationError
 
 STEPS, WRITES = b"step", b"wrts"
 AT_ONCE = 4  # chunks of the file that one chunk of a long run is made of

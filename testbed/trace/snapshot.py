@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
-from testbed.catalogue import nearest
-from testbed.errors import UsageError
 from testbed.image import LoadedImage, describe, read_image
 from testbed.trace.memory import Memory
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
 
 
 @dataclass(frozen=True, eq=False)

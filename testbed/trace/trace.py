@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch, Isa
-from testbed.errors import EmulationError
 from testbed.image import LoadedImage
 from testbed.trace.memory import History, Memory, Region, Writes
 from testbed.trace.snapshot import Snapshot
+from testbed.words.errors import EmulationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.traits import Trait
 from testbed.truth.transfers import Bools
+from testbed.words.traits import Trait
 
 if TYPE_CHECKING:
     from testbed.truth.observe import Truth

@@ -9,7 +9,7 @@ import numpy as np
 
 from testbed.image import describe, image_covering
 from testbed.image.symbols import symbol_for
-from testbed.program import Expectation
+from testbed.program.model import Expectation
 from testbed.trace import Trace
 from testbed.truth.observe import Truth
 

@@ -38,7 +38,7 @@ NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more t
 def follow(trace: Trace, transfers: Transfers) -> Path:
     """The activation of every step; sites that were no calls are found out and left out."""
     if len(trace) >= NATIVE_FROM and trace.sizes.all():  # signals belong to short programs
-        from testbed.truth.follow_native import follow_natively  # numba: worth loading for a long trace only
+        from testbed.truth.native.follow import follow_natively  # numba: worth loading for a long trace only
 
         return follow_natively(trace, transfers, MAX_ROUNDS)
     return follow_readably(trace, transfers)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from testbed.image import image_covering
 from testbed.trace import Trace
-from testbed.traits import Trait
 from testbed.truth.columns import OuterTraits, outer_traits
 from testbed.truth.follow import follow
 from testbed.truth.leftovers import find_code_pointers, find_leftovers
@@ -19,6 +18,7 @@ from testbed.truth.model import Activations, CallStack, TrueFrame
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
+from testbed.words.traits import Trait
 
 _STACKS_KEPT = 256
 

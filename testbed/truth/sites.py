@@ -111,7 +111,7 @@ def isas(trace: Trace) -> NDArray[np.int8]:
 
 
 def _native() -> ModuleType:
-    from testbed.truth import sites_native  # numba: worth loading for a long trace only
+    from testbed.truth.native import sites as sites_native  # numba: worth loading for a long trace only
 
     return sites_native
 

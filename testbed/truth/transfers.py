@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.errors import UnreadableMemory
 from testbed.trace import History, Trace, Writes
+from testbed.words.errors import UnreadableMemory
 
 Bools = NDArray[np.bool_]
 

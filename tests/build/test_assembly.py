@@ -10,8 +10,8 @@ from testbed.build.assembly import Cfi, Data, Ehabi, Fill, Instruction, Label, r
 from testbed.build.expressions import Expression
 from testbed.build.link import assemble_program
 from testbed.build.place import Place
-from testbed.errors import BuildError
-from testbed.program import program_from_text
+from testbed.program.model import program_from_text
+from testbed.words.errors import BuildError
 
 ARM32, X86 = ARCHES["arm32"], ARCHES["x86_64"]
 

@@ -10,9 +10,9 @@ from testbed.arch import ARCHES
 from testbed.build import build, cache
 from testbed.build.keystone_process import call_keystone
 from testbed.build.recipes import RECIPES
-from testbed.errors import BuildError, UsageError
-from testbed.program import Program, program_from_text, read_program
-from testbed.traits import Trait
+from testbed.program.model import Program, program_from_text, read_program
+from testbed.words.errors import BuildError, UsageError
+from testbed.words.traits import Trait
 
 X86 = ARCHES["x86_64"]
 KEYSTONE = RECIPES["keystone"]

@@ -12,7 +12,7 @@ from testbed.build.place import Place
 from testbed.build.tables.cfi_program import Procedure, advance, encode_procedure, encode_rules, initial_rules
 from testbed.build.tables.eh_frame import write_debug_frame, write_eh_frame
 from testbed.build.tables.leb128 import sleb128, uleb128
-from testbed.errors import BuildError
+from testbed.words.errors import BuildError
 
 X86, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]
 HERE = Place(Path("a.S"), 7, 5)

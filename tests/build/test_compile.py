@@ -10,9 +10,9 @@ import pytest
 from testbed.arch import ARCHES, Arch
 from testbed.build import build, compile
 from testbed.build.recipes import RECIPES, recipe_named, recipes_for
-from testbed.errors import BuildError, ToolchainMissing, UsageError
-from testbed.program import Program, read_program
-from testbed.run import run_built
+from testbed.program.model import Program, read_program
+from testbed.runs.run import run_built
+from testbed.words.errors import BuildError, ToolchainMissing, UsageError
 
 SOURCE = """// summary: two functions
 // exit: 8

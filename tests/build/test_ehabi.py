@@ -12,8 +12,8 @@ from testbed.build import directives as d
 from testbed.build.place import Place
 from testbed.build.recipes import RECIPES
 from testbed.build.tables.ehabi import HandledFunction, prel31, unwind_opcodes, write_exception_tables
-from testbed.errors import BuildError
-from testbed.program import program_from_text
+from testbed.program.model import program_from_text
+from testbed.words.errors import BuildError
 
 HERE = Place(Path("a.S"), 7, 5)
 R4, R5, R7, R11, LR = 1 << 4, 1 << 5, 1 << 7, 1 << 11, 1 << 14

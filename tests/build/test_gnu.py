@@ -12,10 +12,10 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build, cache, gnu
 from testbed.build.recipes import RECIPES, recipes_for
-from testbed.errors import BuildError, ToolchainMissing
-from testbed.matrix import Unit, judge_unit
-from testbed.program import read_program
-from testbed.run import run_built
+from testbed.campaign.matrix import Unit, judge_unit
+from testbed.program.model import read_program
+from testbed.runs.run import run_built
+from testbed.words.errors import BuildError, ToolchainMissing
 from tests.build.test_compile import written
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe_entries import read_header

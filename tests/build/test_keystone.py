@@ -10,8 +10,8 @@ from testbed.arch import ARCHES
 from testbed.build import keystone
 from testbed.build.keystone_process import call_keystone
 from testbed.build.link import assemble_program
-from testbed.errors import BuildError
-from testbed.program import program_from_text
+from testbed.program.model import program_from_text
+from testbed.words.errors import BuildError
 
 
 def built(isa_name: str, text: str) -> bytes:

@@ -10,9 +10,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, first_recipe, recipes_for
-from testbed.errors import UsageError
-from testbed.run import run_built, run_program
-from testbed.traits import Trait
+from testbed.runs.run import run_built, run_program
+from testbed.words.errors import UsageError
+from testbed.words.traits import Trait
 
 
 def built(program: str, arch: str, recipe: str) -> Built:

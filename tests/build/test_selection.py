@@ -10,10 +10,10 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES, recipe_named, recipes_for
 from testbed.build.selection import SELECTION, selected
-from testbed.matrix import units
-from testbed.program import matches
-from testbed.run import run_program
-from testbed.traits import NARROWED, Trait, holding
+from testbed.campaign.matrix import units
+from testbed.program.model import matches
+from testbed.runs.run import run_program
+from testbed.words.traits import NARROWED, Trait, holding
 from tests.build.test_compile import written
 
 DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -73,7 +73,7 @@ def test_a_declared_trait_is_narrowed_by_what_the_trace_shows() -> None:
 
 
 def test_a_program_of_ones_own_is_not_in_the_selection_of_a_named_recipe(tmp_path: Path) -> None:
-    from testbed.program import read_program
+    from testbed.program.model import read_program
 
     names = {recipe.name for recipe in recipes_for(read_program(written(tmp_path)), ARCHES["x86_64"])}
     assert "clang-O2" in names and "gcc-O2" in names and "gcc-O3" not in names

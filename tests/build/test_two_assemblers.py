@@ -15,8 +15,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, recipes_for
-from testbed.errors import ToolchainMissing
-from testbed.program import program_from_text
+from testbed.program.model import program_from_text
+from testbed.words.errors import ToolchainMissing
 from tests.build.snippets import SNIPPETS
 
 PAIRS = {"keystone": "clang-asm", "keystone-thumb": "clang-asm-thumb"}

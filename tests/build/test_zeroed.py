@@ -9,8 +9,8 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.layout import ZEROED_BASE
 from testbed.build.recipes import RECIPES
-from testbed.errors import BuildError
-from testbed.program import program_from_text
+from testbed.program.model import program_from_text
+from testbed.words.errors import BuildError
 
 PAIRS = [
     ("x86_64", "keystone", "clang-asm"),

@@ -13,14 +13,14 @@ import jsonschema
 import pytest
 
 import testbed
-from testbed.errors import UsageError
 from testbed.export.build_id import debug_identifier, gnu_build_id
 from testbed.export.core import core_bytes
 from testbed.export.macho_core import macho_core_bytes
+from testbed.export.memory import pieces
 from testbed.export.minidump import minidump_bytes
-from testbed.export.pieces import pieces
 from testbed.export.snapshot_json import snapshot_data
 from testbed.export.write import FORMATS, write_snapshot
+from testbed.words.errors import UsageError
 
 SCHEMA = Path(testbed.__file__).parent / "export" / "snapshot.schema.json"
 ISAS = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]

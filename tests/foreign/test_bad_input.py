@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from testbed.errors import SnapshotFileError, TestbedError, UsageError
 from testbed.export.core import core_bytes
 from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.snapshot_json import snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.trace import Snapshot
+from testbed.words.errors import SnapshotFileError, TestbedError, UsageError
 from tests.foreign.small import small
 from unwinders import UNWINDERS
 

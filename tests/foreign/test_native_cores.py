@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.errors import SnapshotFileError
+from testbed.contract.unwinder import Backtrace
 from testbed.foreign import Places, read_snapshot
 from testbed.image import read_image
-from testbed.symbolize import symbolize
-from testbed.unwinder import Backtrace
+from testbed.naming.symbolize import symbolize
+from testbed.words.errors import SnapshotFileError
 from unwinders import UNWINDERS
 
 SOURCE = """

@@ -10,11 +10,11 @@ import pytest
 import testbed
 from programs import PROGRAMS
 from testbed.build.recipes import recipes_for
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.foreign import Places, read_snapshot
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
-from testbed.unwinder import Backtrace, Unwinder
 from unwinders import UNWINDERS
 
 UNITS = [

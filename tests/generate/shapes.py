@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from testbed.errors import DirectorError
 from testbed.generate.evaluate import evaluate
 from testbed.generate.shape import ALIGNMENTS, MOST_FRAME, Call, Function, How, Shape, why_not
+from testbed.words.errors import DirectorError
 
 
 @st.composite

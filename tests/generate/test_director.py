@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.errors import DirectorError
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import evaluate
 from testbed.generate.seeds import shape_of_seed
 from testbed.generate.shape import Call, Function, How, Shape
+from testbed.words.errors import DirectorError
 from tests.generate.shapes import shapes
 
 

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, example, given, settings
 
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import recipes_for
-from testbed.errors import DirectorError, ToolchainMissing, UsageError
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import INPUT, evaluate
 from testbed.generate.program import generated_program, program_of, source_of
 from testbed.generate.shape import Shape
-from testbed.named import named_program, named_run
-from testbed.program import Language, Program
-from testbed.run import run_program
+from testbed.program.model import Language, Program
+from testbed.runs.by_name import named_program, named_run
+from testbed.runs.run import run_program
 from testbed.truth import disagreements
+from testbed.words.errors import DirectorError, ToolchainMissing, UsageError
 from tests.generate.shapes import shapes
 
 ASSEMBLED = ("keystone", "keystone-thumb")

@@ -16,7 +16,7 @@ from testbed.build import build
 from testbed.build.compile import compile_c
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import Image, read_elf
-from testbed.program import Language
+from testbed.program.model import Language
 
 # binutils by architecture: the program, and the Debian package that brings it.
 ADDR2LINE = {

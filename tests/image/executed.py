@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from programs import PROGRAMS
 from testbed.build.recipes import RECIPES, Tool
+from testbed.campaign.matrix import Unit, run_unit
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.symbols import demangled
-from testbed.matrix import Unit, run_unit
-from testbed.symbolize import symbolize
-from testbed.unwinder import Frame, FrameKind
+from testbed.naming.symbolize import symbolize
 from tests.image.debugged import Place, addr2line, llvm_symbolizer
 
 ADDR2LINE, LLVM = "addr2line", "llvm-symbolizer"

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from testbed.errors import DebugInfoError
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Section
 from testbed.image.debug import debug_info
-from testbed.symbolize import Origin, symbolize
-from testbed.unwinder import Frame, FrameKind
+from testbed.naming.symbolize import Origin, symbolize
+from testbed.words.errors import DebugInfoError
 from tests.image.debugged import DWARF_4, built, code_of
 from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of
 

@@ -14,12 +14,12 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES
-from testbed.errors import ImageError
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage, read_elf
 from testbed.image.debug import debug_info
 from testbed.image.symbols import demangled
-from testbed.symbolize import Origin, symbolize
-from testbed.unwinder import Frame, FrameKind
+from testbed.naming.symbolize import Origin, symbolize
+from testbed.words.errors import ImageError
 from tests.image.debugged import (
     ADDR2LINE,
     CELLS,

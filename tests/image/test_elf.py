@@ -12,8 +12,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.errors import ImageError
 from testbed.image import Image, LoadedImage, describe, image_covering, read_elf
+from testbed.words.errors import ImageError
 
 TARGETS = [("x86_64", "clang-O2"), ("arm64", "clang-O0"), ("arm32", "clang-O2"), ("arm32", "clang-thumb-O2")]
 

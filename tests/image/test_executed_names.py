@@ -10,8 +10,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.errors import ToolchainMissing
-from testbed.matrix import units
+from testbed.campaign.matrix import units
+from testbed.words.errors import ToolchainMissing
 from tests.image.executed import ADDR2LINE, EXPLAINED, LLVM, SAME, Compared, compared
 
 PART = 3

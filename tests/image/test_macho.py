@@ -16,9 +16,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.errors import ImageError
 from testbed.image import Image, LoadedImage, describe, read_image
 from testbed.trace import Snapshot
+from testbed.words.errors import ImageError
 from tests.image.macho_files import (
     BASE,
     CHAINED,

@@ -13,7 +13,7 @@ from testbed.arch import ARCHES, Arch, Isa
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.image import Image
-from testbed.program import program_from_text
+from testbed.program.model import program_from_text
 
 
 def arch_of(isa: str) -> tuple[Arch, Isa]:

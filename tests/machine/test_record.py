@@ -12,12 +12,12 @@ import pytest
 from unicorn import unicorn_const as const
 
 from testbed.arch import ARCHES
-from testbed.errors import EmulationError
 from testbed.image import LoadedImage
 from testbed.machine import Machine, Tape, plant, record, record_light, start_machine
 from testbed.machine.load import PAGE, STACK_SIZE, map_stack
 from testbed.machine.stops import Stops
 from testbed.trace import Exited, History, Trace, Writes
+from testbed.words.errors import EmulationError
 from tests.machine.snippets import arch_of, image_of
 
 # Stores of every size, across granules and unaligned; floating-point registers; loops; calls.

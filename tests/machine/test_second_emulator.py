@@ -11,9 +11,9 @@ from programs import PROGRAMS as CATALOGUE
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
+from testbed.campaign.matrix import Unit, units
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, start_machine
-from testbed.matrix import Unit, units
 from testbed.trace import Exited, Trace
 from tests.machine.snippets import image_of
 from tests.machine.test_record import STORES

@@ -9,14 +9,14 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.errors import UsageError
 from testbed.machine import record
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
-from testbed.outcome import Outcome
 from testbed.report.listing import listing
-from testbed.run import Run, judge, judge_all, run_program
+from testbed.runs.run import Run, judge, judge_all, run_program
 from testbed.trace import Exited, Snapshot
-from testbed.traits import Trait
+from testbed.words.errors import UsageError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 from unwinders import UNWINDERS
 
 EVERYWHERE = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.errors import EmulationError
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, record_light, start_machine
 from testbed.machine.load import load
-from testbed.machine.record_native import record_native
+from testbed.machine.native.record import record_native
 from testbed.machine.start import powered
 from testbed.machine.stops import Fault
 from testbed.trace import Exited, Trace
 from testbed.truth import observe
+from testbed.words.errors import EmulationError
 from tests.machine.snippets import image_of
 
 ARM64 = ARCHES["arm64"]

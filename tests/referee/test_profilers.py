@@ -6,14 +6,15 @@ import pytest
 
 import testbed
 from testbed.arch import ARCHES
-from testbed.errors import ToolchainMissing
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.image import LoadedImage
-from testbed.outcome import Outcome
-from testbed.referee import REFEREES, Finding, agents, executed
-from testbed.referee.agents import GLIBC, GNU, LIBGCC, LLVM, Source, agent_for, found_for
-from testbed.referee.profilers import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
-from testbed.run import Run, judge_all
-from testbed.unwinder import Backtrace, Unwinder
+from testbed.referee import REFEREES, Finding
+from testbed.referee.profilers import agent, in_handler
+from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, Source, agent_for, found_for
+from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
+from testbed.runs.run import Run, judge_all
+from testbed.words.errors import ToolchainMissing
+from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
 (LIBGCC_SAYS,), (GLIBC_SAYS,), (LLVM_SAYS,) = (r.unwinders for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))
@@ -127,15 +128,15 @@ def test_a_library_that_dies_or_hangs_is_an_outcome_and_the_next_snapshot_is_ans
     assert "SIGSEGV" in str(died.stopped)
     assert "libunwind::" in str(died.stopped)
     assert str(LLVM_SAYS.unwind(body)) == str(whole)
-    describe = executed._describe_modules
+    describe = in_handler._describe_modules
 
-    def loop_for_ever(bench: executed.Bench, images: tuple[LoadedImage, ...]) -> None:
+    def loop_for_ever(bench: in_handler.Bench, images: tuple[LoadedImage, ...]) -> None:
         describe(bench, images)
         bench.machine.mem_write(bench.address("testbed_handler"), b"\xeb\xfe")  # jmp to itself
 
-    monkeypatch.setattr(executed, "_BENCHES", {})  # a fresh machine: what was translated stays as it was
-    monkeypatch.setattr(executed, "_describe_modules", loop_for_ever)
-    monkeypatch.setattr(executed, "TIME", 100_000)
+    monkeypatch.setattr(in_handler, "_BENCHES", {})  # a fresh machine: what was translated stays as it was
+    monkeypatch.setattr(in_handler, "_describe_modules", loop_for_ever)
+    monkeypatch.setattr(in_handler, "TIME", 100_000)
     assert reason(LLVM_SAYS.unwind(body)) == "ToolHung"
     monkeypatch.undo()
     assert str(LLVM_SAYS.unwind(body)) == str(whole)
@@ -148,7 +149,7 @@ def test_an_abort_is_a_crash() -> None:
 
 
 def test_without_the_compiler_it_is_not_there_and_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents.shutil, "which", lambda name: None)
+    monkeypatch.setattr(agent.shutil, "which", lambda name: None)
     found_for.cache_clear()
     agent_for.cache_clear()
     try:

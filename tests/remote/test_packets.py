@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from testbed.errors import UsageError
 from testbed.remote import listen, serving
 from testbed.remote.packets import LONGEST, checksum, framed
+from testbed.words.errors import UsageError
 
 
 def echo(request: str) -> str | None:

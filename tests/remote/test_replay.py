@@ -12,7 +12,7 @@ from testbed.arch import ARCHES
 from testbed.arch.gdb_targets import gdb_target
 from testbed.remote import Replay, Shown
 from testbed.remote.shown import description, layout
-from testbed.run import Run, run_program
+from testbed.runs.run import Run, run_program
 
 ARCH_NAMES = tuple(ARCHES)
 

@@ -6,10 +6,10 @@ import pytest
 
 import testbed
 from testbed.arch import ARCHES
-from testbed.outcome import Outcome
 from testbed.referee import REFEREES
 from testbed.remote.shown import answer, description, layout
-from testbed.run import judge_all
+from testbed.runs.run import judge_all
+from testbed.words.outcome import Outcome
 
 
 @pytest.mark.parametrize("arch", ARCHES)

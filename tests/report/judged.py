@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import testbed
-from testbed.matrix import Cell, cell_of
+from testbed.campaign.matrix import Cell, cell_of
 from testbed.report.answers import Answers, answers_of
-from testbed.run import Run
+from testbed.runs.run import Run
 from unwinders import UNWINDERS
 
 # What a page shows of these is known by heart; strategies come and go.

@@ -7,7 +7,7 @@ import pytest
 
 import testbed
 from testbed.report.answers import Answers, answers_of
-from testbed.run import Run
+from testbed.runs.run import Run
 from unwinders import UNWINDERS
 
 

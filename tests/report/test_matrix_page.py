@@ -9,7 +9,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.matrix import Matrix, judge_unit, units
+from testbed.campaign.matrix import Matrix, judge_unit, units
 from testbed.report.html import write_matrix_html
 from tests.report.chromium import opened
 from unwinders import UNWINDERS

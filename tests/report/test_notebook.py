@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 import pytest
 
 import testbed
-from testbed.errors import UsageError
-from testbed.matrix import Matrix, UnitResult
+from testbed.campaign.matrix import Matrix, UnitResult
 from testbed.report.moves import Move
 from testbed.report.notebook import FORMATS
 from testbed.report.widget import Stepper
+from testbed.words.errors import UsageError
 from tests.report.judged import judged
 from unwinders import UNWINDERS
 

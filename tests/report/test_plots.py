@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from testbed.errors import UsageError
-from testbed.judge import Verdict
-from testbed.matrix import Cell, Matrix, UnitResult
-from testbed.outcome import Outcome
+from testbed.campaign.matrix import Cell, Matrix, UnitResult
 from testbed.report.plots import Phase, phase_counts, phase_of, plot_matrix, plot_run
-from testbed.run import Run
+from testbed.runs.run import Run
+from testbed.verdicts.one import Verdict
+from testbed.words.errors import UsageError
+from testbed.words.outcome import Outcome
 from tests.report.judged import judged
 
 

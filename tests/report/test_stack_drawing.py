@@ -6,7 +6,7 @@ import pytest
 
 import testbed
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
-from testbed.run import Run
+from testbed.runs.run import Run
 
 
 def at(run: Run, location: str) -> dict[int, StackWord]:

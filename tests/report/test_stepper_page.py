@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from benchmarks.workload import TARGETS, scale_for, workload
-from testbed.matrix import cell_of
+from testbed.campaign.matrix import cell_of
 from testbed.report.answers import NOTHING, answers_of
 from testbed.report.packed import packed, unpacked
 from testbed.report.show_text import word_words
 from testbed.report.stack_drawing import changed_registers, draw_stack
 from testbed.report.stepper import write_stepper
 from testbed.report.stepper_data import stepper_data
-from testbed.run import run_built
+from testbed.runs.run import run_built
 from tests.report.chromium import opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS

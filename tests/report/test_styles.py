@@ -11,13 +11,13 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.campaign.names import true_frames
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, NoUnwindInfo
 from testbed.image import LoadedImage, Symbol
-from testbed.judge_names import true_frames
+from testbed.naming.symbolize import symbolize
 from testbed.report.styles import STYLES, Shown, shown
-from testbed.run import Run, run_program
-from testbed.symbolize import symbolize
+from testbed.runs.run import Run, run_program
 from testbed.trace import Memory, Snapshot
-from testbed.unwinder import Backtrace, Frame, FrameKind, NoUnwindInfo
 from tests.image.hand_made import BASE, image_of
 
 

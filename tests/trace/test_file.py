@@ -21,18 +21,18 @@ import zstandard
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
-from testbed.errors import EmulationError, TraceFileError
 from testbed.image import LoadedImage
-from testbed.judge import tally
-from testbed.long_run import judge_long, watch_chunks
 from testbed.machine import record
-from testbed.machine.stream import record_chunks
-from testbed.run import Run, judge_all, run_program
-from testbed.saved import load_run, open_run, save_run
+from testbed.machine.chunks import record_chunks
+from testbed.runs.files import load_run, open_run, save_run
+from testbed.runs.long import judge_long, watch_chunks
+from testbed.runs.run import Run, judge_all, run_program
 from testbed.trace import Exited, Trace, Writes
 from testbed.trace import columns as trace_columns
 from testbed.trace.blocks import MAGIC, VERSION, Blocks, write_blocks
 from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
+from testbed.verdicts.one import tally
+from testbed.words.errors import EmulationError, TraceFileError
 from tests.machine.snippets import image_of
 from tests.machine.test_record import STORES
 from unwinders import UNWINDERS

@@ -11,10 +11,10 @@ from testbed.trace import Trace, Writes
 from testbed.trace.chunk import SPARE, Chunk, Keyframe
 from testbed.trace.rolling import RollingMemory
 from testbed.truth import CallStack, Truth
-from testbed.truth.known import Known
 from testbed.truth.sites import Sites
-from testbed.truth.stream import survey, watch
-from testbed.truth.window import windows
+from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.watch import survey, watch
+from testbed.truth.windows.window import windows
 
 
 def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) -> Iterator[Chunk]:

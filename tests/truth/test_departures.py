@@ -7,7 +7,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
-from testbed.run import run_program
+from testbed.runs.run import run_program
 from testbed.truth import Truth
 from testbed.truth.departures import find_departures
 from tests.truth.watched import steps_at, watch

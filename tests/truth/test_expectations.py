@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.machine import record
-from testbed.program import parse_header
+from testbed.program.model import parse_header
 from testbed.truth import disagreements, observe
 from testbed.truth.expectations import _agree
 from tests.machine.snippets import image_of

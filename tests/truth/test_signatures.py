@@ -6,9 +6,9 @@ import numpy as np
 
 from testbed.machine import record
 from testbed.trace import Exited
-from testbed.traits import Trait
 from testbed.truth import Truth, observe
 from testbed.truth.columns import trait_at
+from testbed.words.traits import Trait
 from tests.machine.snippets import image_of
 from tests.truth.watched import agree, labels_where
 

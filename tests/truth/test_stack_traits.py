@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.traits import Trait
+from testbed.words.traits import Trait
 from tests.truth.watched import steps_at, watch
 
 ISAS = pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])

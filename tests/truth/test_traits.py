@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.traits import Trait
 from testbed.truth import Truth
+from testbed.words.traits import Trait
 from tests.truth.watched import steps_at, watch
 
 P, E, L, LC, R = Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS, Trait.FRAMELESS_CALLER, Trait.FP_REUSED

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.machine import record
-from testbed.program import parse_header
+from testbed.program.model import parse_header
 from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
 from testbed.truth.follow import MAX_ROUNDS, follow_readably
-from testbed.truth.follow_native import follow_natively
+from testbed.truth.native.follow import follow_natively
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build.keystone_process import call_keystone
+from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Segment, Symbol
-from testbed.rows import UnwindRow
 from unwinders.analysis.function_rows import row_at
 
 START = 0x1000

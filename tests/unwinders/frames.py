@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
+from testbed.contract.rows import UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment, Symbol
-from testbed.rows import UnwindRow
 from testbed.trace import Memory, Snapshot
 from unwinders.formats.cfi import cfi_table
 

@@ -13,7 +13,7 @@ import pytest
 from testbed.arch import Arch
 from testbed.build.compile import find_zig
 from testbed.image import Image, read_elf
-from testbed.program import Source
+from testbed.program.model import Source
 
 GNU = {"x86_64": ("", "binutils"), "arm64": ("aarch64-linux-gnu-", "binutils-aarch64-linux-gnu")}
 _CFLAGS = ("-ffreestanding", "-fno-stack-protector", "-fasynchronous-unwind-tables", "-S")

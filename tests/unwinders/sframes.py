@@ -9,8 +9,8 @@ import struct
 from collections.abc import Sequence
 
 from testbed.arch import Arch
+from testbed.contract.rows import UnwindRow
 from testbed.image import Image
-from testbed.rows import UnwindRow
 from tests.unwinders.frames import SIZE, START, X86_64, image, u
 from unwinders.formats.sframe import sframe_table
 

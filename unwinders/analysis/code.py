@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 from capstone import Cs
 
 from testbed.arch import Isa
-from testbed.errors import NoUnwindInfo
 from testbed.image import Image
+from testbed.words.errors import NoUnwindInfo
 from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
 from unwinders.analysis.emulate import ReadCode
 from unwinders.analysis.functions import Function, functions_of

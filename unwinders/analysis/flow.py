@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from testbed.arch import Arch
-from testbed.errors import UnsupportedRule
+from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.code import Code
 from unwinders.analysis.emulate import (
     CFA,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from testbed.errors import NoUnwindInfo, UnwindError
+from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
 from testbed.image import Image
-from testbed.rows import RowTable, Rule, Undefined, UnwindRow
+from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.analysis.code import Code
 from unwinders.analysis.emulate import State, join
 from unwinders.analysis.flow import states_of

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from testbed.errors import NoUnwindInfo
 from testbed.image import Image, Symbol
+from testbed.words.errors import NoUnwindInfo
 
 COLD = ".cold"  # GCC and LLVM name what they split off ``f.cold``, a second part ``f.cold.1``
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.arch import Arch
-from testbed.errors import UnsupportedRule
-from testbed.rows import (
+from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
     AtRegister,
@@ -22,6 +21,7 @@ from testbed.rows import (
     Rule,
     Undefined,
 )
+from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.emulate import CFA, Entry, Place, State
 
 _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
-from testbed.errors import NoUnwindInfo
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image
-from testbed.rows import RowTable, UnwindRow
+from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.cfi_entries import read_fdes
 from unwinders.formats.cfi_rows import fde_rows
 from unwinders.formats.reader import Reader

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from testbed.errors import MalformedTable
+from testbed.words.errors import MalformedTable
 from unwinders.formats.reader import ABSOLUTE, INDIRECT, OMIT, Reader
 
 MAX_ENTRIES = 1_000_000

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from testbed.arch import Arch
-from testbed.rows import (
+from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
     AtExpression,

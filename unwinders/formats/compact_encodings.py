@@ -34,9 +34,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from testbed.errors import MalformedTable
+from testbed.contract.rows import AtCfa, RegisterPlus, Rule, UnwindRow
 from testbed.image import Image
-from testbed.rows import AtCfa, RegisterPlus, Rule, UnwindRow
+from testbed.words.errors import MalformedTable
 
 _W = 8
 _IMMEDIATE = 4  # bytes of the operand of `sub rsp, imm32`

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from testbed.rows import Operation
+from testbed.contract.rows import Operation
 from unwinders.formats.reader import Reader
 
 MAX_OPERATIONS = 4096

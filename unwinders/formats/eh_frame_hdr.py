@@ -19,9 +19,9 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from testbed.arch import Arch
-from testbed.errors import NoUnwindInfo
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image, Section
-from testbed.rows import RowTable, UnwindRow
+from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.cfi_entries import fde_at
 from unwinders.formats.cfi_rows import fde_rows
 from unwinders.formats.reader import INDIRECT, OMIT, Reader

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from testbed.errors import NoUnwindInfo, UnsupportedRule
 from testbed.image import Image
+from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.reader import Reader
 
 INDEX, TABLE = ".ARM.exidx", ".ARM.extab"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from testbed.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.ehabi import OperationBytes
 
 LR, PC, SP = 14, 15, 13

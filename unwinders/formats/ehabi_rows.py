@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from testbed.arch import Arch
-from testbed.errors import NoUnwindInfo, UnsupportedRule
-from testbed.image import Image
-from testbed.rows import (
+from testbed.contract.rows import (
     AtCfa,
     AtRegister,
     IsExpression,
@@ -27,7 +25,9 @@ from testbed.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.rows import Operation as DwarfOperation
+from testbed.contract.rows import Operation as DwarfOperation
+from testbed.image import Image
+from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.cfi_rows import register_name
 from unwinders.formats.ehabi import INDEX, IndexEntry, exception_index, operation_bytes
 from unwinders.formats.ehabi_operations import (

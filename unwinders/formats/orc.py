@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from enum import Enum
 from weakref import WeakKeyDictionary
 
-from testbed.errors import NoUnwindInfo, UnsupportedRule
+from testbed.contract.rows import RowTable
 from testbed.image import Image
-from testbed.rows import RowTable
+from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.orc_rows import Entry, Kind, Register, entry_row
 from unwinders.formats.reader import Reader
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from testbed.errors import MalformedTable
-from testbed.rows import (
+from testbed.contract.rows import (
     AtCfa,
     AtExpression,
     AtRegister,
@@ -27,6 +26,7 @@ from testbed.rows import (
     Undefined,
     UnwindRow,
 )
+from testbed.words.errors import MalformedTable
 
 _WORD = 8
 _PRESERVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")

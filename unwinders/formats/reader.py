@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.errors import MalformedTable
+from testbed.words.errors import MalformedTable
 
 _LEB_BYTES = 10  # a 64-bit value has no more
 _LEB_BITS = 64

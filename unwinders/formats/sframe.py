@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
-from testbed.errors import NoUnwindInfo
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image
-from testbed.rows import RowTable, UnwindRow
+from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.cfi import without_overlaps
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe_entries import read_functions, read_header

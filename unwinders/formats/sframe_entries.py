@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.errors import UnsupportedRule
+from testbed.words.errors import UnsupportedRule
 from unwinders.formats.reader import Reader
 
 MAGIC, SWAPPED = 0xDEE2, 0xE2DE

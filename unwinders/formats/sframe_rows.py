@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from testbed.arch import Arch
-from testbed.rows import (
+from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
     AtRegister,

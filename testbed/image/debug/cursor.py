@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.errors import DebugInfoError
 from testbed.image.model import Image
+from testbed.words.errors import DebugInfoError
 
 _LEB_BYTES = 19  # of a 128-bit value; more is damage
 

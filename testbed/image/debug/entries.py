@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from testbed.errors import DebugInfoError
 from testbed.image.debug.cursor import Cursor, cursor, has
 from testbed.image.debug.forms import Value, address_at, offset_text, read_form, string_at
 from testbed.image.debug.words import At, Form, Tag, UnitType
 from testbed.image.model import Image
+from testbed.words.errors import DebugInfoError
 
 MAX_DEPTH = 512  # of nesting: more is damage
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from testbed.errors import DebugInfoError
 from testbed.image.debug.call_sites import CallSite, Target, call_site, completeness
 from testbed.image.debug.entries import Entry, Unit
 from testbed.image.debug.lines import Line
 from testbed.image.debug.ranges import Range, ranges_of
 from testbed.image.debug.words import At, Tag
+from testbed.words.errors import DebugInfoError
 
 MAX_ORIGINS = 16  # abstract origins and specifications followed from one entry: a longer chain is a cycle
 

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from testbed.errors import DebugInfoError
 from testbed.image.debug.call_sites import CallSite, Target
 from testbed.image.debug.entries import read_units
 from testbed.image.debug.functions import Function, Inlined, functions_of
 from testbed.image.debug.lines import Line, LineTable, read_lines
 from testbed.image.model import Image
+from testbed.words.errors import DebugInfoError
 
 Key = TypeVar("Key")
 

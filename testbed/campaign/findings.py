@@ -1,0 +1,103 @@
+"""Findings made anew: what a real tool says today at the place where it was once seen to be wrong.
+
+A finding *shows* where the strategy's verdict there is one of the outcomes that the finding's limit names, at a site
+with the limit's trait. Some tools remember earlier questions: where the place alone is answered rightly, every step
+of the run before it is asked first.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.referee import Finding, Referee
+from testbed.runs.by_name import Programs, named_run
+from testbed.runs.run import Run, judge, run_built
+from testbed.verdicts.one import Verdict
+from testbed.words.errors import TestbedError, ToolchainMissing
+
+SEED, BUDGET = 1, 1_000_000
+_PLACE = re.compile(r" \([^()]*/[^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What became of a finding: what was said and true there today, or why it could not be tried (``missing``).
+
+    ``tool`` is the version that said it, ``command`` the one command that shows it. ``shows`` is false where the tool
+    is right, or wrong in another way than the finding says; ``problem`` is an error on the way there.
+    """
+
+    referee: Referee
+    finding: Finding
+    command: str
+    tool: str = ""
+    where: str = ""
+    instruction: str = ""
+    truth: str = ""
+    said: str = ""
+    verdict: Verdict | None = None
+    shows: bool = False
+    missing: str = ""
+    problem: str = ""
+
+
+def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], programs: Programs) -> Shown:
+    """Build, run, ask and judge again. What goes wrong on the way is in the value, never raised."""
+    unwinder = unwinders.get(finding.unwinder)
+    found = referee.find()
+    if found is None or unwinder is None:
+        return Shown(referee, finding, command_of(finding), missing=f"not installed: {referee.package}")
+    tool = _version(unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}")
+    try:
+        run = named_run(programs, finding.program, finding.arch, finding.recipe, seed=SEED, budget=BUDGET, fresh=False)
+        step = run.step_at(finding.at)
+    except ToolchainMissing as missing:
+        return Shown(referee, finding, command_of(finding), tool, missing=str(missing))
+    except TestbedError as error:
+        return Shown(referee, finding, command_of(finding), tool, problem=str(error))
+    said, before = unwinder.unwind(run[step]), False
+    if judge(run, step, said).exact:
+        run = run_built(run.built, seed=SEED, budget=BUDGET)  # loaded anew: nothing is remembered of it
+        for step_before in range(step):
+            unwinder.unwind(run[step_before])
+        said, before = unwinder.unwind(run[step]), True
+    snapshot = run[step]
+    verdict = judge(run, snapshot, said, unwinder)
+    limit = finding.limit
+    return Shown(
+        referee,
+        finding,
+        command_of(finding, before=before),
+        tool,
+        run.where(snapshot.pc),
+        run.instruction(step),
+        " < ".join(run.frame_names(run.truth(step).frames)) + " (root)",
+        _words(run, said),
+        verdict,
+        shows=verdict.outcome in limit.outcomes and limit.trait in run.traits(step),
+    )
+
+
+def command_of(finding: Finding, *, before: bool = False) -> str:
+    """The command that shows it to a stranger; with ``before``, the whole run, since the place alone does not."""
+    parts = ["testbed", "run", finding.program, "--arch", finding.arch, "--recipe", finding.recipe]
+    parts += ["--differences"] if before else ["--at", finding.at]
+    return shlex.join([*parts, "-u", finding.unwinder])
+
+
+def _version(tool: str) -> str:
+    """What a tool says that it is, without the places where its files lie, and nothing twice."""
+    return "; ".join(dict.fromkeys(_PLACE.sub("", part) for part in tool.split("; ")))
+
+
+def _words(run: Run, said: Backtrace) -> str:
+    """The frames by name, a frame that repeats once, with its count."""
+    named = [(name, len(list(same))) for name, same in groupby(run.frame_names(said.frames))]
+    parts = [name if count == 1 else f"{name} ({count} times)" for name, count in named]
+    end = "root" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
+    return " < ".join(parts) + f" ({end})"

@@ -1,0 +1,100 @@
+"""Generated programs, judged: a site that nothing explains is a finding, and is shrunk to the smallest shape with one.
+
+A case is one shape in one language, on one architecture, by one recipe; its failure is told by the strategy and the
+outcome, so that shrinking does not wander off to another difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from testbed.arch import Arch
+from testbed.build.recipes import Recipe
+from testbed.campaign.matrix import Unit, UnitResult, judge_unit, units
+from testbed.contract.unwinder import Unwinder
+from testbed.generate.program import PREFIXES, generated_program, program_of
+from testbed.generate.shape import Shape
+from testbed.generate.shrink import shrink
+from testbed.words.outcome import Outcome
+
+# One way to assemble for each instruction set; unoptimised with frame pointers, and optimised without.
+DEFAULT_RECIPES = ("keystone*", "clang-O0-fp", "clang-O2", "clang-thumb-O2")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is wrong with a case. ``unwinder`` "" : it does not build, or does not do what its oracle says."""
+
+    unwinder: str
+    outcome: Outcome | None
+    sentence: str
+
+    @property
+    def kind(self) -> tuple[str, Outcome | None]:
+        """What stays the same while it is shrunk."""
+        return self.unwinder, self.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A failure: the case where it was seen first, and the smallest shape that shows it."""
+
+    seen: Unit  # its program is what a user types: gen:12
+    shape: Shape
+    failure: Failure
+
+    @property
+    def name(self) -> str:
+        """The program as a user types it: ``gen:f8c1+f``."""
+        return f"{self.seen.program.partition(':')[0]}:{self.shape}"
+
+    @property
+    def command(self) -> str:
+        """What shows it again."""
+        chosen = f" --unwinder {self.failure.unwinder}" if self.failure.unwinder else ""
+        return f"testbed run {self.name} --arch {self.seen.arch} --recipe {self.seen.recipe}{chosen}"
+
+
+def cases(seeds: Iterable[int], arches: Sequence[Arch], recipes: Sequence[Recipe]) -> Iterator[Unit]:
+    """The units of these seeds, named as a user types them (``gen:12``), seed by seed."""
+    for seed in seeds:
+        for prefix in PREFIXES:
+            name = f"{prefix}:{seed}"
+            for unit in units([generated_program(name)], arches, recipes):
+                yield replace(unit, program=name)
+
+
+def judge_case(case: Unit, unwinders: Sequence[Unwinder]) -> UnitResult:
+    """A unit of `cases`, built, run and judged; its failures are values."""
+    program = generated_program(case.program)
+    result = judge_unit(replace(case, program=program.name), {program.name: program}, unwinders)
+    return replace(result, unit=case)
+
+
+def failures(result: UnitResult) -> tuple[Failure, ...]:
+    """What is wrong with a judged case: the unexplained sites, one failure for each strategy."""
+    if result.failed:
+        return (Failure("", None, result.failed),)
+    return tuple(
+        Failure(cell.unwinder, cell.first_unexplained.outcome, cell.first_unexplained.sentence)
+        for cell in result.cells
+        if cell.first_unexplained is not None
+    )
+
+
+def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwinder]) -> Finding:
+    """The finding of a failure of a case: the smallest shape that fails in the same way there."""
+    language = PREFIXES[case.program.partition(":")[0]]
+    chosen = [unwinder for unwinder in unwinders if unwinder.name == failure.unwinder]
+    smallest = failure
+
+    def fails(smaller: Shape) -> bool:
+        nonlocal smallest
+        program = program_of(smaller, language)
+        result = judge_unit(replace(case, program=program.name), {program.name: program}, chosen)
+        same = next((each for each in failures(result) if each.kind == failure.kind), None)
+        smallest = same or smallest
+        return same is not None
+
+    return Finding(case, shrink(shape, fails), smallest)

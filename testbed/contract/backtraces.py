@@ -1,0 +1,150 @@
+"""Backtraces of a whole trace, in columns: what a strategy says at every step, without an object per step.
+
+Callers are *nodes* of a forest: a node is one frame and links to its caller, so stacks share their outer frames. A
+*site* is what is said about an interrupted frame: its CFA and its first caller; many steps share one. Where a link
+does not lead to a node it says why::
+
+    ROOT            the frame is claimed to be the outermost one
+    STOPPED         the strategy does not know the caller
+    SPECIFICATION   left to the readable evaluator: some row of this stack is too rare for the native one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.trace import Snapshot, Trace
+from testbed.words.errors import UnwindError
+
+ROOT, STOPPED, SPECIFICATION = -1, -2, -3
+
+Why = Callable[[tuple[Frame, ...], Snapshot], UnwindError]
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """What is said about interrupted frames; ``outer`` is a node, or why there is none."""
+
+    cfa: NDArray[np.uint64]
+    cfa_known: NDArray[np.bool_]
+    outer: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.outer)
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Callers. ``values[i, j]`` is node ``i``'s ``registers[j]`` where bit ``j`` of ``known[i]`` is set, else 0.
+
+    ``outer`` is the node's caller or why there is none, ``end`` why the whole chain from here ends, ``depth`` how
+    many nodes it has. ``found_by`` indexes the names in ``Backtraces.found_by``.
+    """
+
+    pc: NDArray[np.uint64]
+    known: NDArray[np.uint64]
+    values: NDArray[np.uint64]
+    cfa: NDArray[np.uint64]
+    cfa_known: NDArray[np.bool_]
+    outer: NDArray[np.int32]
+    end: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    found_by: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.pc)
+
+
+@dataclass(frozen=True, eq=False)
+class Backtraces:
+    """One backtrace per step of a trace. ``backtraces[step]`` is a `Backtrace`, made when it is looked at.
+
+    ``site[step]`` indexes ``sites``. No backtrace has more than ``most_frames`` frames: a longer chain stops there.
+    ``specification`` is the strategy's readable evaluator; ``why_stopped`` tells the reason of a stop, given the
+    frames before it.
+    """
+
+    trace: Trace
+    registers: tuple[str, ...]
+    site: NDArray[np.int32] = field(repr=False)
+    sites: Sites = field(repr=False)
+    nodes: Nodes = field(repr=False)
+    found_by: tuple[str, ...] = field(repr=False)
+    most_frames: int
+    specification: Callable[[Snapshot], Backtrace] = field(repr=False)
+    why_stopped: Why = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    def __str__(self) -> str:
+        return f"{len(self)} backtraces of {len(self.sites)} sites and {len(self.nodes)} callers"
+
+    def __iter__(self) -> Iterator[Backtrace]:
+        return (self[step] for step in range(len(self)))
+
+    def __getitem__(self, step: int) -> Backtrace:
+        if not 0 <= step < len(self):
+            raise IndexError(f"step {step}: these are the backtraces of the steps 0 to {len(self) - 1}")
+        snapshot = self.trace.snapshot(step)
+        site = int(self.site[step])
+        node = int(self.sites.outer[site])
+        if self._end(node) == SPECIFICATION:
+            return self.specification(snapshot)
+        cfa = int(self.sites.cfa[site]) if self.sites.cfa_known[site] else None
+        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, cfa, "registers")]
+        while node >= 0 and len(frames) < self.most_frames:
+            frames.append(self.caller(node))
+            node = int(self.nodes.outer[node])
+        if node == ROOT:
+            return Backtrace(tuple(frames), None, snapshot.images)
+        if node >= 0:  # cut: nothing was computed from the last frame
+            last = frames[-1]
+            frames[-1] = Frame(last.kind, last.pc, last.registers, None, last.found_by)
+        return Backtrace(tuple(frames), self.why_stopped(tuple(frames), snapshot), snapshot.images)
+
+    def caller(self, node: int) -> Frame:
+        """The frame that a node is."""
+        nodes, pc_name = self.nodes, self.trace.arch.pc
+        known, pc = int(nodes.known[node]), int(nodes.pc[node])
+        values = nodes.values[node].tolist()
+        registers = {name: values[i] for i, name in enumerate(self.registers) if known >> i & 1}
+        registers[pc_name] = pc
+        cfa = int(nodes.cfa[node]) if nodes.cfa_known[node] else None
+        return Frame(FrameKind.CALLER, pc, registers, cfa, self.found_by[nodes.found_by[node]])
+
+    def depth(self, step: int) -> int | None:
+        """How many frames a backtrace has, without making it; None where it is left to the specification."""
+        node = int(self.sites.outer[self.site[step]])
+        if self._end(node) == SPECIFICATION:
+            return None
+        return min(1 + int(self.nodes.depth[node]), self.most_frames) if node >= 0 else 1
+
+    @property
+    def frames(self) -> int:
+        """How many frames all backtraces have; of those left to the specification, those that were found natively."""
+        outer = self.sites.outer
+        depth = np.where(outer >= 0, self.nodes.depth[np.maximum(outer, 0)] if len(self.nodes) else 0, 0)
+        each = np.minimum(1 + depth.astype(np.int64), self.most_frames)
+        return int((np.bincount(self.site, minlength=len(self.sites)) * each).sum())
+
+    @property
+    def slow_steps(self) -> NDArray[np.int64]:
+        """The steps that are left to the specification."""
+        outer = self.sites.outer
+        ends = self.nodes.end[np.maximum(outer, 0)] if len(self.nodes) else outer
+        slow = np.where(outer >= 0, ends, outer) == SPECIFICATION
+        return np.flatnonzero(slow[self.site]) if slow.any() else np.empty(0, np.int64)
+
+    @property
+    def by_specification(self) -> int:
+        """How many backtraces are left to the specification."""
+        return len(self.slow_steps)
+
+    def _end(self, node: int) -> int:
+        return int(self.nodes.end[node]) if node >= 0 else node

@@ -1,0 +1,110 @@
+"""Long runs in pieces: memory is bounded by one of them, however long the run is.
+
+Every piece is written into the same columns, so that the system gives new memory once and not for every step: on runs
+of 10^7 steps that had been a third of all time. A piece begins with all registers read; between two pieces the emulator
+is stopped and started again, which takes some 20 microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from unicorn import unicorn_const as const
+
+from testbed.image import Image, LoadedImage
+from testbed.machine.load import load
+from testbed.machine.native.run import MOST_STEPS, NativeRun
+from testbed.machine.recording import told_ending
+from testbed.machine.start import Machine, start_machine
+from testbed.trace import Trace, Writes
+from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk, Chunks, Keyframe
+from testbed.trace.rolling import RollingMemory
+from testbed.words.errors import EmulationError
+
+SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
+
+
+def record_chunks(
+    image: Image | LoadedImage,
+    *,
+    seed: int = 1,
+    budget: int = 1_000_000,
+    chunk: int = CHUNK,
+    start: Keyframe | None = None,
+    cpu: str | None = None,
+) -> Iterator[Chunk]:
+    """Run a program as `testbed.machine.record` does, ``chunk`` steps at a time, from its entry or from a keyframe.
+
+    The chunks together are the recording. A chunk's columns are written over when the next one is asked for. Signals
+    are not sent. Raises ImageError for an image that cannot be mapped.
+    """
+    loaded = image if isinstance(image, LoadedImage) else load(image)
+    machine = start_machine(loaded, seed=seed, cpu=cpu)
+    memory = RollingMemory(mapping.region for mapping in machine.mappings)
+    first = 0
+    if start is not None:
+        machine, memory, first = _moved_to(machine, start), RollingMemory(start.memory), start.first
+    assert LEAST <= chunk < MOST_STEPS - SLACK
+
+    def full(run: NativeRun, journal: bool) -> None:
+        if journal:
+            run.grow_writes(max(2 * run.writes, chunk))
+            return
+        if run.steps >= chunk + SLACK:
+            raise RuntimeError(f"the emulator does not stop: {SLACK} steps after it was asked to")
+        run.stop()  # every time: inside an IT block the emulator forgets that it was asked
+        run.limit_steps(run.steps + 1)
+
+    run = NativeRun(machine, full)
+    run.grow_steps(chunk + SLACK, spare=SPARE)
+    at = machine.start
+    while True:
+        run.limit_steps(chunk)
+        run.begin(budget - first)
+        begun, context = at, machine.uc.context_save()
+        status = run.go(at)
+        at = machine.uc.reg_read(machine.arch.by_name[machine.arch.pc].unicorn)
+        goes_on = run.stopped and not run.over and status == const.UC_ERR_OK
+        # The hook of the instruction at which the machine stopped has run; the instruction has not.
+        steps = run.steps - (goes_on and run.last_pc() == at)
+        table, lengths = run.rows.view(SPARE + steps).reshape(-1, run.count), run.sizes.view(SPARE + steps)
+        piece = Trace(
+            arch=machine.arch,
+            images=(loaded,),
+            registers=table[SPARE:],
+            sizes=lengths[SPARE:],
+            writes=Writes(*(column.view(run.writes).copy() for column in run.journal)),
+            initial=memory.regions(),
+            end=EmulationError(at, "the run goes on in the next chunk"),
+            seed=seed,
+        )
+        if not goes_on:
+            end = told_ending(piece, run.ending(status, budget))
+            yield Chunk(first, replace(piece, end=end), end, table, lengths, begun, context)
+            return
+        yield Chunk(first, piece, None, table, lengths, begun, context)
+        first += steps
+        memory.apply(piece.writes)
+        at |= _isa_bit(machine)
+
+
+def chunks_of(
+    image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int | None = None, cpu: str | None = None
+) -> Chunks:
+    """A run in pieces, as often as it is asked for, from its entry or from a keyframe: a program always runs alike."""
+    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start, cpu=cpu)
+
+
+def _moved_to(machine: Machine, start: Keyframe) -> Machine:
+    """The machine as it was at a keyframe of an earlier run."""
+    for region in start.memory:
+        machine.uc.mem_write(region.address, region.data)
+    machine.uc.context_restore(start.context)
+    return replace(machine, start=start.start)
+
+
+def _isa_bit(machine: Machine) -> int:
+    """The address bit of the instruction set in force."""
+    flags = machine.uc.reg_read(machine.arch.by_name[machine.arch.flags].unicorn)
+    return machine.arch.isa_of_flags(flags).address_bit

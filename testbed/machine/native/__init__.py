@@ -1,0 +1,1 @@
+"""The native recorder: compiled hooks, and the machine that runs with them."""

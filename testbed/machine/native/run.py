@@ -1,0 +1,222 @@
+"""A machine with the compiled hooks on it: what `record_native` and `stream` share.
+
+The hooks are in `testbed.machine.native.hooks`. Python is called back for an instruction that was not seen before and
+when the columns are full, so also a key pressed in the terminal is noticed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from unicorn import unicorn_const as const
+from unicorn.unicorn_py3.unicorn import uclib
+
+from testbed.arch import Arch
+from testbed.machine.columns import Column
+from testbed.machine.native import hooks
+from testbed.machine.start import Machine
+from testbed.machine.stops import Fault, Stops, out_of_budget
+from testbed.machine.write_sets import write_set
+from testbed.trace import Exited
+
+MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside reads all registers
+MOST_STEPS = (1 << 32) - 1  # the journal has steps of 32 bits
+State = ctypes.Array[ctypes.c_uint64]
+_BACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64)
+_PLACES = (hooks.WRITE_STEPS, hooks.WRITE_ADDRESSES, hooks.WRITE_SIZES, hooks.WRITE_VALUES)
+
+
+class _Stops(Stops):
+    """Tells the hooks that the run is over: a Thumb IT block executes on until its end."""
+
+    state: State
+
+    def end(self, ending: Exited | Fault) -> None:
+        super().end(ending)
+        self.state[hooks.ENDED] = 1
+
+
+class NativeRun:
+    """A machine that writes its steps into ``rows``, ``sizes`` and ``journal`` once it goes.
+
+    ``full`` is called when those of the steps are, before an instruction executes, or (with true) when the journal is,
+    while one executes: it makes room, or, in the first case, may stop the machine.
+    """
+
+    def __init__(self, machine: Machine, full: Callable[[NativeRun, bool], None]) -> None:
+        self.machine = machine
+        self.stopped = False
+        self.count = count = len(machine.arch.registers)
+        assert count < 59, "a write set has no room for more registers"
+        self.state: State = (ctypes.c_uint64 * hooks.PLACES)()
+        self.stops = _Stops(machine)
+        self.stops.state = self.state
+        self.rows, self.sizes = Column(np.uint64, count), Column(np.uint8)
+        self.journal = (Column(np.uint32), Column(np.uint64), Column(np.uint8), Column(np.uint64))
+        arch = machine.arch
+        self._ids = (ctypes.c_int * count)(*(register.unicorn for register in arch.registers))
+        self._pointers, self._word = (ctypes.c_uint64 * count)(), ctypes.c_uint64()
+        low, size = _code(machine)
+        self._table = table = np.zeros(2 * size, np.uint64)
+
+        def full_back(journal: int, _1: int, _2: int, _3: int) -> int:
+            full(self, bool(journal))
+            return 0
+
+        def learn_back(address: int, length: int, isa: int, _: int) -> int:
+            code = bytes(machine.uc.mem_read(address, length)) if length <= hooks.LONGEST else b""
+            table[2 * (address - low) + isa] = _entry(arch, isa, code, address)
+            return 0
+
+        self._called = (full_back, learn_back)
+        self._back = tuple(map(_BACK, self._called))  # kept alive until the run is over
+        # Item access gives function objects of our own: their argument types do not disturb the binding's.
+        self._emu_start, self._emu_stop = uclib["uc_emu_start"], uclib["uc_emu_stop"]
+        self._emu_start.argtypes = (ctypes.c_void_p, *(ctypes.c_uint64,) * 3, ctypes.c_size_t)
+        library = ("uc_reg_read", "uc_reg_read_batch", "uc_reg_write", "uc_emu_stop")
+        functions = (*(uclib[name] for name in library), *self._back)
+        calls = (hooks.READ, hooks.READ_BATCH, hooks.WRITE_REGISTER, hooks.STOP, hooks.GROW, hooks.LEARN)
+        for place, value in {
+            hooks.COUNT: count,
+            hooks.IDS: ctypes.addressof(self._ids),
+            hooks.POINTERS: ctypes.addressof(self._pointers),
+            hooks.PC: arch.index[arch.pc],
+            hooks.FLAGS: arch.index[arch.flags],
+            hooks.ISA_FLAG: arch.isa_flag or 0,
+            hooks.HAS_ISAS: arch.isa_flag is not None,
+            hooks.BLOCK_STATE: arch.block_state,
+            hooks.WORD: ctypes.addressof(self._word),
+            hooks.TABLE: table.ctypes.data,
+            hooks.CODE: low,
+            hooks.CODE_SIZE: size,
+            **dict(zip(calls, map(_address, functions), strict=True)),
+        }.items():
+            self.state[place] = value
+        for kind, function in ((const.UC_HOOK_CODE, hooks.on_code), (const.UC_HOOK_MEM_WRITE, hooks.on_write)):
+            hook = ctypes.c_size_t()
+            status = uclib.uc_hook_add(
+                machine.uc._uch,
+                ctypes.byref(hook),
+                kind,
+                ctypes.c_void_p(function.address),
+                ctypes.c_void_p(ctypes.addressof(self.state)),
+                ctypes.c_uint64(1),
+                ctypes.c_uint64(0),
+            )
+            assert status == const.UC_ERR_OK, status
+
+    @property
+    def steps(self) -> int:
+        """How many rows there are now."""
+        return self.state[hooks.STEPS]
+
+    @property
+    def writes(self) -> int:
+        """How many entries the journal has now."""
+        return self.state[hooks.WRITES]
+
+    def last_pc(self) -> int:
+        """The pc of the last row."""
+        at = self.state[hooks.ROWS] + 8 * ((self.steps - 1) * self.count + self.state[hooks.PC])
+        return ctypes.c_uint64.from_address(at).value
+
+    def grow_steps(self, capacity: int, *, spare: int = 0) -> None:
+        """Room for this many rows; ``spare`` more lie before the first one, and stay empty."""
+        self.state[hooks.ROWS] = self.rows.grow(capacity + spare) + 8 * self.count * spare
+        self.state[hooks.SIZES] = self.sizes.grow(capacity + spare) + spare
+        self.state[hooks.CAPACITY] = capacity  # last: an exception before leaves the hooks without room, not astray
+
+    def grow_writes(self, capacity: int) -> None:
+        """Room for this many entries of the journal."""
+        for place, column in zip(_PLACES, self.journal, strict=True):
+            self.state[place] = column.grow(capacity)
+        self.state[hooks.WRITE_CAPACITY] = capacity
+
+    def limit_steps(self, capacity: int) -> None:
+        """As if there were room for this many rows, of those that there is room for."""
+        self.state[hooks.CAPACITY] = capacity
+
+    def begin(self, budget: int) -> None:
+        """Forget all rows, and that registers are known; ``budget`` more steps are allowed."""
+        self.stopped = False
+        for place in (hooks.STEPS, hooks.WRITES, hooks.SET, hooks.ENTRY):
+            self.state[place] = 0
+        self.state[hooks.BUDGET] = min(budget, MOST_STEPS)
+
+    def stop(self) -> None:
+        """Stop before the instruction whose hook is running; inside a Thumb IT block, after it."""
+        self.stopped = True
+        self._emu_stop(self.machine.uc._uch)
+
+    def go(self, start: int) -> int:
+        """Run from an address until something stops the machine; Unicorn's status."""
+        # "until" is an address that no program can execute: 0 would hide a call through a null pointer.
+        with _exceptions_of(self._called, self.state) as raised:
+            status: int = self._emu_start(self.machine.uc._uch, start, self.machine.arch.word_mask - 3, 0, 0)
+        if raised:
+            raise raised[0]
+        return status
+
+    def ending(self, status: int, budget: int) -> Exited | Fault:
+        """How the run ended, of which ``budget`` steps were allowed in all."""
+        if self.state[hooks.OVER]:
+            return out_of_budget(budget, self.state[hooks.OVER_PC])
+        return self.stops.after(status)
+
+    @property
+    def over(self) -> bool:
+        """True once the hooks know that nothing follows."""
+        return bool(self.state[hooks.ENDED])
+
+
+@contextmanager
+def _exceptions_of(functions: tuple[object, ...], state: State) -> Iterator[list[BaseException]]:
+    """What functions raise that the hooks call, in place of a message on standard error; it ends the run.
+
+    A key pressed in the terminal raises before a function's first line: nothing inside of it could catch that.
+    """
+    raised: list[BaseException] = []
+    before = sys.unraisablehook
+
+    def notice(told: sys.UnraisableHookArgs) -> None:
+        if told.object in functions and told.exc_value is not None:
+            raised.append(told.exc_value)
+            state[hooks.ENDED] = 1
+        else:
+            before(told)
+
+    sys.unraisablehook = notice
+    try:
+        yield raised
+    finally:
+        sys.unraisablehook = before
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+def _code(machine: Machine) -> tuple[int, int]:
+    """The first address that may execute, and how many bytes from there write sets are kept for."""
+    spans = [
+        (mapping.address, mapping.address + len(mapping.data))
+        for mapping in machine.mappings
+        if mapping.permissions & const.UC_PROT_EXEC
+    ]
+    if not spans:
+        return 0, 0
+    low = min(start for start, _ in spans)
+    return low, min(max(end for _, end in spans) - low, MOST_CODE)
+
+
+def _entry(arch: Arch, isa: int, code: bytes, address: int) -> int:
+    """The table's entry for an instruction that was not seen before."""
+    found = write_set(arch, arch.isas[isa], code, address)
+    if found is None:
+        return hooks.UNKNOWN
+    # Not settled, so never 0 once it was checked; the bit of the pc, which is written anyway, tells it from "not seen".
+    return sum(1 << arch.index[name] for name in {*found, arch.pc})

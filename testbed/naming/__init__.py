@@ -1,0 +1,1 @@
+"""Frames to the calls of the source."""

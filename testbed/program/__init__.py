@@ -1,0 +1,1 @@
+"""A program of the corpus: the grammar of its header, and its sources."""

@@ -1,0 +1,133 @@
+"""Programs of the corpus: one C or C++ file (``name.c``, ``name.cc``), or one assembly file per instruction set
+(``name.arm64.S``). Each starts with a header: `testbed.program.header`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import MappingProxyType
+
+from testbed.arch import ARCHES, Arch, Isa
+from testbed.program.header import Expectation, Header, parse_header
+from testbed.words.errors import ProgramError, UsageError
+from testbed.words.nearest import nearest
+
+__all__ = [
+    "Expectation",
+    "Header",
+    "Language",
+    "Program",
+    "Source",
+    "matches",
+    "parse_header",
+    "program_from_text",
+    "program_name",
+    "read_program",
+    "read_programs",
+    "read_source",
+]
+
+
+COMPILED = (".c", ".cc")  # C, and C++ without a run-time library: one source for all instruction sets
+
+
+class Language(Enum):
+    C = "C"
+    ASSEMBLY = "assembly"
+    ELF = "a program file from elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source file. ``isa`` is the instruction set it is written for; None: C, for all of them."""
+
+    path: Path
+    language: Language
+    isa: str | None
+    text: str = field(repr=False)
+    header: Header
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of the corpus: its name, and its sources by instruction set (C: under ``"c"``)."""
+
+    name: str
+    sources: Mapping[str, Source]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        return next(iter(self.sources.values())).header.summary
+
+    @property
+    def has_signals(self) -> bool:
+        """True where a source declares a signal: such a program cannot run without the emulator that sends it."""
+        return any(source.header.signals for source in self.sources.values())
+
+    def source_for(self, isa: Isa) -> Source | None:
+        """The source that can be built for an instruction set, or None."""
+        return self.sources.get(isa.name) or self.sources.get("c")
+
+    def arches(self) -> tuple[Arch, ...]:
+        """The architectures that this program exists for."""
+        return tuple(a for a in ARCHES.values() if any(self.source_for(isa) for isa in a.isas))
+
+
+def read_source(path: Path) -> Source:
+    """One source file with its header. The name says what it is: ``name.c`` or ``name.<isa>.S``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProgramError(path, 1, f"cannot be read: {error}") from error
+    if path.suffix in COMPILED:
+        return Source(path, Language.C, None, text, parse_header(path, text))
+    isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
+    isa = path.stem.rpartition(".")[2]
+    if path.suffix != ".S" or isa not in isas or isa == path.stem:
+        raise ProgramError(path, 1, f"a source is named NAME.c or NAME.ISA.S with ISA one of {', '.join(isas)}")
+    return Source(path, Language.ASSEMBLY, isa, text, parse_header(path, text))
+
+
+def program_name(path: Path) -> str:
+    """``leaf_call`` for ``leaf_call.c`` and ``leaf_call.arm64.S``."""
+    return path.name.split(".")[0]
+
+
+def read_program(path: Path) -> Program:
+    """A program from one source file outside the catalogue."""
+    source = read_source(path)
+    return Program(program_name(path), MappingProxyType({source.isa or "c": source}))
+
+
+def read_programs(folder: Path) -> Mapping[str, Program]:
+    """All programs of a folder, by name."""
+    sources: dict[str, dict[str, Source]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (*COMPILED, ".S"):
+            source = read_source(path)
+            sources.setdefault(program_name(path), {})[source.isa or "c"] = source
+    return MappingProxyType({n: Program(n, MappingProxyType(by_isa)) for n, by_isa in sources.items()})
+
+
+def program_from_text(name: str, arch: Arch, text: str, *, isa: str | None = None, exit: int | None = None) -> Program:
+    """A program from an assembly string, for notebooks and tests; a header in the text is read, none is needed."""
+    chosen = arch.isa_named(isa) if isa else arch.isas[0]
+    if chosen is None:
+        raise UsageError(f"{arch} has no instruction set {isa!r}; {nearest(isa or '', [i.name for i in arch.isas])}")
+    text = text.lstrip()
+    header = parse_header(name, text) if text.startswith("// summary:") else Header(summary=name, exit=exit)
+    source = Source(Path(f"{name}.{chosen.name}.S"), Language.ASSEMBLY, chosen.name, text, header)
+    return Program(name, MappingProxyType({chosen.name: source}))
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """True where ``name`` matches one of the glob patterns, or there are none."""
+    listed = tuple(patterns)
+    return not listed or any(fnmatchcase(name, pattern) for pattern in listed)

@@ -1,0 +1,1 @@
+"""clang, as the writer of tables."""

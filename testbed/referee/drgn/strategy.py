@@ -1,0 +1,120 @@
+"""drgn, the programmable debugger: its unwinder on a core file per snapshot, in a process of its own.
+
+It unwinds by `.eh_frame` and `.debug_frame`, and tells every register that it recovers; the CFA it does not tell. A
+`.debug_frame` is read from files with debug information only. Where a table says that there is no caller, drgn shows
+one more frame, whose pc it does not know; where it cannot go on it just ends, and does not say why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from testbed.arch import Arch
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.export.core import core_bytes
+from testbed.export.memory import image_range
+from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME, FINDINGS
+from testbed.referee.model import Found, Referee
+from testbed.referee.process.file_tool import Asked, python_script
+from testbed.referee.process.without_tables import file_of
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+
+PACKAGE = "drgn"
+MAX_FRAMES = 1024
+_ASKED = Asked(python_script(Path(__file__).with_name("inside.py")))
+
+
+@cache
+def find() -> Found | None:
+    try:
+        found = distribution(PACKAGE)
+    except PackageNotFoundError:
+        return None
+    return Found(found.version, str(found.locate_file(PACKAGE)))
+
+
+def version() -> str:
+    found = find()
+    return f"drgn {found.version}" if found else PACKAGE
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    return unwind_by(_ASKED, snapshot)
+
+
+def unwind_by(asked: Asked, snapshot: Snapshot) -> Backtrace:
+    """What drgn says; a crash and a hang are a stop at the interrupted frame."""
+    first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+    files = [[str(file_of(loaded.image)), *image_range(loaded)] for loaded in snapshot.images]
+    try:
+        said = asked.about(snapshot, core_bytes(snapshot), {"files": files, "most": MAX_FRAMES}, key="core")
+    except UnwindError as stop:
+        stop.pc = snapshot.pc
+        return Backtrace((first,), stop)
+    return backtrace(snapshot.arch, first, said)
+
+
+def backtrace(arch: Arch, first: Frame, said: Mapping[str, Any]) -> Backtrace:
+    """drgn's frames as ours: the end of the stack is a frame without a pc, or a return address of zero."""
+    frames = [first]
+    for told in said["frames"][1:]:
+        if told["pc"] is None or (told["pc"] == 0 and not told["interrupted"]):
+            return Backtrace(tuple(frames), None)
+        kind = FrameKind.INTERRUPTED if told["interrupted"] else FrameKind.CALLER
+        pc = arch.code_address(told["pc"])
+        frames.append(Frame(kind, pc, _registers(arch, kind, told["registers"]) | {arch.pc: pc}, found_by="drgn"))
+    stop = _stop(said["error"], len(frames))
+    stop.pc = frames[-1].pc
+    return Backtrace(tuple(frames), stop)
+
+
+def _registers(arch: Arch, kind: FrameKind, told: Mapping[str, int]) -> dict[str, int]:
+    """The registers of ours among drgn's. A table's return-address column shows as the link register of the caller;
+    what that held before the call, only a signal's frame can know."""
+    hidden: Collection[str | None] = (arch.link,) if kind is FrameKind.CALLER else ()
+    return {name: value for name, value in told.items() if name in arch.by_name and name not in hidden}
+
+
+def _stop(error: str, frames: int) -> UnwindError:
+    error = re.sub(r"/\S*/", "", error)  # a file's name says enough
+    if error.startswith("FaultError"):
+        stop = UnreadableMemory(0, 0)
+        stop.args = (error,)
+        return stop
+    if frames >= MAX_FRAMES:
+        return NoProgress(f"more than {MAX_FRAMES} frames")
+    return NoUnwindInfo(error or "it found no caller, and does not say why")
+
+
+REFEREE = Referee(
+    name="drgn",
+    summary="drgn, the programmable debugger, on a core file per snapshot",
+    package="pip install drgn",
+    find=find,
+    unwinders=(
+        Unwinder(
+            name="drgn",
+            summary="drgn: .eh_frame, then .debug_frame, then the frame pointer",
+            unwind=unwind,
+            tool=version,
+            needs=frozenset({".eh_frame"}),
+            limits=EH_FRAME,
+        ),
+        Unwinder(
+            name="drgn_debug_frame",
+            summary="drgn on files with debug information: .debug_frame",
+            unwind=unwind,
+            tool=version,
+            arches=frozenset({"arm32"}),
+            needs=frozenset({".debug_frame", ".debug_info"}),
+            limits=DEBUG_FRAME,
+        ),
+    ),
+    findings=FINDINGS,
+)

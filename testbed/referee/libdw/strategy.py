@@ -1,0 +1,297 @@
+"""elfutils' libdw: it unwinds a snapshot through callbacks, with no process and no core file.
+
+What is needed of ``elfutils/libdwfl.h``: one module per image, one thread, memory and registers from a Snapshot.
+libdw reads `.eh_frame` and `.debug_frame`, and where no FDE covers a pc of x86_64 or arm64 it follows the frame
+pointer; it is told to look for debugging information nowhere else. It says of each caller the return address and, from
+0.188 on, the registers that it recovered.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.image import LoadedImage
+from testbed.referee.libdw.library import (
+    Detach,
+    GetThread,
+    NextThread,
+    OnFrame,
+    ProcessCallbacks,
+    ReadWord,
+    SetRegisters,
+    ThreadCallbacks,
+    address,
+    library_file,
+    load,
+    pointer,
+)
+from testbed.referee.limits import limit_on, llvm_arm, signed, table_limits
+from testbed.referee.model import Finding, Found, Referee
+from testbed.referee.process.library import forked
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+MAX_FRAMES = 256
+_THREAD = 1
+_REGISTERS = {"x86_64": 17, "arm64": 32, "arm32": 16}  # DWARF numbers 0 to n - 1 are what libdw can be given
+_ABORT, _GO_ON = 1, 0  # DWARF_CB_ABORT, DWARF_CB_OK
+
+
+def find() -> Found | None:
+    library, name = load(), library_file()
+    return Found(library.dwfl_version(None).decode(), name) if library and name else None
+
+
+class LibDw:
+    """The files of one run in libdw. Raises RuntimeError where it cannot read one."""
+
+    def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
+        self._library, self._arch = library, images[0].image.arch
+        self._now: Snapshot | None = None
+        self._found: list[Frame] = []
+        self._raised: BaseException | None = None
+        self._unreadable: UnreadableMemory | None = None
+        # What C keeps pointers to must live as long as this object.
+        self._process = ProcessCallbacks(
+            find_elf=ctypes.cast(library.dwfl_build_id_find_elf, pointer),
+            find_debuginfo=ctypes.cast(library.dwfl_standard_find_debuginfo, pointer),
+        )
+        self._callbacks = ThreadCallbacks(
+            NextThread(self._guarded(self._next_thread, -1)),
+            GetThread(lambda process, thread, argument, result: True),
+            ReadWord(self._guarded(self._read_word, False)),
+            SetRegisters(self._guarded(self._set_registers, False)),
+            Detach(lambda process, argument: None),
+            Detach(lambda thread, argument: None),
+        )
+        self._on_frame = OnFrame(self._guarded(self._frame, -1))
+        self._session = library.dwfl_begin(ctypes.byref(self._process))
+        library.dwfl_report_begin(self._session)
+        modules = [self._report(loaded) for loaded in images]
+        library.dwfl_report_end(self._session, None, None)
+        elf = library.dwfl_module_getelf(modules[0], ctypes.byref(address()))
+        if not library.dwfl_attach_state(self._session, elf, _THREAD, ctypes.byref(self._callbacks), None):
+            raise RuntimeError(f"libdw cannot attach to {images[0]}: {self._error()}")
+
+    def close(self) -> None:
+        self._library.dwfl_end(self._session)
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """What libdw says: its callback ends without an error where a row says that there is no caller."""
+        self._now, self._found, self._raised, self._unreadable = snapshot, [], None, None
+        ended = self._library.dwfl_getthread_frames(self._session, _THREAD, self._on_frame, None)
+        if self._raised is not None:
+            raise self._raised
+        first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+        stopped: UnwindError | None = None
+        if ended == _ABORT:
+            stopped = NoProgress(f"more than {MAX_FRAMES} frames")
+        elif ended != 0:
+            stopped = self._unreadable or NoUnwindInfo(f"libdw: {self._error()}")
+        return Backtrace((first, *self._found[1:]), stopped)
+
+    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
+        """The pcs alone."""
+        return tuple(frame.pc for frame in self.unwind(snapshot).frames)
+
+    def _report(self, loaded: LoadedImage) -> int:
+        """One file as a module. libdw places a position-independent file at the base, any other where it says."""
+        name = str(loaded.image.path).encode()
+        base = loaded.image.base + loaded.bias if loaded.image.position_independent else 0
+        module: int | None = self._library.dwfl_report_elf(self._session, name, name, -1, base, True)
+        if not module:
+            raise RuntimeError(f"libdw cannot read {loaded.image.path}: {self._error()}")
+        return module
+
+    def _error(self) -> str:
+        return str((self._library.dwfl_errmsg(-1) or b"no message").decode())
+
+    def _guarded(self, callback: Callable[..., int], failure: int) -> Callable[..., int]:
+        """ctypes prints and swallows what a callback raises: keep it for `frames` to raise again."""
+
+        def call(*arguments: object) -> int:
+            try:
+                return callback(*arguments)
+            except Exception as error:
+                self._raised = error
+                return failure
+
+        return call
+
+    def _next_thread(self, process: int, argument: int, state: ctypes._Pointer[ctypes.c_void_p]) -> int:
+        if state[0]:
+            return 0
+        state[0] = 1
+        return _THREAD
+
+    def _read_word(self, process: int, address: int, result: ctypes._Pointer[ctypes.c_uint64], argument: int) -> bool:
+        assert self._now is not None
+        try:
+            result[0] = self._now.memory.unsigned(address, self._arch.word)
+        except UnreadableMemory as unreadable:
+            self._unreadable = unreadable
+            return False
+        return True
+
+    def _set_registers(self, thread: int, argument: int) -> bool:
+        assert self._now is not None
+        count = _REGISTERS[self._arch.name]
+        values = (ctypes.c_uint64 * count)(*(self._now.registers[self._arch.by_dwarf[i]] for i in range(count)))
+        self._library.dwfl_thread_state_registers(thread, 0, count, values)
+        self._library.dwfl_thread_state_register_pc(thread, self._now.pc)
+        return True
+
+    def _frame(self, state: int, argument: int) -> int:
+        pc, interrupted = ctypes.c_uint64(), ctypes.c_bool()
+        if not self._library.dwfl_frame_pc(state, ctypes.byref(pc), ctypes.byref(interrupted)):
+            return -1
+        address = self._arch.code_address(pc.value)
+        kind = FrameKind.INTERRUPTED if interrupted.value else FrameKind.CALLER
+        registers = self._recovered(state) if self._found else {}
+        self._found.append(Frame(kind, address, {**registers, self._arch.pc: address}, found_by="libdw"))
+        return _GO_ON if len(self._found) < MAX_FRAMES else _ABORT
+
+    def _recovered(self, state: int) -> dict[str, int]:
+        """The registers that libdw says it knows of a caller."""
+        if not hasattr(self._library, "dwfl_frame_reg"):
+            return {}
+        value = ctypes.c_uint64()
+        known = {}
+        for number in range(_REGISTERS[self._arch.name]):
+            if self._library.dwfl_frame_reg(state, number, ctypes.byref(value)) == 0:
+                known[self._arch.by_dwarf[number]] = value.value
+        return known
+
+
+@lru_cache(maxsize=1)
+def _session(images: tuple[LoadedImage, ...]) -> LibDw:
+    library = load()
+    assert library is not None, "libdw is not installed"
+    return LibDw(library, images)
+
+
+def unwind_here(snapshot: Snapshot) -> Backtrace:
+    """What libdw says, in this process."""
+    return _session(snapshot.images).unwind(snapshot)
+
+
+def version() -> str:
+    found = find()
+    return f"libdw {found.version}" if found else "libdw is not installed"
+
+
+_LIMITS = (
+    *table_limits(
+        {
+            Trait.WRONG_TABLE: frozenset(
+                {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+            ),
+            Trait.NO_TABLE: frozenset(
+                {
+                    Outcome.REFUSED,
+                    Outcome.STOPPED,
+                    Outcome.SKIPPED,
+                    Outcome.ENDED_EARLY,
+                    Outcome.PHANTOM,
+                    Outcome.WRONG_REGISTER,
+                    Outcome.WRONG,
+                }
+            ),
+            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+            Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
+            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+            Trait.SYNCHRONOUS: frozenset(
+                {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG}
+            ),
+        }
+    ),
+    *llvm_arm(
+        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.SKIPPED}),
+        prologue=frozenset({Outcome.ENDED_EARLY}),
+        frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+    ),
+)
+_REPEATED = Limit(
+    Trait.EPILOGUE,
+    frozenset({Outcome.WRONG}),
+    "LLVM's ARM rows do not know the epilogue, so the caller found is a wrong one; where its row has the return "
+    "address in the link register, libdw takes the interrupted frame's value, finds the same frame again, and never "
+    "ends: it does not ask whether a caller's CFA is further out",
+    "https://github.com/bloomberg/pystack/pull/26",
+    frozenset({"arm32"}),
+)
+
+
+def _finding(title: str, program: str, arch: str, recipe: str, at: str, limit: Limit, upstream: str = "") -> Finding:
+    return Finding(
+        title=title,
+        unwinder="libdw",
+        tool="libdw 0.188",
+        since="2026-11-21",
+        program=program,
+        arch=arch,
+        recipe=recipe,
+        at=at,
+        limit=limit,
+        upstream=upstream,
+    )
+
+
+FINDINGS = (
+    _finding(
+        "libdw repeats one frame without end",
+        "function_pointers",
+        "arm32",
+        "clang-thumb-O0",
+        "@201",
+        _REPEATED,
+        _REPEATED.reference,
+    ),
+    _finding(
+        "libdw takes a caller whose frame the table says is lost for the outermost one",
+        "landing_pad",
+        "x86_64",
+        "keystone",
+        "thrower+0xc",
+        limit_on(_LIMITS, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "libdw follows the caller's frame pointer in a function without a table, and skips that caller",
+        "no_table",
+        "x86_64",
+        "keystone",
+        "framed",
+        limit_on(_LIMITS, Trait.NO_TABLE),
+    ),
+)
+
+LIBDW = Unwinder(
+    name="libdw",
+    summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
+    unwind=forked(unwind_here),
+    needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
+    limits=(
+        *_LIMITS,
+        _REPEATED,
+        signed(
+            "it is given no mask of signature bits, and says a signed return address as it is",
+            Outcome.WRONG,
+        ),
+    ),
+    tool=version,
+)
+
+REFEREE = Referee(
+    name="libdw",
+    summary="elfutils' libdw, a library for debuggers and tracers, through its callbacks",
+    package="apt-get install libdw1, or pip install drgn, whose wheel contains it",
+    find=find,
+    unwinders=(LIBDW,),
+    findings=FINDINGS,
+)

@@ -1,0 +1,1 @@
+"""nongnu libunwind."""

@@ -1,0 +1,294 @@
+"""nongnu libunwind (x86_64): it unwinds a snapshot through accessors, as it would another process.
+
+What is needed of ``libunwind.h``: registers and memory come from a Snapshot; procedure information comes from the
+binary search table of `.eh_frame_hdr`, which the library searches by itself. A row is remembered per pc
+(UNW_CACHE_GLOBAL), as a profiler that uses it would have it. Where the table has nothing, ``unw_step`` guesses: a
+frame pointer that looks like one, or the return address on top of the stack.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.image import LoadedImage, image_covering
+from testbed.referee.libunwind.library import (
+    ARCH,
+    PREFIX,
+    SIGNATURES,
+    Access,
+    AccessFloat,
+    Accessors,
+    AccessRegister,
+    FindInfo,
+    ListAddress,
+    Name,
+    PutInfo,
+    Resume,
+    TableInfo,
+    find,
+    load,
+    word,
+)
+from testbed.referee.limits import limit_on, table_limits
+from testbed.referee.model import Finding, Referee
+from testbed.referee.process.library import forked
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+MAX_FRAMES = 256
+_CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
+_RIP = 16  # UNW_X86_64_RIP; the registers below it are in DWARF's order
+_CACHE_GLOBAL = 1  # UNW_CACHE_GLOBAL
+_REMOTE_TABLE = 2  # UNW_INFO_FORMAT_REMOTE_TABLE
+_HEADER = 12  # bytes of .eh_frame_hdr before its table, with the encodings that every linker writes
+_NO_INFO, _BAD_REGISTER, _INVALID = -10, -3, -8  # -UNW_ENOINFO, -UNW_EBADREG, -UNW_EINVAL
+_ERRORS = {  # unw_error_t, negated: what it says, in our words
+    -1: "unspecified error",
+    -2: "out of memory",
+    -3: "bad register",
+    -4: "register cannot be written",
+    -5: "stopped",
+    -6: "invalid pc",
+    -7: "bad frame",
+    -8: "unsupported operation or bad value",
+    -9: "bad version of the unwind information",
+    -10: "no unwind information",
+}
+
+
+class LibUnwind:
+    """The files of one run in libunwind."""
+
+    def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
+        self._call = {name: getattr(library, PREFIX + name) for name in SIGNATURES}
+        self._images = images
+        self._now: Snapshot | None = None
+        self._raised: BaseException | None = None
+        self._unreadable: UnreadableMemory | None = None
+        self._arch = images[0].image.arch
+        self._registers = [self._arch.by_dwarf[i] for i in range(_RIP + 1)]
+        self._infos = {loaded: info for loaded in images if (info := _table_info(loaded))}
+        # What C keeps pointers to must live as long as this object.
+        self._accessors = Accessors(
+            FindInfo(self._find_info),
+            PutInfo(lambda space, info, argument: None),
+            ListAddress(lambda space, result, argument: _NO_INFO),
+            Access(self._access_memory),
+            AccessRegister(self._access_register),
+            AccessFloat(lambda space, register, value, write, argument: _BAD_REGISTER),
+            Resume(lambda space, cursor, argument: _INVALID),
+            Name(lambda space, address, text, size, offset, argument: _NO_INFO),
+        )
+        self._space = self._call["create_addr_space"](ctypes.byref(self._accessors), 0)
+        self._call["set_caching_policy"](self._space, _CACHE_GLOBAL)
+        self._cursor = (word * _CURSOR_WORDS)()
+
+    def close(self) -> None:
+        self._call["destroy_addr_space"](self._space)
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """What libunwind says. It ends where ``unw_step`` returns 0, or at a return address of zero."""
+        self._now, self._raised, self._unreadable = snapshot, None, None
+        cursor = self._cursor
+        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
+        stopped: UnwindError | None = None
+        if status := self._call["init_remote"](cursor, self._space, None):
+            stopped = UnsupportedRule(f"libunwind: unw_init_remote: {_ERRORS.get(status, status)}")
+        while stopped is None:
+            signalled = self._call["is_signal_frame"](cursor) > 0
+            status = self._call["step"](cursor)
+            if status <= 0:
+                stopped = self._error(status) if status else None
+                break
+            registers = self._recovered()
+            if not registers.get(self._arch.pc):
+                break
+            kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
+            frames.append(Frame(kind, registers[self._arch.pc], registers, found_by="libunwind"))
+            if len(frames) > MAX_FRAMES:
+                stopped = NoProgress(f"more than {MAX_FRAMES} frames")
+        if self._raised is not None:
+            raise self._raised
+        return Backtrace(tuple(frames), stopped)
+
+    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
+        """The pcs alone."""
+        return tuple(frame.pc for frame in self.unwind(snapshot).frames)
+
+    def _recovered(self) -> dict[str, int]:
+        value = word()
+        get, cursor = self._call["get_reg"], self._cursor
+        return {name: value.value for i, name in enumerate(self._registers) if get(cursor, i, ctypes.byref(value)) == 0}
+
+    def _error(self, status: int) -> UnwindError:
+        if self._unreadable is not None:
+            return self._unreadable
+        return NoUnwindInfo(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
+
+    def _find_info(self, space: int, pc: int, info: int, need: int, argument: int) -> int:
+        loaded = image_covering(self._images, pc)
+        table = self._infos.get(loaded) if loaded else None
+        if table is None:
+            return _NO_INFO
+        return int(self._call["dwarf_search_unwind_table"](space, pc, ctypes.byref(table), info, need, argument))
+
+    def _access_memory(
+        self, space: int, address: int, value: ctypes._Pointer[ctypes.c_uint64], write: int, argument: int
+    ) -> int:
+        assert self._now is not None
+        try:
+            value[0] = self._now.memory.unsigned(address, 8)
+        except UnreadableMemory as unreadable:
+            self._unreadable = unreadable
+            return _INVALID
+        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
+            self._raised = error
+            return _INVALID
+        return 0
+
+    def _access_register(
+        self, space: int, number: int, value: ctypes._Pointer[ctypes.c_uint64], write: int, argument: int
+    ) -> int:
+        assert self._now is not None
+        if not 0 <= number < len(self._registers):
+            return _BAD_REGISTER
+        value[0] = self._now.registers[self._registers[number]]
+        return 0
+
+
+def _table_info(loaded: LoadedImage) -> TableInfo | None:
+    """Where the search table of an image lies in memory: .eh_frame_hdr with the encodings that every linker writes."""
+    header = loaded.image.sections.get(".eh_frame_hdr")
+    if header is None or len(header.data) < _HEADER:
+        return None
+    start = header.address + loaded.bias
+    return TableInfo(
+        start_ip=0,
+        end_ip=2**63,
+        format=_REMOTE_TABLE,
+        segment_base=start,
+        table_length=int.from_bytes(header.data[8:_HEADER], "little"),  # entries of two 32-bit offsets: one word each
+        table=start + _HEADER,
+    )
+
+
+@lru_cache(maxsize=1)
+def _session(images: tuple[LoadedImage, ...]) -> LibUnwind:
+    library = load()
+    assert library is not None, "libunwind is not installed"
+    return LibUnwind(library, images)
+
+
+def unwind_here(snapshot: Snapshot) -> Backtrace:
+    """What libunwind says, in this process."""
+    return _session(snapshot.images).unwind(snapshot)
+
+
+def version() -> str:
+    found = find()
+    return f"libunwind {found.version}" if found else "libunwind is not installed"
+
+
+_STALE_ROW = Limit(
+    Trait.EPILOGUE,
+    frozenset({Outcome.SKIPPED}),
+    "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address "
+    "(of the call) is used again for the instruction there, which has another",
+    "https://github.com/libunwind/libunwind/pull/1059",
+)
+_LIMITS = table_limits(
+    {
+        Trait.WRONG_TABLE: frozenset(
+            {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+        ),
+        Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+        Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+        Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
+        Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+    }
+)
+
+_SP_AT_RECORD = Limit(
+    Trait.NO_TABLE,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "where no table covers a function the frame pointer is followed, and the caller's SP is said to be the address of "
+    "the frame record: it is above it",
+    "https://github.com/libunwind/libunwind/pull/996",
+)
+
+
+def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = "", recipe: str = "keystone") -> Finding:
+    return Finding(
+        title=title,
+        unwinder="libunwind",
+        tool="libunwind 1.6.2",
+        since="2026-11-21",
+        program=program,
+        arch=ARCH,
+        recipe=recipe,
+        at=at,
+        limit=limit,
+        upstream=upstream,
+    )
+
+
+FINDINGS = (
+    _finding(
+        "libunwind takes the row of a return address for the instruction that lies there",
+        "callee_pops",
+        "work_popped",
+        _STALE_ROW,
+        _STALE_ROW.reference,
+    ),
+    _finding(
+        "libunwind follows the caller's frame pointer in a function without a table, and skips that caller",
+        "no_table",
+        "framed",
+        limit_on(_LIMITS, Trait.NO_TABLE),
+        "https://github.com/libunwind/libunwind/pull/996",
+    ),
+    _finding(
+        "libunwind, following a frame pointer, gives the caller a wrong SP",
+        "mutual_recursion",
+        "even+0x6",
+        _SP_AT_RECORD,
+        recipe="clang-O2-fp-bare",
+    ),
+    _finding(
+        "libunwind ends the stack at a call through a null pointer",
+        "null_call",
+        "on_fault+0x4",
+        limit_on(_LIMITS, Trait.NO_CODE),
+        "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    _finding(
+        "libunwind takes a caller whose frame the table says is lost for the outermost one",
+        "landing_pad",
+        "thrower+0xc",
+        limit_on(_LIMITS, Trait.LOST_REGISTER),
+    ),
+)
+
+LIBUNWIND = Unwinder(
+    name="libunwind",
+    summary="nongnu libunwind: .eh_frame_hdr's table, then guesses from the frame pointer",
+    unwind=forked(unwind_here),
+    arches=frozenset({ARCH}),
+    needs=frozenset({".eh_frame_hdr"}),
+    limits=(*_LIMITS, _SP_AT_RECORD, _STALE_ROW),
+    tool=version,
+)
+
+REFEREE = Referee(
+    name="libunwind",
+    summary="nongnu libunwind, a library for profilers and crash reporters, through its accessors",
+    package="apt-get install libunwind8",
+    find=find,
+    unwinders=(LIBUNWIND,),
+    findings=FINDINGS,
+)

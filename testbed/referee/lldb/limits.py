@@ -1,0 +1,190 @@
+"""What LLDB cannot know, by mode: which facts about a site show as which outcomes, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from testbed.contract.unwinder import Limit
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+_PLANS = "https://github.com/llvm/llvm-project/pull/111409"
+_EMULATION = "https://github.com/llvm/llvm-project/pull/168398"
+_PROFILE = "https://github.com/llvm/llvm-project/pull/110965"
+_CFI = "https://github.com/llvm/llvm-project/blob/main/lldb/source/Symbol/DWARFCallFrameInfo.cpp"
+_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
+_ENDS = "https://github.com/kstenerud/KSCrash/issues/764"
+_JUMP = "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html"
+_NULL = "https://github.com/libunwind/libunwind/issues/106"
+_X86, _ARM32, _ARMS = ("x86_64",), ("arm32",), ("arm64", "arm32")
+
+
+def _limit(trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None) -> Limit:
+    """``outcomes`` are the outcomes' values in one string."""
+    shown = frozenset(Outcome(value) for value in outcomes.split())
+    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches))
+
+
+_SIGNAL = (
+    "a signal's trampoline is looked up before its first instruction, as after a call, and so is what a signal "
+    "interrupted: the function before it is taken"
+)
+_OTHER_STACK = "a caller's frame that lies further in than its callee's, on another stack, ends the backtrace"
+
+WITH_TABLES = (
+    _limit(
+        Trait.WRONG_TABLE,
+        "ended_early phantom skipped wrong wrong_register",
+        "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
+    _limit(
+        Trait.NO_TABLE,
+        "ended_early phantom skipped wrong wrong_register",
+        "code that nobody wrote a table for: LLDB follows instructions from the symbol next before pc, or a chain of "
+        "frame pointers",
+        _PLANS,
+    ),
+    _limit(
+        Trait.SYNCHRONOUS,
+        "ended_early skipped wrong_register",
+        "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
+    _limit(
+        Trait.NO_CODE,
+        "ended_early skipped wrong",
+        "a pc of zero has no function: LLDB takes it for a call through a null pointer, or ends there",
+        _NULL,
+    ),
+    _limit(
+        Trait.OPEN_END,
+        "phantom",
+        "nothing says that the start code has no caller: what lies there is taken for a return address",
+        _ENDS,
+    ),
+    _limit(
+        Trait.LOST_REGISTER,
+        "ended_early phantom wrong",
+        "where the table says that a register cannot be had any more, LLDB goes on by a frame-pointer chain, or ends "
+        "without a word",
+        _JUMP,
+    ),
+    _limit(
+        Trait.SIGNAL,
+        "ended_early phantom skipped wrong",
+        _SIGNAL,
+        "https://github.com/libunwind/libunwind/issues/924",
+    ),
+    _limit(
+        Trait.CALLED,
+        "phantom wrong wrong_register",
+        "of an interrupted instruction on x86_64 LLDB believes what it makes of the instructions from the symbol next "
+        "before pc on, not the table: behind a label in a function it starts as if the function was just entered",
+        _PROFILE,
+        _X86,
+    ),
+    _limit(
+        Trait.FP_OMITTED,
+        "ended_early",
+        "where the caller is the outermost one, which has no caller: LLDB gives up the right plan for the "
+        "compact one, which is right at calls only, and ends there",
+        _PLANS,
+        _X86,
+    ),
+    _limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
+    _limit(
+        Trait.EPILOGUE,
+        "ended_early skipped wrong wrong_register",
+        "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
+        "epilogue on, the row still describes the whole frame",
+        _LLVM_ARM,
+        _ARM32,
+    ),
+    _limit(
+        Trait.FRAMELESS,
+        "ended_early",
+        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
+        "the row describes a frame that is gone",
+        _LLVM_ARM,
+        _ARM32,
+    ),
+    _limit(
+        Trait.FP_REUSED,
+        "wrong_register",
+        "LLDB does not carry out DW_CFA_restore_extended: a floating-point register, whose number has more than six "
+        "bits, is read from its slot when that is used for something else",
+        _CFI,
+        _ARMS,
+    ),
+    _limit(
+        Trait.PROLOGUE,
+        "ended_early",
+        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
+        _LLVM_ARM,
+        _ARM32,
+    ),
+)
+
+_FROM_THE_SYMBOL = (
+    "instructions are followed from the symbol next before pc, as if a call had just entered: behind a label in a "
+    "function, what came before it is not known"
+)
+
+WITHOUT_TABLES = (
+    _limit(
+        Trait.ROOT,
+        "phantom",
+        "nothing says that the start code has no caller: what its link register holds is taken for a return address",
+        _ENDS,
+        _ARMS,
+    ),
+    _limit(Trait.NO_CODE, "skipped wrong", "a pc of zero has no function, and no instructions to follow", _NULL),
+    _limit(
+        Trait.OPEN_END,
+        "ended_early phantom wrong wrong_register",
+        "the chain of frame pointers that LLDB falls back to ends at a zero pointer; start code left another one",
+        _ENDS,
+    ),
+    _limit(Trait.SIGNAL, "ended_early skipped wrong", _SIGNAL, "https://github.com/libunwind/libunwind/issues/924"),
+    _limit(
+        Trait.LOST_REGISTER,
+        "ended_early phantom skipped wrong wrong_register",
+        "the frame's registers are already those of the place that a jump goes to",
+        _JUMP,
+    ),
+    _limit(
+        Trait.OTHER_STACK,
+        "ended_early phantom wrong wrong_register",
+        _OTHER_STACK,
+        "https://github.com/golang/go/issues/63630",
+    ),
+    _limit(
+        Trait.SPLIT_FUNCTION,
+        "ended_early phantom skipped wrong wrong_register",
+        "a symbol is taken for a function that is entered by a call, with nothing on the stack yet: a part of one that "
+        "is jumped to has a frame already",
+        "https://github.com/llvm/llvm-project/issues/125299",
+    ),
+    _limit(
+        Trait.NO_TABLE,
+        "ended_early phantom skipped wrong_register",
+        "code without tables may be code without a symbol: where its function begins is unknown",
+        "https://github.com/openssl/openssl/issues/10635",
+    ),
+    _limit(
+        Trait.EPILOGUE,
+        "ended_early phantom skipped wrong wrong_register",
+        f"{_FROM_THE_SYMBOL}; behind an epilogue in mid-function, neither is what a branch brings along",
+        _EMULATION,
+    ),
+    _limit(Trait.PROLOGUE, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    _limit(
+        Trait.FP_REUSED,
+        "ended_early phantom wrong wrong_register",
+        "saved floating-point registers, and registers that are saved by the store of a pair that LLDB does not know, "
+        "are shown as they are now; behind a label in a function, what came before it is not known",
+        _EMULATION,
+    ),
+    _limit(Trait.CALLED, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+)

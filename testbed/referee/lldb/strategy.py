@@ -1,0 +1,128 @@
+"""LLDB: its own unwinder, at snapshots that it sees over gdb's remote protocol. One process per mode, many programs.
+
+LLDB makes *unwind plans* of a function: from its tables, and by following what its instructions do to SP and to the
+saved registers. For a call it prefers tables, for an interrupted instruction it chooses; a plan that leads nowhere is
+given up for the architecture's default, a frame-pointer chain. Without tables, the instructions are left.
+
+The program is opened again for each snapshot, as one opens a core file. LLDB keeps a function's plan, and looks its
+rows up by their distance from the symbol next before pc: where a label stands in a function, a plan that was made
+before the label was met gives another row than one that is made at the label, and what LLDB says of a snapshot would
+depend on what it was asked before (https://github.com/llvm/llvm-project/pull/135333 is about such distances).
+
+It shows no error where it cannot go on: the backtrace ends there, as it does at the outermost frame. So the end of what
+it shows is taken for its claim that there is no caller.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from testbed.arch import Arch
+from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.referee.lldb.findings import FINDINGS
+from testbed.referee.lldb.limits import WITH_TABLES, WITHOUT_TABLES
+from testbed.referee.model import Found, Referee
+from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
+from testbed.referee.process.without_tables import TABLES
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, UnwindError
+
+_INSIDE = Path(__file__).with_name("inside.py")
+_NEWEST, _OLDEST = 30, 13  # of the versions that Debian's packages are named after
+
+
+@cache
+def find() -> Found | None:
+    """The newest LLDB whose Python module is there; its path is that of the program."""
+    for name in ("lldb", *(f"lldb-{number}" for number in range(_NEWEST, _OLDEST, -1))):
+        path = shutil.which(name)
+        if path is None or python_for(path) is None:
+            continue
+        match = re.search(r"version (\d[\d.]*)", _printed(path, "--version"))
+        if match:
+            return Found(match[1], path)
+    return None
+
+
+@cache
+def python_for(path: str) -> tuple[str, str] | None:
+    """The Python and the folder of modules that go with an LLDB; None where its module is not installed."""
+    folder = _printed(path, "-P").strip()
+    if not folder or not (Path(folder) / "lldb" / "__init__.py").is_file():
+        return None
+    version = re.search(r"/python(3(?:\.\d+)?)/", folder + "/")
+    python = shutil.which(f"python{version[1] if version else 3}", path="/usr/bin:/usr/local/bin")
+    return (python, folder) if python else None
+
+
+def version() -> str:
+    found = find()
+    return f"lldb {found.version}" if found else "lldb"
+
+
+def command(requests: int, replies: int) -> Sequence[str]:
+    found = find()
+    python = python_for(found.path) if found else None
+    interpreter, folder = python or ("python3", "")
+    return [interpreter, str(_INSIDE), folder, str(requests), str(replies)]
+
+
+@cache
+def session(removed: frozenset[str], arch: Arch) -> Session:
+    """The one session of a mode and an architecture in this process."""
+    return Session(removed, command, afresh=True)
+
+
+def unwind(removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
+    """LLDB's backtrace; a crash, or no answer in time, is why it stopped."""
+    try:
+        return backtrace_of(snapshot, session(removed, snapshot.arch).ask(snapshot))
+    except UnwindError as stop:
+        return nothing_said(snapshot, stop)
+
+
+def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
+    """A reply as a value."""
+    frames = frames_of(snapshot, reply["frames"])
+    reason, text = reply["stop"]
+    if reason == "end":
+        return Backtrace(frames, None)
+    stop = NoProgress(text)
+    stop.pc = frames[-1].pc
+    return Backtrace(frames, stop)
+
+
+def _printed(path: str, option: str) -> str:
+    try:
+        return subprocess.run([path, option], capture_output=True, text=True, timeout=30, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) -> Unwinder:
+    return Unwinder(name=name, summary=summary, unwind=partial(unwind, frozenset(removed)), tool=version, **rest)
+
+
+LLDB = Referee(
+    name="lldb",
+    summary="LLVM's debugger, over gdb's remote protocol",
+    package="apt install lldb-19 python3-lldb-19 (or any newer pair)",
+    find=find,
+    unwinders=(
+        _unwinder("lldb", "LLDB with all tables", (), limits=WITH_TABLES),
+        _unwinder(
+            "lldb_no_tables",
+            "LLDB's emulation of instructions",
+            TABLES,
+            needs=frozenset({".text"}),
+            limits=WITHOUT_TABLES,
+        ),
+    ),
+    findings=FINDINGS,
+)

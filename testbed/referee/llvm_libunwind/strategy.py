@@ -1,0 +1,317 @@
+"""LLVM libunwind over the memory of a snapshot: the library's own headers, compiled with an address space of ours.
+
+The headers are those of the `ziglang` wheel; `address_space.cpp` beside this file gives them the snapshot's memory,
+and everything else (which table, which row, what it means, where the stack ends) is theirs. Two ways of asking:
+
+* ``llvm_libunwind``: as ``unw_init_local`` and ``unw_step`` do, which take the first pc for a return address when they
+  choose rows, and for itself when they look up the function. This is how the library is used.
+* ``llvm_libunwind_exact``: the interrupted pc is handed over so that a row that begins there counts.
+
+On Mach-O files there is only the first: ``llvm_libunwind_compact``. ``unw_step`` returns the same 0 at the end of the
+stack and where no table covers the caller.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+from testbed.arch import ARCHES
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.image import LoadedImage
+from testbed.referee.limits import limit_on, signed, table_limits
+from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
+from testbed.referee.model import Finding, Referee
+from testbed.referee.process.library import forked
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+MAX_FRAMES = 256
+_KINDS = {"x86_64": (0, 16), "arm64": (1, 32)}  # its number in `referee_open`; DWARF numbers 0 to n - 1 are registers
+_UNREADABLE = -1000
+_ERRORS = {
+    -6540: "unspecified error",
+    -6541: "out of memory",
+    -6542: "bad register",
+    -6543: "register cannot be written",
+    -6544: "stopped",
+    -6545: "invalid pc",
+    -6546: "bad frame",
+    -6547: "unsupported operation or bad value",
+    -6548: "bad version of the unwind information",
+    -6549: "no unwind information",
+    -6550: "a signed return address, and this build cannot authenticate it",
+}
+
+
+class LlvmLibunwind:
+    """The files of one run in LLVM libunwind."""
+
+    def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
+        self._library = library
+        self._arch = images[0].image.arch
+        self._now: Snapshot | None = None
+        self._raised: BaseException | None = None
+        self._reader = ReadMemory(self._read)  # C keeps a pointer to it
+        described = (Tables * len(images))(*map(tables_of, images))
+        kind, self._count = _KINDS[self._arch.name]
+        self._session = library.referee_open(kind, self._reader, described, len(images))
+        self._constants = constants_of(images)
+        library.referee_constants(self._session, self._constants, len(self._constants))
+
+    def close(self) -> None:
+        self._library.referee_close(self._session)
+
+    def unwind(self, snapshot: Snapshot, *, exact: bool) -> Backtrace:
+        """What the library says: ``unw_step`` until it returns 0 or an error."""
+        self._now, self._raised = snapshot, None
+        library, session = self._library, self._session
+        values = (word * self._count)(*(snapshot.registers[self._arch.by_dwarf[i]] for i in range(self._count)))
+        library.referee_start(session, values, self._count, snapshot.pc, exact)
+        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
+        stopped: UnwindError | None = None
+        while stopped is None:
+            status = library.referee_step(session)
+            if status <= 0:
+                stopped = self._error(status) if status else None
+                break
+            frames.append(self._frame())
+            if len(frames) > MAX_FRAMES:
+                stopped = NoProgress(f"more than {MAX_FRAMES} frames")
+        if self._raised is not None:
+            raise self._raised
+        return Backtrace(tuple(frames), stopped)
+
+    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
+        """The pcs alone, asked for in the way that is right for an interrupted instruction."""
+        return tuple(frame.pc for frame in self.unwind(snapshot, exact=True).frames)
+
+    def _frame(self) -> Frame:
+        """The cursor's registers. It says "signal frame" of the frame that a signal interrupted."""
+        read, session, arch = self._library.referee_register, self._session, self._arch
+        signalled = self._library.referee_is_signal_frame(session)
+        pc = read(session, -1)  # UNW_REG_IP
+        registers = {arch.by_dwarf[i]: read(session, i) for i in range(self._count)}
+        kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
+        return Frame(kind, pc, {**registers, arch.pc: pc}, found_by="llvm libunwind")
+
+    def _error(self, status: int) -> UnwindError:
+        if status == _UNREADABLE:
+            return UnreadableMemory(self._library.referee_unreadable(self._session), self._arch.word)
+        kind = NoUnwindInfo if status == -6549 else UnsupportedRule
+        return kind(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
+
+    def _read(self, address: int, into: int, size: int) -> bool:
+        assert self._now is not None
+        try:
+            ctypes.memmove(into, self._now.memory.read(address, size), size)
+        except UnreadableMemory:
+            return False
+        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
+            self._raised = error
+            return False
+        return True
+
+
+@lru_cache(maxsize=1)
+def _session(images: tuple[LoadedImage, ...]) -> LlvmLibunwind:
+    return LlvmLibunwind(load(), images)
+
+
+def unwind_here(snapshot: Snapshot, *, exact: bool) -> Backtrace:
+    """What LLVM libunwind says, in this process."""
+    return _session(snapshot.images).unwind(snapshot, exact=exact)
+
+
+def tool() -> str:
+    found = find()
+    return f"LLVM libunwind {found.version}" if found else "ziglang is not installed"
+
+
+def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
+    return forked(partial(unwind_here, exact=exact), prepare=built)
+
+
+_ARCHES = frozenset(_KINDS) & ARCHES.keys()
+_LIMITS = table_limits(
+    {
+        Trait.WRONG_TABLE: frozenset(
+            {
+                *(Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED),
+                Outcome.REFUSED,  # a row that calls an address signed before it is
+            }
+        ),
+        Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+        Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
+        Trait.SYNCHRONOUS: frozenset(
+            {
+                Outcome.REFUSED,
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.PHANTOM,
+                Outcome.WRONG_REGISTER,
+            }
+        ),
+    },
+    {
+        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as known",
+        Trait.NO_TABLE: "unw_step returns 0, as at the end of the stack, where no table covers the function",
+        Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc",
+    },
+)
+_LIES = frozenset(
+    {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
+)
+_EXACT_PC = "https://github.com/llvm/llvm-project/pull/92291"
+_COMPACT = "https://github.com/llvm/llvm-project/blob/main/libunwind/src/CompactUnwinder.hpp"
+_ROW_BEFORE = (
+    "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a "
+    "call: where a row begins at the interrupted instruction, the one before it is used"
+)
+_ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES, _ROW_BEFORE, _EXACT_PC)
+_ROW_BEFORE_ROOT = Limit(Trait.ROOT, frozenset({Outcome.PHANTOM}), _ROW_BEFORE, _EXACT_PC)
+_ROW_BEFORE_COMPACT = Limit(
+    Trait.CALLED,
+    frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    f"an encoding that defers to DWARF: {_ROW_BEFORE}",
+    _EXACT_PC,
+)
+_ROW_BEFORE_SIGNAL = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the "
+    "row that begins at the pc is not applied",
+    _EXACT_PC,
+)
+_ONE_WORD_HIGH = Limit(
+    Trait.FRAMELESS,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "stepWithCompactEncodingFrameless looks for the first saved register at SP + stack size, which is the CFA: it lies "
+    "one word below, as in frames with a frame pointer, and all others are one word off with it",
+    _COMPACT,
+    frozenset({"arm64"}),
+)
+_ONE_ROW = (
+    Limit(
+        Trait.PROLOGUE,
+        _LIES - {Outcome.WRONG},
+        "the one encoding of a function describes its finished frame, which is not there yet",
+        "https://faultlore.com/blah/compact-unwinding/",
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        _LIES - {Outcome.WRONG, Outcome.PHANTOM},
+        "the one encoding of a function describes its finished frame, which is partly gone",
+        "https://faultlore.com/blah/compact-unwinding/",
+    ),
+)
+
+
+def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at: str, limit: Limit) -> Finding:
+    return Finding(
+        title=title,
+        unwinder=unwinder,
+        tool="LLVM libunwind of ziglang 0.17.0",
+        since="2026-11-21",
+        program=program,
+        arch=arch,
+        recipe=recipe,
+        at=at,
+        limit=limit,
+        upstream=limit.reference if limit.reference == _EXACT_PC else "",
+    )
+
+
+FINDINGS = (
+    _finding(
+        "LLVM libunwind takes an interrupted pc for a return address when it chooses the row",
+        "llvm_libunwind",
+        "leaf_call",
+        "arm64",
+        "keystone",
+        "leaf+0x14",
+        _ROW_BEFORE_TOP,
+    ),
+    _finding(
+        "LLVM libunwind does the same to an interrupted frame behind a signal frame",
+        "llvm_libunwind_exact",
+        "signal",
+        "arm64",
+        "keystone",
+        "@46",
+        _ROW_BEFORE_SIGNAL,
+    ),
+    _finding(
+        "LLVM libunwind gives a register that the table calls undefined a value: zero",
+        "llvm_libunwind_exact",
+        "longjmp",
+        "x86_64",
+        "keystone",
+        "long_jump+0x5",
+        limit_on(_LIMITS, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "LLVM libunwind ends the stack without an error where no table covers a function",
+        "llvm_libunwind_exact",
+        "no_table",
+        "arm64",
+        "keystone",
+        "framed",
+        limit_on(_LIMITS, Trait.NO_TABLE),
+    ),
+    _finding(
+        "LLVM libunwind reads the saved registers of a frameless arm64 function one word too high",
+        "llvm_libunwind_compact",
+        "busy_leaf",
+        "arm64",
+        "macho-O2",
+        "busy+0x8",
+        _ONE_WORD_HIGH,
+    ),
+)
+
+_SIGNED = signed(
+    "built for another machine, it takes no signature off: it refuses a row that says that there is one",
+    *(Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG, Outcome.WRONG_REGISTER),
+)
+NATURAL = Unwinder(
+    name="llvm_libunwind",
+    summary="LLVM libunwind as unw_step uses it on ELF files: .eh_frame_hdr's table, then .eh_frame",
+    unwind=_asked(exact=False),
+    arches=_ARCHES,
+    needs=frozenset({".eh_frame_hdr"}),
+    limits=(*_LIMITS, _SIGNED, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP, _ROW_BEFORE_ROOT),
+    tool=tool,
+)
+EXACT = Unwinder(
+    name="llvm_libunwind_exact",
+    summary="LLVM libunwind, with the row that begins at the interrupted pc",
+    unwind=_asked(exact=True),
+    arches=_ARCHES,
+    needs=frozenset({".eh_frame_hdr"}),
+    limits=(*_LIMITS, _SIGNED, _ROW_BEFORE_SIGNAL),
+    tool=tool,
+)
+COMPACT = Unwinder(
+    name="llvm_libunwind_compact",
+    summary="LLVM libunwind as unw_step uses it on Mach-O files: compact unwind, or the FDE that it defers to",
+    unwind=_asked(exact=False),
+    arches=_ARCHES,
+    needs=frozenset({"__TEXT,__unwind_info"}),
+    limits=(*_ONE_ROW, _ONE_WORD_HIGH, _ROW_BEFORE_COMPACT),
+    tool=tool,
+)
+
+REFEREE = Referee(
+    name="llvm_libunwind",
+    summary="LLVM libunwind: what C++, Rust and Swift programs unwind with; its headers, with a remote address space",
+    package="pip install ziglang, whose wheel contains its sources",
+    find=find,
+    unwinders=(NATURAL, EXACT, COMPACT),
+    findings=FINDINGS,
+)

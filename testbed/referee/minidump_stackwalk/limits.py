@@ -1,0 +1,180 @@
+"""What minidump-stackwalk cannot know, with symbols and without: it ends silently, so every mistake is a lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from testbed.contract.unwinder import Limit
+from testbed.referee.model import Finding
+from testbed.referee.symbolic.limits import UNREAD
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+_WALKER = "https://github.com/rust-minidump/rust-minidump"
+_TEXT = "https://github.com/google/breakpad/blob/main/docs/symbol_files.md"
+_LINK = "https://github.com/rust-minidump/rust-minidump/issues/607"
+_SCAN = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
+_END = "https://github.com/kstenerud/KSCrash/issues/764"
+
+
+def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
+    """Each fact: as which outcomes, their values in one string, it shows; why; and where that is written."""
+    return tuple(
+        Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), because, reference)
+        for trait, (outcomes, because, reference) in told.items()
+    )
+
+
+_KEPT = (
+    "the text keeps a register's rule where DWARF takes it back: the return address is read from a slot that no longer "
+    "holds it"
+)
+
+WITH_SYMBOLS = _limits(
+    {
+        Trait.WRONG_TABLE: (
+            "ended_early phantom skipped wrong",
+            "the rules are believed: what comes out of a wrong one ends the walk, or is a frame",
+            "https://github.com/llvm/llvm-project/issues/63598",
+        ),
+        Trait.NO_TABLE: (
+            "ended_early skipped",
+            "without a record the walker follows the frame pointer, which a function without a record of its own skips",
+            _WALKER,
+        ),
+        Trait.NO_CODE: ("skipped", "code that is not there is in no module: its frame pointer is followed", _WALKER),
+        Trait.SIGNAL: (
+            "ended_early skipped wrong",
+            "the text knows no signal frames: from the trampoline on frame pointers are followed or the stack scanned",
+            _TEXT,
+        ),
+        Trait.OPEN_END: (
+            "phantom",
+            "start code's record does not say that it has no caller: what lies there is taken for a return address",
+            _END,
+        ),
+        Trait.LOST_REGISTER: ("skipped", "the text leaves out that a register is lost: it counts as unchanged", _TEXT),
+        Trait.REALIGNED: (
+            "ended_early",
+            "the text leaves out rules that are expressions: the frame pointer counts as unchanged",
+            _TEXT,
+        ),
+        Trait.INEXPRESSIBLE: (
+            "ended_early phantom skipped",
+            "the text leaves out rules that are expressions: without one for the CFA or the return address the walker "
+            "follows the frame pointer, or scans",
+            _TEXT,
+        ),
+        Trait.FP_REUSED: ("ended_early", _KEPT, _TEXT),
+        Trait.EPILOGUE: ("ended_early", _KEPT, _TEXT),
+        Trait.FRAMELESS: ("ended_early", _KEPT, _TEXT),
+    }
+)
+
+WITH_SYMBOLS = (
+    Limit(
+        Trait.SIGNED,
+        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG}),
+        "the text does not say that a return address is signed; the walker guesses which bits are not of the address",
+        _TEXT,
+    ),
+    *WITH_SYMBOLS,
+    *UNREAD,  # without symbolic's text there is no symbol file
+)
+
+_ANY = "ended_early phantom skipped wrong"
+WITHOUT_SYMBOLS = _limits(
+    {
+        Trait.PROLOGUE: (
+            _ANY,
+            "the function has linked no frame record yet: the chain starts at its caller's, and the link register is "
+            "not looked at",
+            _LINK,
+        ),
+        Trait.EPILOGUE: (
+            _ANY,
+            "the function has given back its frame record: the chain starts at its caller's, and the link register is "
+            "not looked at",
+            _LINK,
+        ),
+        Trait.FP_OMITTED: (
+            _ANY,
+            "the frame pointer is an ordinary register: where it leads nowhere the stack is scanned for what may be a "
+            "return address",
+            _SCAN,
+        ),
+        Trait.FP_REUSED: (_ANY, "the frame pointer holds something else, and is followed or given up", _SCAN),
+        Trait.FRAMELESS: (_ANY, "a function without a frame record: the chain starts at its caller's", _LINK),
+        Trait.FRAMELESS_CALLER: (_ANY, "a caller without a frame record is not in the chain", _LINK),
+        Trait.SIGNAL: (
+            "ended_early skipped wrong",
+            "a signal's handler links its record to what the interrupted code had for a frame pointer",
+            "https://github.com/libunwind/libunwind/issues/1061",
+        ),
+        Trait.OTHER_STACK: (
+            "ended_early phantom wrong",
+            "the chain goes on on another stack, which is taken for damage: this one is scanned",
+            "https://github.com/golang/go/issues/63630",
+        ),
+        Trait.OPEN_END: (
+            "phantom",
+            "nothing ends the chain or the scan: what lies there is taken for a return address",
+            _END,
+        ),
+        Trait.LOST_REGISTER: (
+            "phantom",
+            "the frame pointer is already that of the frame that a jump will go to",
+            "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+        ),
+        Trait.REALIGNED: (
+            "ended_early phantom",
+            "a realigned frame has a copy of its return address: the chain, or a scan, finds it twice",
+            "https://github.com/mstange/framehop/issues/48",
+        ),
+        Trait.LEFTOVER: ("phantom", "a scan finds the return address of a call that is over", _SCAN),
+    }
+)
+
+
+# Last, because it holds at every site that has a caller.
+WITHOUT_SYMBOLS = (
+    *WITHOUT_SYMBOLS,
+    Limit(
+        Trait.CALLED,
+        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
+        "Thumb code chains frames through r7, and r11 is followed",
+        "https://github.com/rust-minidump/rust-minidump/issues/460",
+        frozenset({"arm32"}),
+    ),
+)
+
+
+def _on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
+    return next(limit for limit in limits if limit.trait is trait)
+
+
+FINDINGS = (
+    Finding(
+        "minidump-stackwalk without symbols skips the caller of an arm64 function whose return address is in x30",
+        "minidump_stackwalk_no_symbols",
+        "minidump-stackwalk 0.25.0",
+        "2026-11-21",
+        "leaf_call",
+        "arm64",
+        "keystone",
+        "middle",
+        _on(WITHOUT_SYMBOLS, Trait.PROLOGUE),
+        _LINK,
+    ),
+    Finding(
+        "minidump-stackwalk walks an epilogue's code in mid-function by a rule that symbolic did not take back",
+        "minidump_stackwalk",
+        "minidump-stackwalk 0.25.0, symbolic 13.9.0",
+        "2026-11-21",
+        "early_return",
+        "arm64",
+        "keystone",
+        "classify+0x30",
+        _on(WITH_SYMBOLS, Trait.EPILOGUE),
+    ),
+)

@@ -1,0 +1,156 @@
+"""Agents: the signal handler of a profiler with a real unwinder inside, built as a program for the emulator.
+
+Three unwinders, each from where a distribution's programs get it:
+
+* ``libgcc``: GCC's ``_Unwind_Backtrace``, from the ``libgcc_eh.a`` of the GCC that is installed;
+* ``glibc``: glibc's ``backtrace``, from the ``libc.a`` of the C library that is installed, over the same libgcc;
+* ``llvm``: LLVM's libunwind, compiled from the sources inside the ``ziglang`` wheel.
+
+`agent.c` beside this file holds the handler and the few functions of a C library that they call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from testbed.arch import Arch
+from testbed.build import cache
+from testbed.build.compile import find_zig
+from testbed.image import Image, read_image
+from testbed.referee.model import Found
+from testbed.words.errors import BuildError, ToolchainMissing
+
+SOURCE = Path(__file__).with_name("agent.c")
+BASE = 0x5000_0000  # no program of the corpus lies there, whatever its slide
+_TIMEOUT = 120  # seconds; the slowest takes 3
+_C = ("-std=gnu11", "-O2", "-ffreestanding", "-fno-stack-protector", "-fasynchronous-unwind-tables")
+_LLVM = ("-O2", "-g0", "-DNDEBUG", "-funwind-tables", "-fno-sanitize=all", "-D_LIBUNWIND_IS_NATIVE_ONLY")
+_LLVM_PARTS = (
+    "libunwind.cpp",
+    "Unwind-EHABI.cpp",
+    "UnwindLevel1.c",
+    "UnwindLevel1-gcc-ext.c",
+    "UnwindRegistersSave.S",
+    "UnwindRegistersRestore.S",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gnu:
+    """The GCC that builds for an architecture, and the Debian packages that bring it and a C library."""
+
+    command: str
+    packages: str
+
+
+GNU = {
+    "x86_64": Gnu("gcc", "apt install gcc libc6-dev"),
+    "arm64": Gnu("aarch64-linux-gnu-gcc", "apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    "arm32": Gnu("arm-linux-gnueabihf-gcc", "apt install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+}
+TRIPLES = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "arm-linux-gnueabihf"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One of the three: its name, the macro that selects it in the agent, whether it is a GNU library.
+
+    ``claims_sp``: it says each frame's SP, too. ``always_ends``: it returns nothing that tells an error from the end.
+    """
+
+    name: str
+    macro: str
+    gnu: bool
+    claims_sp: bool = True
+    always_ends: bool = False
+
+
+LIBGCC = Source("libgcc", "LIBGCC", gnu=True)
+GLIBC = Source("glibc", "GLIBC", gnu=True, claims_sp=False, always_ends=True)
+LLVM = Source("llvm", "LLVM", gnu=False)
+
+
+@lru_cache(maxsize=16)
+def agent_for(source: Source, arch: Arch) -> Image:
+    """The agent with an unwinder for an architecture, built if need be.
+
+    Raises ToolchainMissing, or BuildError with what the compiler printed.
+    """
+    told = found_for(source, arch)
+    if told is None:
+        raise ToolchainMissing(source.name, GNU[arch.name].packages if source.gnu else "pip install ziglang==0.17.0")
+    key = hashlib.sha256(b"\0".join((SOURCE.read_bytes(), Path(__file__).read_bytes(), str(told).encode()))).hexdigest()
+    path = cache.folder() / f"agent.{source.name}.{arch.name}.{key[:24]}.elf"
+    return read_image(cache.kept(path, lambda: _built(source, arch)), arch=arch)
+
+
+@lru_cache(maxsize=16)
+def found_for(source: Source, arch: Arch) -> Found | None:
+    """Which one an agent would be built from; None where something is missing."""
+    if not source.gnu:
+        try:
+            return Found(f"LLVM libunwind of ziglang {version('ziglang')}", str(_llvm_folder()))
+        except ToolchainMissing:
+            return None
+    command = shutil.which(GNU[arch.name].command)
+    if command is None:
+        return None
+    library = "libc.a" if source is GLIBC or arch.isa_flag is not None else "libgcc_eh.a"
+    path = Path(_printed((command, f"-print-file-name={library}")))
+    if not path.is_absolute() or not path.is_file():
+        return None
+    return Found(f"{source.name} of GCC {_printed((command, '-dumpfullversion'))}", str(path))
+
+
+def _built(source: Source, arch: Arch) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
+        folder = Path(name)
+        for command in _gnu(source, arch) if source.gnu else _llvm(arch):
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+            if done.returncode:
+                raise BuildError(f"no agent of {source.name} for {arch}", command=command, output=done.stderr)
+        return (folder / "agent").read_bytes()
+
+
+def _gnu(source: Source, arch: Arch) -> list[Sequence[str]]:
+    libraries = ("-Wl,--start-group", "-lgcc_eh", "-lgcc", "-l:libc.a", "-Wl,--end-group")
+    alone = ("-static", "-nostdlib", "-fno-pie", "-no-pie", "-Wl,--eh-frame-hdr", f"-Wl,-Ttext-segment={BASE:#x}")
+    return [(GNU[arch.name].command, *_C, f"-D{source.macro}", str(SOURCE), *libraries, *alone, "-o", "agent")]
+
+
+def _llvm(arch: Arch) -> list[Sequence[str]]:
+    zig, folder = str(find_zig()), _llvm_folder()
+    # The headers from a copy: clang leaves out an -I that is one of its own folders, and its own unwind.h comes first.
+    target = ("-target", TRIPLES[arch.name], "-c", "-Iinclude")
+    commands: list[Sequence[str]] = [("cp", "-r", str(folder / "include"), "include")]
+    for part in _LLVM_PARTS:
+        compiler = ("c++", "-fno-exceptions", "-fno-rtti") if part.endswith(".cpp") else ("cc",)
+        commands.append((zig, *compiler, *target, *_LLVM, str(folder / "src" / part), "-o", f"{part}.o"))
+    agent = ("-fno-builtin", "-fno-sanitize=all", "-g0", "-DLLVM")
+    commands.append((zig, "cc", *target, *_C, *agent, str(SOURCE), "-o", "agent.o"))
+    objects = ("agent.o", *(f"{part}.o" for part in _LLVM_PARTS))
+    link = ("ld.lld", "-m", arch.linker, "-static", "--eh-frame-hdr", f"--image-base={BASE:#x}", "-e", "_start")
+    commands.append((zig, *link, *objects, "-o", "agent"))
+    return commands
+
+
+def _llvm_folder() -> Path:
+    folder = find_zig().parent / "lib" / "libunwind"
+    if not (folder / "src" / _LLVM_PARTS[0]).is_file():
+        raise ToolchainMissing("LLVM's libunwind", "pip install ziglang==0.17.0")
+    return folder
+
+
+def _printed(command: Sequence[str]) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

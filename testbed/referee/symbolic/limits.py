@@ -1,0 +1,217 @@
+"""What STACK CFI text cannot say, and what symbolic leaves out of it on correct tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from testbed.contract.unwinder import Limit
+from testbed.referee.model import Finding
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+SYMBOLIC = "symbolic 13.9.0"
+_TEXT = "https://github.com/google/breakpad/blob/main/docs/symbol_files.md"
+_SOURCE = "https://github.com/getsentry/symbolic"
+_RESTORED = (
+    "symbolic writes nothing where a register's rule is gone again (DW_CFA_restore, DW_CFA_restore_state): the rule "
+    "that was, stays, and reads a slot that is no longer the register's"
+)
+_LLVM_ARM = "; and LLVM's ARM back end writes no rows for epilogues, so the whole frame's row stays"
+
+# Why, by trait, and where it is written.
+_BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
+    {
+        Trait.WRONG_TABLE: (
+            "the text says what the table says: where that is wrong, so is this",
+            "https://github.com/llvm/llvm-project/issues/63598",
+        ),
+        Trait.NO_TABLE: (
+            "no table covers this code, so no record does",
+            "https://github.com/openssl/openssl/issues/8853",
+        ),
+        Trait.NO_CODE: (
+            "where a null pointer leads there is no record",
+            "https://github.com/libunwind/libunwind/issues/106",
+        ),
+        Trait.SIGNAL: (
+            "the text does not say which functions are signal trampolines, and their rules are expressions, which "
+            "symbolic leaves out: no record covers the trampoline, or one without a return address",
+            _TEXT,
+        ),
+        Trait.OPEN_END: (
+            "start code's record does not say that it has no caller: what lies there is taken for a return address",
+            "https://github.com/kstenerud/KSCrash/issues/764",
+        ),
+        Trait.LOST_REGISTER: (
+            "symbolic writes nothing for DW_CFA_undefined, and no rule means that the register is unchanged",
+            _SOURCE,
+        ),
+        Trait.REALIGNED: (
+            "symbolic writes nothing for a rule that is an expression, and no rule means that the register is "
+            "unchanged; nor does the text's CFA follow",
+            _SOURCE,
+        ),
+        Trait.INEXPRESSIBLE: (
+            "symbolic writes nothing for a rule that is an expression, and no rule means that the register is "
+            "unchanged, or for the return address that there is none",
+            _SOURCE,
+        ),
+        Trait.FP_REUSED: (_RESTORED, _SOURCE),
+        Trait.EPILOGUE: (_RESTORED + _LLVM_ARM, _SOURCE),
+        Trait.FRAMELESS: (_RESTORED, _SOURCE),
+        Trait.PROLOGUE: (
+            "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
+            "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp",
+        ),
+    }
+)
+
+
+def _limits(shown: Mapping[Trait, str]) -> tuple[Limit, ...]:
+    """``shown``: as which outcomes, their values in one string, each fact shows."""
+    return tuple(
+        Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), *_BECAUSE[trait])
+        for trait, outcomes in shown.items()
+    )
+
+
+EH_FRAME = _limits(
+    {
+        Trait.WRONG_TABLE: "ended_early skipped wrong wrong_register",
+        Trait.NO_TABLE: "ended_early refused stopped",
+        Trait.NO_CODE: "refused stopped",
+        Trait.SIGNAL: "refused stopped",
+        Trait.OPEN_END: "phantom stopped",
+        Trait.LOST_REGISTER: "skipped",
+        Trait.REALIGNED: "stopped wrong_register",
+        Trait.INEXPRESSIBLE: "ended_early skipped wrong",
+        Trait.FP_REUSED: "ended_early wrong_register",
+        Trait.EPILOGUE: "ended_early wrong_register",
+        Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
+    }
+)
+_B_KEY = (
+    "symbolic reads the tables of a file as one: a CIE with the augmentation B, which says that return addresses are "
+    "signed with the B key, is an error, and there is no text at all"
+)
+_AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
+UNREAD = tuple(
+    Limit(trait, frozenset({outcome}), _B_KEY, _AADWARF, frozenset({"arm64"}))
+    for trait, outcome in ((Trait.CALLED, Outcome.REFUSED), (Trait.ROOT, Outcome.STOPPED))
+)
+EH_FRAME = (
+    Limit(
+        Trait.SIGNED,
+        frozenset({Outcome.STOPPED, Outcome.WRONG, Outcome.WRONG_REGISTER}),
+        "the text does not say that a return address is signed: it is taken for an address as it is",
+        _TEXT,
+    ),
+    *EH_FRAME,
+    *UNREAD,
+)
+DEBUG_FRAME = _limits(
+    {
+        Trait.WRONG_TABLE: "ended_early skipped wrong wrong_register",
+        Trait.NO_TABLE: "ended_early refused stopped",
+        Trait.NO_CODE: "ended_early refused",
+        Trait.SIGNAL: "ended_early",
+        Trait.OPEN_END: "phantom stopped",
+        Trait.LOST_REGISTER: "skipped",
+        Trait.INEXPRESSIBLE: "ended_early",
+        Trait.FP_REUSED: "ended_early wrong",
+        Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
+        Trait.PROLOGUE: "ended_early",
+        Trait.FRAMELESS: "ended_early wrong",
+    }
+)
+
+_CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
+_INDIRECT = Limit(
+    Trait.FP_OMITTED,
+    frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+    "of a frame too large for the encoding, whose size is in the function's own instruction "
+    "(UNWIND_X86_64_MODE_STACK_IND), symbolic writes the size zero",
+    _SOURCE,
+    frozenset({"x86_64"}),
+)
+COMPACT = (
+    *(
+        Limit(
+            trait,
+            frozenset(Outcome(value) for value in outcomes.split()),
+            "the one encoding of a function describes its finished frame, and so does the one record made of it",
+            _CALLS_ONLY,
+        )
+        for trait, outcomes in (
+            (Trait.PROLOGUE, "ended_early refused skipped wrong wrong_register"),
+            (Trait.EPILOGUE, "ended_early refused skipped wrong wrong_register"),
+        )
+    ),
+    Limit(
+        Trait.FRAMELESS,
+        frozenset({Outcome.WRONG_REGISTER}),
+        "a frameless function's record holds for its finished frame: registers that it has not saved yet are read from "
+        "empty places",
+        _CALLS_ONLY,
+        frozenset({"arm64"}),
+    ),
+    _INDIRECT,
+)
+
+
+def _on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
+    return next(limit for limit in limits if limit.trait is trait)
+
+
+def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at: str, limit: Limit) -> Finding:
+    return Finding(title, unwinder, SYMBOLIC, "2026-11-21", program, arch, recipe, at, limit)
+
+
+FINDINGS = (
+    _finding(
+        "symbolic keeps a register's rule where DWARF takes it back",
+        "symbolic",
+        "early_return",
+        "x86_64",
+        "keystone",
+        "classify+0x20",
+        _on(EH_FRAME, Trait.EPILOGUE),
+    ),
+    _finding(
+        "symbolic drops rules that are expressions, and says that the registers are unchanged",
+        "symbolic",
+        "val_expression",
+        "x86_64",
+        "keystone",
+        "work+0x2",
+        _on(EH_FRAME, Trait.INEXPRESSIBLE),
+    ),
+    _finding(
+        "symbolic drops DW_CFA_undefined, and says that the register is unchanged",
+        "symbolic",
+        "longjmp",
+        "x86_64",
+        "keystone",
+        "long_jump+0x1d",
+        _on(EH_FRAME, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "symbolic refuses every table of a file with functions that sign their return address with the B key",
+        "symbolic",
+        "pac_ret",
+        "arm64",
+        "keystone",
+        "leaf",
+        UNREAD[0],
+    ),
+    _finding(
+        "symbolic writes a frame size of zero for large x86_64 frames in compact unwind tables",
+        "symbolic_compact",
+        "big_frame",
+        "x86_64",
+        "macho-O2-nofp",
+        "fill+0x3",
+        _INDIRECT,
+    ),
+)

@@ -1,0 +1,82 @@
+"""From what a user types to a value: a program's name, the path of a source, or the path of a program file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from testbed.arch import Arch, arch_named
+from testbed.build import build
+from testbed.build.recipes import first_recipe, recipe_named, recipes_for
+from testbed.generate.program import generated_program, is_generated
+from testbed.image import Image, read_image
+from testbed.program.model import COMPILED, Program, read_program
+from testbed.runs.run import Run, run_file, run_program
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
+
+SOURCES = (*COMPILED, ".S")
+Programs = Mapping[str, Program]
+
+
+def named_run(
+    programs: Programs,
+    name: str,
+    arch: str | None,
+    recipe: str | None,
+    *,
+    seed: int,
+    budget: int,
+    fresh: bool,
+) -> Run:
+    """Build what was named, run it, watch it. Raises UsageError where a name means nothing here."""
+    if not _is_built(programs, name):
+        program = named_program(programs, name)
+        return run_program(program, named_arch(program, arch), recipe, seed=seed, budget=budget, fresh=fresh)
+    if recipe is not None:
+        raise UsageError(f"{name} is already built: --recipe is for sources")
+    run = run_file(Path(name), arch=arch_named(arch) if arch else None, seed=seed, budget=budget)
+    if arch is not None and arch_named(arch) is not run.arch:
+        raise UsageError(f"{name} is for {run.arch}, not {arch_named(arch)}")
+    return run
+
+
+def named_image(programs: Programs, name: str, arch: str | None, recipe: str | None) -> Image:
+    """The file that was named: built where it is a program or a source, read where it is a program file."""
+    if _is_built(programs, name):
+        return read_image(Path(name), arch=arch_named(arch) if arch else None)
+    program = named_program(programs, name)
+    chosen = named_arch(program, arch)
+    how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)
+    return build(program, chosen, how).image
+
+
+def named_program(programs: Programs, name: str) -> Program:
+    """A program of the catalogue, a generated one (``gen:12``: a seed or director string), or one from its source."""
+    if is_generated(name):
+        return generated_program(name)
+    if name in programs:
+        return programs[name]
+    path = Path(name)
+    if path.suffix in SOURCES or os.sep in name:
+        if not path.is_file():
+            raise UsageError(f"no file {name!r}")
+        return read_program(path)
+    raise UsageError(f"no program {name!r}; {nearest(name, programs)}")
+
+
+def named_arch(program: Program, name: str | None) -> Arch:
+    """The architecture of that name, if the program exists for it; without a name the first one it is built for."""
+    there = program.arches()
+    if name is None:
+        return next((arch for arch in there if recipes_for(program, arch)), there[0])
+    arch = arch_named(name)
+    if arch not in there:
+        raise UsageError(f"{program.name} does not exist for {arch}; it does for {', '.join(map(str, there))}")
+    return arch
+
+
+def _is_built(programs: Programs, name: str) -> bool:
+    path = Path(name)
+    return name not in programs and path.is_file() and path.suffix not in SOURCES

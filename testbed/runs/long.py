@@ -1,0 +1,161 @@
+"""A run that is too long to hold, watched and judged in pieces; every fact is what `testbed.run` finds of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from testbed.build import Built
+from testbed.contract.unwinder import Unwinder
+from testbed.machine.chunks import chunks_of
+from testbed.runs.run import Run, failure_of, judge
+from testbed.trace import Exited
+from testbed.trace.chunk import Chunks, Keyframe
+from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.watch import State, survey, watch
+from testbed.truth.windows.window import Held, Window, windows
+from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, joined, tally
+from testbed.verdicts.trace import Verdicts, judge_trace
+from testbed.words.errors import EmulationError, UsageError
+
+KEPT = 64  # places from which a part of the run is made again
+
+Progress = Callable[[int], None]  # called with the step that was reached
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where a window begins: the machine, the rows held before it, and what the truth knows there."""
+
+    keyframe: Keyframe
+    held: Held
+    state: State | None
+
+
+@dataclass(eq=False)
+class LongRun:
+    """A run that was watched once. ``chunks`` makes it again, from its start or from a keyframe."""
+
+    built: Built
+    chunks: Chunks = field(repr=False)
+    known: Known = field(repr=False)
+    _places: dict[int, _Place] = field(default_factory=dict, repr=False)
+    _apart: int = 1  # every how many windows a place is kept
+    _piece: tuple[int, Run, Window] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.known.steps
+
+    def __str__(self) -> str:
+        built = self.built
+        return f"{built.program.name} · {built.arch} · {built.recipe.name}: {len(self)} steps, {self.ending}"
+
+    @property
+    def end(self) -> Exited | EmulationError:
+        assert self.known.ending is not None
+        return self.known.ending
+
+    @property
+    def ending(self) -> str:
+        """How the run ended, in a few words."""
+        return f"exit {self.end.status}" if isinstance(self.end, Exited) else "did not reach its exit"
+
+    def pieces(self, first: int = 0) -> Iterator[tuple[Run, Window]]:
+        """The run in pieces from the one on that has step ``first``, each a `Run` of its own for a short while.
+
+        Steps of a piece are rows: ``window.row(step)``. It is valid until the next one is asked for.
+        """
+        place = max((at for at in self._places if at <= first), default=None)
+        start = self._places[place] if place is not None else None
+        cut = windows(self.chunks(start.keyframe if start else None), start.held if start else None)
+        for number, (truth, state) in enumerate(watch(cut, self.known, start.state if start else None)):
+            window = truth.window
+            if start is None:
+                self._keep(number, window, state)
+            if window.end > first:
+                yield Run(self.built, truth.trace, truth), window
+
+    def _keep(self, number: int, window: Window, state: State | None) -> None:
+        """Note where a window begins; of too many places every second is given up."""
+        if number % self._apart == 0 and window.first not in self._places:
+            self._places[window.first] = _Place(window.keyframe, window.held, state)
+            if len(self._places) > KEPT:
+                self._places = dict(list(self._places.items())[::2])
+                self._apart *= 2
+
+    def piece(self, step: int) -> tuple[Run, Window]:
+        """The piece that has a step; the last one asked for is kept."""
+        if not 0 <= step < len(self):
+            raise UsageError(f"@{step}: this run has the steps @0 to @{len(self) - 1}")
+        if self._piece is None or not self._piece[2].first <= step < self._piece[2].end:
+            run, window = next(self.pieces(step))
+            self._piece = window.first, run, window
+        return self._piece[1], self._piece[2]
+
+    def step_at(self, location: str) -> int:
+        """The step at a location, as `Run.step_at` has it; a symbol is looked for in the run from its start."""
+        if location.startswith("@") and location[1:].isdecimal():
+            self.piece(int(location[1:]))
+            return int(location[1:])
+        seen, pc = 0, 0
+        for run, window in self.pieces():
+            pc, visit = run.located(location)
+            found = np.flatnonzero(run.trace.pc[window.start : window.stop] == np.uint64(pc))
+            if seen < visit <= seen + len(found):
+                return window.first + int(found[visit - seen - 1])
+            seen += len(found)
+        raise UsageError(f"{location}: pc {pc:#x} is executed {seen} times in this run")
+
+    @property
+    def failure(self) -> str:
+        """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
+        return failure_of(self.built, self.end)
+
+
+def watch_long(
+    built: Built, *, seed: int = 1, budget: int, chunk: int | None = None, progress: Progress = lambda step: None
+) -> LongRun:
+    """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it."""
+    if built.source.header.signals:
+        raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")
+    return watch_chunks(built, chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu), progress)
+
+
+def watch_chunks(built: Built, chunks: Chunks, progress: Progress = lambda step: None) -> LongRun:
+    """Watch a run that is in pieces already."""
+    return LongRun(built, chunks, survey(lambda: windows(chunks(None)), progress))
+
+
+def judge_long(
+    run: LongRun, unwinders: Sequence[Unwinder], *, progress: Progress = lambda step: None
+) -> tuple[Tally, ...]:
+    """The verdicts of strategies at every step, counted."""
+    counted = [NOTHING_TALLIED] * len(unwinders)
+    for piece, window in run.pieces():
+        for i, unwinder in enumerate(unwinders):
+            counted[i] = joined(counted[i], tally_piece(piece, window, unwinder))
+        progress(window.end)
+    return tuple(counted)
+
+
+def tally_piece(piece: Run, window: Window, unwinder: Unwinder) -> Tally:
+    """One strategy's verdicts on the steps of a piece, counted from its first step."""
+    verdicts = judge_piece(piece, window, unwinder)
+    if isinstance(verdicts, Verdicts):
+        return verdicts.tally(window.start, window.stop)
+    return tally([verdicts[row] for row in range(window.start, window.stop)])
+
+
+def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | dict[int, Verdict]:
+    """One strategy's verdict at every row of a piece that is a step of its own."""
+    if unwinder.unwind_trace is not None and piece.in_columns:
+        backtraces = unwinder.unwind_trace(piece.trace)
+        own, limits = (window.start, window.stop), unwinder.limits_on(piece.arch)
+        return judge_trace(piece.watched, backtraces, declared=piece.built.traits, limits=limits, steps=own)
+    said = {}
+    for row in range(window.start, window.stop):
+        snapshot = piece.trace.snapshot(row)
+        said[row] = judge(piece, snapshot, unwinder.unwind(snapshot), unwinder)
+    return said

@@ -1,0 +1,302 @@
+"""One program, built, run and watched: the value that the command line and notebooks work on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from testbed.arch import Arch
+from testbed.build import Built, build
+from testbed.build.recipes import PREBUILT, Recipe, first_recipe, recipe_named
+from testbed.contract.unwinder import Backtrace, Frame, Unwinder
+from testbed.image import LoadedImage, describe, read_image
+from testbed.image.disassembly import disassemble
+from testbed.image.symbols import readable
+from testbed.machine import record
+from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, with_places
+from testbed.program.header import Span
+from testbed.program.model import Header, Language, Program, Source
+from testbed.trace import Exited, Snapshot, Trace
+from testbed.truth import CallStack, TrueFrame, Truth, observe
+from testbed.verdicts.one import Verdict, judge_backtrace
+from testbed.verdicts.trace import judge_trace
+from testbed.words.errors import EmulationError, ProgramError, UsageError
+from testbed.words.nearest import nearest
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait, holding
+
+# Loading the native walk and judge takes as long as judging this many steps one after the other.
+NATIVE_FROM = 10_000
+NATIVE_JUDGE = "testbed.verdicts.native"
+
+_LOCATION = re.compile(
+    r"^(?P<symbol>[A-Za-z_.$][\w.$]*|[A-Za-z_~][^+#]*\))(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A recorded run with its truth. ``run[17]`` and ``run.at("leaf+0x4")`` are snapshots."""
+
+    built: Built
+    trace: Trace
+    watched: Truth = field(repr=False)
+
+    @property
+    def program(self) -> Program:
+        return self.built.program
+
+    @property
+    def arch(self) -> Arch:
+        return self.built.arch
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.built.recipe
+
+    def __len__(self) -> int:
+        return len(self.trace)
+
+    def __str__(self) -> str:
+        return f"{self.program.name} · {self.arch} · {self.recipe.name}: {len(self)} steps, {self.ending}"
+
+    @property
+    def loaded(self) -> LoadedImage:
+        """The program's image, where it was loaded."""
+        return self.trace.images[0]
+
+    @property
+    def ending(self) -> str:
+        """How the run ended, in a few words."""
+        return f"exit {self.trace.end.status}" if isinstance(self.trace.end, Exited) else "did not reach its exit"
+
+    @property
+    def failure(self) -> str:
+        """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
+        return failure_of(self.built, self.trace.end)
+
+    def __getitem__(self, step: int) -> Snapshot:
+        if not 0 <= step < len(self):
+            raise IndexError(f"step {step}: this run has the steps 0 to {len(self) - 1}")
+        return self.trace.snapshot(step)
+
+    def at(self, location: str) -> Snapshot:
+        """The snapshot at ``symbol``, ``symbol+0x4``, ``symbol+0x4#2`` (second visit) or ``@N`` (step N).
+
+        A symbol is the linker's name or the readable one, ``ns::f(int)``.
+        """
+        return self[self.step_at(location)]
+
+    def step_at(self, location: str) -> int:
+        """The step at a location. Raises UsageError where it does not exist or is never executed."""
+        if location.startswith("@") and location[1:].isdecimal():
+            if int(location[1:]) >= len(self):
+                raise UsageError(f"{location}: this run has the steps @0 to @{len(self) - 1}")
+            return int(location[1:])
+        pc, visit = self.located(location)
+        visits = self._visits.get(pc, ())
+        if not 1 <= visit <= len(visits):
+            raise UsageError(f"{location}: pc {pc:#x} is executed {len(visits)} times in this run")
+        return visits[visit - 1]
+
+    def located(self, location: str) -> tuple[int, int]:
+        """The pc and the visit that a location names. Raises UsageError where it names none."""
+        match = _LOCATION.match(location)
+        if match is None:
+            raise UsageError(f"{location!r} is no location: use symbol, symbol+0x4, symbol+0x4#2 or @17")
+        image, name = self.built.image, match["symbol"]
+        symbol = image.symbol_named(name) or next((s for s in image.symbols if readable(s) == name), None)
+        if symbol is None:
+            names = [s.name for s in self.built.image.symbols]
+            raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
+        pc = symbol.address + self.loaded.bias + int(match["offset"] or "0", 0)
+        return pc, int(match["visit"] or 1)
+
+    @cached_property
+    def _visits(self) -> Mapping[int, Sequence[int]]:
+        visits: dict[int, list[int]] = {}
+        for step, pc in enumerate(self.trace.pc.tolist()):
+            visits.setdefault(pc, []).append(step)
+        return visits
+
+    def steps_in(self, function: str) -> tuple[int, ...]:
+        """The steps that execute inside a function of the image."""
+        symbol = self.built.image.symbol_named(function)
+        if symbol is None:
+            names = [s.name for s in self.built.image.symbols if s.is_function]
+            raise UsageError(f"no function {function!r}; {nearest(function, names)}")
+        start = symbol.address + self.loaded.bias
+        end = start + max(symbol.size, 1)
+        return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if start <= pc < end)
+
+    def truth(self, at: Snapshot | int) -> CallStack:
+        """The true call stack at a snapshot (or step) of this run."""
+        return self.watched.stack(_step(at))
+
+    def traits(self, at: Snapshot | int) -> frozenset[Trait]:
+        """What is true of a site: observed in the trace, or declared by the header or the recipe."""
+        step = _step(at)
+        watched = self.watched.traits(step)
+        traits = watched | holding(self.built.traits, watched)
+        if self._spans:
+            inside = [frame.lookup_pc for frame in self.truth(step).frames]
+            traits |= {trait for trait, start, end in self._spans if any(start <= pc < end for pc in inside)}
+        return traits
+
+    @cached_property
+    def _spans(self) -> tuple[tuple[Trait, int, int], ...]:
+        """The parts of the code that the header says something about. Raises ProgramError for an unknown label."""
+        header = self.built.source.header
+        declared = ((Trait.WRONG_TABLE, header.wrong), (Trait.NO_TABLE, header.untabled))
+        return tuple(
+            (trait, self._address(span.start, span), self._address(span.end, span))
+            for trait, spans in declared
+            for span in spans
+        )
+
+    @property
+    def in_columns(self) -> bool:
+        """True where every fact about this run has a column: signals and declared places are in short runs only."""
+        return not self._spans and bool(self.trace.sizes.all())
+
+    def _address(self, location: str, span: Span) -> int:
+        name, _, offset = location.partition("+")
+        symbol = self.built.image.symbol_named(name)
+        if symbol is None:
+            raise ProgramError(self.built.source.path, span.line, f"{name!r} is no symbol of the built file")
+        own = next(loaded for loaded in self.trace.images if loaded.image is self.built.image)
+        return symbol.address + own.bias + int(offset or "0", 0)
+
+    def where(self, pc: int, *, caller: bool = False) -> str:
+        """``function+0x4`` for an address of this run; with ``caller``, for a return address."""
+        return describe(self.trace.images, pc, caller=caller)
+
+    def function(self, pc: int) -> str:
+        """The name of the function that an address is in, else ``where(pc)``."""
+        return name_of(self.trace.images, pc).function or self.where(pc)
+
+    def frame_names(self, frames: Iterable[TrueFrame | Frame]) -> tuple[str, ...]:
+        """Function names of a stack's frames: return addresses are looked up at their call."""
+        return tuple(self.function(frame.lookup_pc) for frame in frames)
+
+    def calls(self, frame: TrueFrame | Frame) -> tuple[NamedFrame, ...]:
+        """The calls of the source that one frame stands for: those inlined at its pc, innermost first, the function."""
+        return names_at(self.trace.images, frame.pc, caller=frame.lookup_pc != frame.pc)
+
+    def place(self, frame: TrueFrame | Frame) -> str:
+        """``function+0x4`` of one frame: a return address is named after the function that made the call."""
+        return self.where(frame.pc, caller=frame.lookup_pc != frame.pc)
+
+    def stop(self, said: Backtrace) -> str:
+        """Why a strategy stopped, with names for addresses; "" where it claims the root."""
+        return "" if said.stopped is None else with_places(self.trace.images, str(said.stopped))
+
+    def difference(self, verdict: Verdict) -> str:
+        """What a verdict says is wrong first, with names: ``frame 1: main+0x20, not leaf+0x4``."""
+        stops = verdict.outcome in (Outcome.REFUSED, Outcome.STOPPED)  # these name a looked-up pc
+        return with_places(self.trace.images, verdict.difference, caller=not stops)
+
+    def instruction(self, step: int) -> str:
+        """The instruction that ``step`` executes, as text; a branch names its target."""
+        if self.trace.interrupted(step):
+            return "a signal arrives"
+        pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
+        text = disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
+        return with_names(self.trace.images, text)
+
+
+def failure_of(built: Built, end: Exited | EmulationError) -> str:
+    """Why a run that ended so proves nothing about its program, or ""."""
+    if isinstance(end, EmulationError):
+        return str(end)
+    expected = built.source.header.exit
+    if expected is not None and end.status != expected:
+        return f"exit status {end.status}; the header of {built.source.path.name} says {expected}"
+    return ""
+
+
+def _step(at: Snapshot | int) -> int:
+    step = at if isinstance(at, int) else at.step
+    if step is None:
+        raise UsageError("this snapshot did not come from a run: it has no truth")
+    return step
+
+
+def run_program(
+    program: Program,
+    arch: Arch,
+    recipe: str | None = None,
+    *,
+    seed: int = 1,
+    budget: int = 1_000_000,
+    fresh: bool = False,
+) -> Run:
+    """Build a program (by its first recipe, if none is named), run it, watch it."""
+    chosen = recipe_named(recipe, program, arch) if recipe else first_recipe(program, arch)
+    return run_built(build(program, arch, chosen, fresh=fresh), seed=seed, budget=budget)
+
+
+def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int = 1_000_000) -> Run:
+    """Run a program file that came from elsewhere: static, starting at its entry, ending by the exit system call.
+
+    ``arch`` chooses in a file that holds several. Raises UsageError for a file that needs others to run.
+    """
+    image = read_image(path, arch=arch)
+    if ".interp" in image.sections:
+        raise UsageError(f"{path} is dynamically linked; only static programs run here: link it with -static -nostdlib")
+    if image.imports:
+        named = ", ".join(image.imports[:3]) + (", ..." if len(image.imports) > 3 else "")
+        raise UsageError(f"{path} imports {named}; only programs that need no library run here: link it with -nostdlib")
+    if not image.entry or not any(
+        s.executable and s.address <= image.entry < s.address + s.size for s in image.segments
+    ):
+        raise UsageError(f"{path} has no entry point in its code, so it is no program to run")
+    source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
+    program = Program(path.stem, MappingProxyType({"elf": source}))
+    built = Built(
+        program=program,
+        arch=image.arch,
+        recipe=PREBUILT,
+        isa=image.isa_at(image.entry),
+        source=source,
+        path=path,
+        image=image,
+        traits=frozenset(),
+    )
+    return run_built(built, seed=seed, budget=budget)
+
+
+def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
+    """Run a built program in the emulator and watch it."""
+    signals = built.source.header.signals
+    trace = record(built.image, seed=seed, budget=budget, signals=signals, cpu=built.cpu)
+    return Run(built, trace, observe(trace))
+
+
+def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
+    """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
+    limits = unwinder.limits_on(run.arch) if unwinder else ()
+    return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
+
+
+def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:
+    """The verdicts of one strategy at every step of a run.
+
+    ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
+    other; both say the same. None: whatever is faster for this run, which is the former as soon as it is loaded.
+    """
+    if natively is None:
+        natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
+    if natively and unwinder.unwind_trace is not None and run.in_columns:
+        backtraces = unwinder.unwind_trace(run.trace)
+        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
+    verdicts = []
+    for step in range(len(run)):
+        snapshot = run.trace.snapshot(step)
+        verdicts.append(judge(run, snapshot, unwinder.unwind(snapshot), unwinder))
+    return tuple(verdicts)

@@ -1,0 +1,1 @@
+"""Unwind tables held against each other and against a run."""

@@ -1,0 +1,1 @@
+"""The rules of the truth compiled, for traces of millions of steps."""

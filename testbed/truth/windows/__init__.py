@@ -1,0 +1,1 @@
+"""The truth about runs that are too long to hold, window by window."""

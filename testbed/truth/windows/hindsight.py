@@ -1,0 +1,58 @@
+"""What only the end of a long run can tell of its steps: found out the first time, known the second time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.trace import Exited
+from testbed.words.errors import EmulationError
+
+
+class Extent(NamedTuple):
+    """The first and the last settled step of a segment, and whether FP kept its value in all of it."""
+
+    first: int
+    last: int
+    still: bool
+
+
+@dataclass(eq=False)
+class Known:
+    """What is found out about a run of which one window is looked at after the other.
+
+    ``disbelieved`` are the call sites that were no calls, ``revived`` the activations, by the step at which they were
+    opened, that were over and went on windows later: both are found in one pass and hold in the next. ``extents`` are
+    the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a window later, to
+    begin one; ``transitions`` the ranges of steps that a jump in a later window made one of. ``last_active`` is the
+    last step of each activation, or of one that it called, that is of more than one window; ``returns`` are the return
+    addresses of all activations. None of this grows with the length of the run alone: with its depth, its code, and the
+    number of windows.
+    """
+
+    disbelieved: frozenset[int] = frozenset()
+    revived: frozenset[int] = frozenset()
+    extents: dict[int, Extent] = field(default_factory=dict)
+    cuts: set[int] = field(default_factory=set)
+    transitions: list[tuple[int, int]] = field(default_factory=list)
+    last_active: dict[int, int] = field(default_factory=dict)
+    returns: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    returned: frozenset[int] = frozenset()  # call sites of what came back
+    thrown: frozenset[int] = frozenset()  # call sites of what was thrown away by its parent's return
+    reviving: set[int] = field(default_factory=set)
+    steps: int = 0
+    windows: int = 0
+    ending: Exited | EmulationError | None = None
+
+    @property
+    def refuted(self) -> frozenset[int]:
+        """The call sites that this pass has shown to be no calls."""
+        return self.thrown - self.returned
+
+    @property
+    def complete(self) -> bool:
+        """True where another pass would find nothing new."""
+        return self.refuted <= self.disbelieved and self.reviving <= self.revived

@@ -1,0 +1,318 @@
+"""The truth about a run that is too long to hold: watched window by window, the same as `observe` finds of all of it.
+
+The run is watched twice. The first time (`survey`) finds what only the end of something can tell, see
+`testbed.truth.windows.hindsight`; the second time (`watch`) gives the truth about each window. Between two windows
+there is a `State`: the activations that are still there, with the registers at the steps that opened them, and what is
+open of segments, runs and slots. In a window's trace those registers are rows before all others, so that everything
+that looks at an activation's first step, the judge too, finds a row there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.truth.follow import MAX_ROUNDS
+from testbed.truth.model import Activations
+from testbed.truth.native.follow import Events, Standing, Walked, forget, go_on, standing_at_start, with_callers
+from testbed.truth.native.sites import last_active, steps_by_activation
+from testbed.truth.native.walk import ALIVE, ENTRY, PARENT, RETURN, RETURNED, THROWN
+from testbed.truth.observe import Truth
+from testbed.truth.signatures import find_signed
+from testbed.truth.sites import Sites, distances, frames, isas
+from testbed.truth.transfers import Bools, Transfers, find_transfers
+from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.segments import OpenSegment, Steps, count, cut, extents
+from testbed.truth.windows.slots import OpenSlots, Slots, find_slots
+from testbed.truth.windows.transitions import OpenRun, mark, run_until
+from testbed.truth.windows.window import Window
+
+Ints = NDArray[np.int64]
+NATIVE_FROM = 1000  # steps of a window
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it."""
+
+    standing: Standing
+    rows: NDArray[np.uint64] = field(repr=False)
+    segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
+    run: OpenRun | None
+    slots: OpenSlots = field(repr=False)
+    signed: Bools = field(repr=False)  # by activation: whether its return address is signed
+
+
+@dataclass(frozen=True, eq=False)
+class WindowTruth(Truth):
+    """The truth about a window's trace; it holds for the rows of the window's own steps."""
+
+    window: Window
+    slots: Slots = field(repr=False)
+    signatures: Bools = field(repr=False)
+
+    @property
+    def signed(self) -> Bools:
+        return self.signatures
+
+    @property
+    def leftovers(self) -> Bools:
+        return self.slots.leftovers()
+
+    @property
+    def code_pointers(self) -> Bools:
+        return self.slots.code_pointers()
+
+
+def survey(windows: Callable[[], Iterable[Window]], progress: Callable[[int], None] = lambda step: None) -> Known:
+    """Watch a run the first time, as often as it takes: once, unless a call turns out to have been none."""
+    known = Known()
+    for _ in range(MAX_ROUNDS):
+        state: State | None = None
+        for window in windows():
+            state = _Look(window, state, known, True).after
+            known.steps, known.ending = window.end, window.ending
+            known.windows += 1
+            progress(window.end)
+        if state is not None:
+            for segment in state.segments.values():
+                segment.close(known)
+        if known.complete:
+            break
+        known = Known(disbelieved=known.disbelieved | known.refuted, revived=known.revived | known.reviving)
+    known.transitions.sort()
+    return known
+
+
+def watch(
+    windows: Iterable[Window], known: Known, state: State | None = None
+) -> Iterator[tuple[WindowTruth, State | None]]:
+    """The truth about one window after the other, each with the state before it. ``state`` is that of the first one."""
+    for window in windows:
+        look = _Look(window, state, known, False)
+        yield look.truth(), state
+        state = look.after
+
+
+class _Look:
+    """One window, looked at from the state before it."""
+
+    def __init__(self, window: Window, before: State | None, known: Known, first_time: bool) -> None:
+        raw = window.trace
+        transfers = find_transfers(raw)
+        self._known, self._before = known, before
+        standing = before.standing if before else standing_at_start(raw)
+        self._walked = walked = _go_on(window, standing, transfers, known)
+        everyone = walked.standing
+        node = walked.nodes(window.end)
+        chosen = np.zeros(len(everyone), np.bool_)
+        chosen[node], chosen[standing.top] = True, True
+        self._members = members = with_callers(chosen, everyone.links[:, PARENT])
+        old = members < len(before.standing) if before else np.zeros(len(members), np.bool_)
+        context = before.rows[members[old]].reshape(-1, raw.registers.shape[1]) if before else raw.registers[:0]
+        self.window = window.with_context(context)
+        self._ids = everyone.opened[members]
+        number = np.full(len(everyone), -1, np.int32)
+        number[members] = np.arange(len(members))
+        opened = self._ids - window.first + self.window.start
+        opened[old] = 2 * np.arange(np.count_nonzero(old)) + 1
+        self._activations = _activations(everyone, members, number, opened)
+        self._old = old
+        self._node = number[node]
+        self._rows = self._node_of_rows(number[standing.top])
+        trace = self.window.trace
+        self._transfer = transfers.transfer[window.start : window.stop]
+        self._isa = isas(trace)
+        self._pointer, self._moved, self._lowered = distances(trace, self._isa, opened, self._rows)
+        self._order = steps_by_activation(self._node, len(members))
+        alive = frozenset(everyone.opened[everyone.marks[:, ALIVE]].tolist())
+        segments = self._segments(first_time)
+        for each, segment in list(segments.items()):
+            if each not in alive and each not in known.revived:
+                if first_time:
+                    segment.close(known)
+                del segments[each]
+        self._transition, run = self._transitions(first_time)
+        if first_time:
+            self._note()
+            slots = OpenSlots.none()
+        else:
+            self._slots = self._find_slots()
+            slots = self._slots.after
+        signed = np.zeros(len(everyone), np.bool_)
+        if not first_time:
+            if before:
+                signed[: len(before.signed)] = before.signed
+            self._signed = find_signed(trace, self._activations, self._rows, signed[members], self.window.start)
+            own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
+            signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
+        kept, stays = forget(everyone)
+        self.after = State(kept, self._rows_of(stays), segments, run, slots, signed[stays])
+
+    def truth(self) -> WindowTruth:
+        """The second time: all facts of the window's steps."""
+        prologue, epilogue, frameless = self._frames
+        sites = Sites(
+            self._in_rows(prologue),
+            self._in_rows(epilogue),
+            self._in_rows(frameless),
+            self._moved,
+            self._in_rows(self._transition),
+            self._pointer,
+            self._isa,
+        )
+        return WindowTruth(
+            self.window.trace, self._activations, self._rows, sites, self.window, self._slots, self._signed
+        )
+
+    def _in_rows(self, values: Bools) -> Bools:
+        out = np.zeros(len(self.window.trace), np.bool_)
+        out[self.window.start : self.window.stop] = values
+        return out
+
+    def _node_of_rows(self, top: int) -> NDArray[np.int32]:
+        """The activation of every row: a call's row is its caller's, the row before the window is the last top's."""
+        window = self.window
+        out = np.full(len(window.trace), self._node[-1], np.int32)
+        inner = np.flatnonzero(self._old).astype(np.int32)
+        parent = self._activations.parent[inner]
+        out[0 : window.context : 2] = np.where(parent >= 0, parent, inner)
+        out[1 : window.context : 2] = inner
+        out[window.context : window.start] = top
+        out[window.start : window.stop] = self._node
+        return out
+
+    def _segments(self, first_time: bool) -> dict[int, OpenSegment]:
+        """Cut the window's steps into segments, which settles prologues and epilogues; what is open after it."""
+        window, known, trace = self.window, self._known, self.window.trace
+        open_before = self._before.segments if self._before else {}
+        segments = dict(open_before)
+        alive = self._walked.standing.marks[self._members, ALIVE]
+        how_many = np.bincount(self._node, minlength=len(self._members))
+        ends = np.cumsum(how_many)
+        ids = self._ids
+        crossing = alive.copy()
+        if open_before:
+            crossing |= np.isin(ids, np.fromiter(open_before, np.int64))
+        if known.revived:
+            crossing |= np.isin(ids, np.fromiter(known.revived, np.int64))
+        if first_time:
+            # Whoever is open was there in each window until now, unless it was over and goes on.
+            again = ids[self._old & (how_many > 0)].tolist()
+            known.reviving.update(set(again) - open_before.keys() - known.revived)
+        here = slice(window.start, window.stop)
+        sp, pointer, moved, lowered = trace.sp[here], self._pointer[here], self._moved[here], self._lowered[here]
+        if not first_time:
+            whole = self._order[~crossing[self._node[self._order]]]
+            self._frames = frames(
+                self._node,
+                whole,
+                self._transfer,
+                (sp, pointer),
+                (moved, lowered),
+                natively=len(window) >= NATIVE_FROM,
+            )
+        for index in np.flatnonzero(crossing & (how_many > 0)).tolist():
+            at = self._order[ends[index] - how_many[index] : ends[index]]
+            steps = Steps(at + window.first, sp[at], pointer[at], moved[at], lowered[at], self._transfer[at])
+            key = int(ids[index])
+            found = cut(steps, open_before.get(key), known)
+            if first_time:
+                segments[key] = count(steps, open_before.get(key), found, known)
+                continue
+            segments[key] = found.after
+            first, last, still = extents(steps, open_before.get(key), found, known)
+            self._frames[0][at], self._frames[1][at], self._frames[2][at] = steps.step < first, steps.step > last, still
+        return segments
+
+    def _transitions(self, first_time: bool) -> tuple[Bools, OpenRun]:
+        """The steps before non-local transfers at which SP is already the target's, and the run that is open."""
+        window, standing = self.window, self._walked.standing
+        out = np.zeros(len(window), np.bool_)
+        sp = window.trace.sp.astype(np.int64)
+        last_sp = int(sp[window.start - 1]) if window.start > window.context else None
+        changes = self._walked.change_steps
+
+        def run_before(step: int, index: int) -> OpenRun:
+            at = int(np.searchsorted(changes, step)) - 1
+            while at > 0 and self._walked.change_nodes[at - 1] == index:
+                at -= 1
+            start, entry = int(changes[at]), int(standing.addresses[index, ENTRY])
+            values = sp[window.row(start) : window.row(step)]
+            before, opened = self._before.run if self._before else None, int(standing.opened[index])
+            return run_until(before, opened, entry, window.first, start, values, last_sp)
+
+        for step, left in self._walked.jumps:
+            row, before = window.row(step), self._before.run if self._before else None
+            entry = int(standing.addresses[left, ENTRY])
+            if step > window.first:
+                run = run_before(step, left)
+            elif before is not None:
+                run = before
+            else:
+                continue
+            if run.activation == int(standing.opened[left]):
+                last_move = abs(int(sp[row]) - int(sp[row - 1]))
+                mark(out, window.first, step, run, entry, int(sp[row]), last_move, self._known)
+        if not first_time:
+            for first, end in self._known.transitions:
+                if first < window.end and end > window.first:
+                    out[max(first, window.first) - window.first : end - window.first] = True
+        return out, run_before(window.end, int(self._walked.change_nodes[-1]))
+
+    def _note(self) -> None:
+        """Take down what the next pass has to know beforehand."""
+        known, standing = self._known, self._walked.standing
+        known.returned |= standing.sites(RETURNED)
+        known.thrown |= standing.sites(THROWN)
+        inner = standing.links[:, PARENT] >= 0
+        known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
+        last = last_active(self._activations.parent, self._node)
+        active = self._old & (last >= 0)
+        known.last_active.update(
+            zip(self._ids[active].tolist(), (last[active] + self.window.first).tolist(), strict=True)
+        )
+
+    def _find_slots(self) -> Slots:
+        window, known = self.window, self._known
+        offset = window.start - window.first
+        last = last_active(self._activations.parent, self._node) + window.start
+        for i in np.flatnonzero(np.isin(self._ids, np.fromiter(known.last_active, np.int64))).tolist():
+            last[i] = known.last_active[int(self._ids[i])] + offset
+        stores = (window.start - (window.start > window.context), window.stop - (window.ending is None))
+        slots = self._before.slots if self._before else OpenSlots.none()
+        return find_slots(window.trace, slots, self._activations, self._rows, last, known.returns, stores, offset)
+
+    def _rows_of(self, stays: Ints) -> NDArray[np.uint64]:
+        """The registers at the opening of the activations that stay, and at the step before."""
+        registers, standing = self.window.trace.registers, self._walked.standing
+        out = np.empty((len(stays), 2, registers.shape[1]), np.uint64)
+        old = stays < (len(self._before.standing) if self._before else 0)
+        if self._before:
+            out[old] = self._before.rows[stays[old]]
+        opened = standing.opened[stays[~old]] - self.window.first + self.window.start
+        out[~old, 0] = registers[np.maximum(opened - 1, 0)]
+        out[~old, 1] = registers[opened]
+        return out
+
+
+def _go_on(window: Window, standing: Standing, transfers: Transfers, known: Known) -> Walked:
+    events = Events.of(transfers, window.start, window.stop)
+    events.steps[:] += window.first - window.start
+    return go_on(window.trace, standing, events, known.disbelieved, window.first)
+
+
+def _activations(everyone: Standing, members: Ints, number: NDArray[np.int32], opened: Ints) -> Activations:
+    """Some activations and all their callers, under new numbers, opened at rows."""
+    all_of_them = everyone.activations()
+    parent = all_of_them.parent[members]
+    return Activations(
+        np.where(parent >= 0, number[parent], np.int32(-1)),
+        all_of_them.return_address[members],
+        all_of_them.cfa[members],
+        all_of_them.entry_sp[members],
+        opened,
+    )

@@ -1,0 +1,183 @@
+"""A strategy judged at every step of a trace, without an object per step.
+
+`testbed.judge` is the specification; outcomes and explanations come in columns here, and the verdict on a step is
+made, by that same specification, when someone looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.contract.backtraces import Backtraces
+from testbed.contract.unwinder import Limit
+from testbed.truth import Truth
+from testbed.truth.columns import trait_at
+from testbed.verdicts.one import NO_CALLERS, Callers, Tally, Verdict, exact_verdict, judge_backtrace
+from testbed.words.outcome import Outcome
+from testbed.words.traits import NARROWED, Trait, holding
+
+OUTCOMES = tuple(Outcome)
+UNEXPLAINED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts(Sequence[Verdict]):
+    """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED).
+
+    ``callers`` are those of all steps that count, outside transitions.
+    """
+
+    backtraces: Backtraces = field(repr=False)
+    truth: Truth = field(repr=False)
+    declared: frozenset[Trait]
+    limits: tuple[Limit, ...]
+    outcome: NDArray[np.uint8] = field(repr=False)
+    explained: NDArray[np.int8] = field(repr=False)
+    transition: NDArray[np.bool_] = field(repr=False)
+    callers: Callers
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return (self.at(step) for step in range(len(self)))
+
+    @overload
+    def __getitem__(self, step: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, step: slice) -> Sequence[Verdict]: ...
+    def __getitem__(self, step: int | slice) -> Verdict | Sequence[Verdict]:
+        if isinstance(step, slice):
+            return tuple(self.at(i) for i in range(*step.indices(len(self))))
+        return self.at(range(len(self))[step])
+
+    def at(self, step: int) -> Verdict:
+        """The verdict on one step, with the words that no column holds; an exact one needs none."""
+        depth = self.backtraces.depth(step)
+        if depth is not None and self.outcome[step] == OUTCOMES.index(Outcome.EXACT):
+            return exact_verdict(depth, transition=bool(self.transition[step]))
+        return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
+
+    def tally(self, first: int = 0, end: int | None = None) -> Tally:
+        """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
+        outcome, why, transition = (column[first:end] for column in (self.outcome, self.explained, self.transition))
+        counted = ~transition
+        differs = counted & (outcome != OUTCOMES.index(Outcome.EXACT))
+        explained, unexplained = differs & (why >= 0), differs & (why < 0)
+        pairs = np.bincount(why[explained].astype(np.int64) * len(OUTCOMES) + outcome[explained])
+        shown: dict[tuple[Trait, Outcome], int] = {}
+        for pair in np.flatnonzero(pairs).tolist():
+            shown_as = self.limits[pair // len(OUTCOMES)].trait, OUTCOMES[pair % len(OUTCOMES)]
+            shown[shown_as] = shown.get(shown_as, 0) + int(pairs[pair])
+        outcomes = np.bincount(outcome[counted], minlength=len(OUTCOMES)).tolist()
+        return Tally(
+            sites=len(outcome),
+            outcomes={kind: count for kind, count in zip(OUTCOMES, outcomes, strict=True) if count},
+            explained=int(explained.sum()),
+            unexplained=int(unexplained.sum()),
+            transition=int(transition.sum()),
+            shown=shown,
+            first=_first(differs),
+            first_unexplained=_first(unexplained),
+            callers=self.callers,
+        )
+
+
+def judge_trace(
+    truth: Truth,
+    backtraces: Backtraces,
+    *,
+    declared: frozenset[Trait] = frozenset(),
+    limits: tuple[Limit, ...] = (),
+    steps: tuple[int, int] | None = None,
+) -> Verdicts:
+    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`.
+
+    ``steps``: only those from the first to before the second count, of a trace that has rows besides.
+    """
+    from testbed.verdicts.native import UNJUDGED
+
+    transition = truth.transition | (Trait.TRANSITION in declared)
+    counted = ~transition
+    if steps is not None:
+        counted[: steps[0]], counted[steps[1] :] = False, False
+    outcome, callers = _outcomes(truth, backtraces, counted)
+    for step in np.flatnonzero(outcome == UNJUDGED).tolist():
+        verdict = _verdict(backtraces, truth, declared, limits, step)
+        outcome[step] = OUTCOMES.index(verdict.outcome)
+        callers += verdict.callers if counted[step] else NO_CALLERS
+    explained = _explained(truth, outcome, declared, limits)
+    return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition, callers)
+
+
+def _verdict(
+    backtraces: Backtraces, truth: Truth, declared: frozenset[Trait], limits: tuple[Limit, ...], step: int
+) -> Verdict:
+    arch, stack, watched = truth.trace.arch, truth.stack(step), truth.traits(step)
+    traits = watched | holding(declared, watched)
+    return judge_backtrace(arch, stack, backtraces[step], traits=traits, limits=limits)
+
+
+def _outcomes(truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], Callers]:
+    """The outcome of every step, and the callers of the ``counted`` ones among those that have an outcome."""
+    from testbed.verdicts import native
+
+    trace, arch = truth.trace, truth.trace.arch
+    names, nodes, sites = backtraces.registers, backtraces.nodes, backtraces.sites
+    true_names = {arch.sp, *arch.preserved}
+    judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
+    assert not names or names[0] == arch.sp
+    true = truth.activations
+    outcomes, callers = np.empty(len(backtraces), np.uint8), np.zeros(3, np.int64)
+    depth = np.empty(len(true), np.int32)
+    native.depths(true.parent, depth)
+    native.judge_steps(
+        backtraces.site,
+        (sites.cfa, sites.cfa_known, sites.outer),
+        (nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
+        np.full(len(nodes), -1, np.int32),
+        np.full((len(sites), 4), -1, np.int32),
+        np.int64(backtraces.most_frames),
+        truth.node,
+        (true.parent, true.return_address, true.cfa, true.opened),
+        np.uint64(judged),
+        np.array([arch.index[name] for name in names], np.int64),
+        np.asarray(trace.registers),
+        depth,
+        np.zeros(backtraces.most_frames + 1, np.int32),
+        counted,
+        outcomes,
+        callers,
+    )
+    return outcomes, Callers(*callers.tolist())
+
+
+def _explained(
+    truth: Truth, outcome: NDArray[np.uint8], declared: frozenset[Trait], limits: tuple[Limit, ...]
+) -> NDArray[np.int8]:
+    """For every step the first limit that covers its outcome, or UNEXPLAINED; an exact one needs none."""
+    out = np.full(len(outcome), UNEXPLAINED, np.int8)
+    steps = np.flatnonzero(outcome != OUTCOMES.index(Outcome.EXACT))
+    if not len(steps) or not limits:
+        return out
+    shown = outcome[steps]
+    found = np.full(len(steps), UNEXPLAINED, np.int8)
+    for i, limit in enumerate(limits):
+        covered = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
+        if limit.trait in declared:
+            if narrowed := NARROWED.get(limit.trait):
+                covered &= np.logical_or.reduce([trait_at(truth, steps, trait) for trait in narrowed])
+        elif covered.any():
+            covered &= trait_at(truth, steps, limit.trait)
+        found[covered] = i
+    out[steps] = found
+    return out
+
+
+def _first(where: NDArray[np.bool_]) -> int:
+    return int(np.argmax(where)) if where.any() else -1

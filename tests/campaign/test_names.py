@@ -1,0 +1,186 @@
+"""Names judged against what was watched, over the corpus: nothing is ever invented."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import recipes_for
+from testbed.campaign.names import NameOutcome, NameReport, judge_declared, judge_names, judge_site, true_frames
+from testbed.image import LoadedImage, Symbol
+from testbed.image.debug.tail_chains import Certainty
+from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin, Unsure, symbolize
+from testbed.program.model import Expectation
+from testbed.runs.run import run_file, run_program
+from testbed.truth.departures import TrueCalls, find_departures
+from testbed.words.errors import UsageError
+from tests.image.debugged import DWARF_4, built, built_by_gcc
+from tests.image.hand_made import BASE, image_of
+
+SOME = ("clang-O2", "clang-thumb-O2", "clang-asm", "clang-asm-thumb")
+CELLS = [
+    (program.name, arch.name, recipe.name)
+    for program in PROGRAMS.values()
+    for arch in program.arches()
+    for recipe in recipes_for(program, arch)
+    if recipe.name in SOME
+]
+CHAINS = ("tail_chain", "tail_branches")
+THREE = ("x86_64", "arm64", "arm32")
+
+
+@cache
+def report(program: str, arch: str, recipe: str) -> NameReport:
+    return judge_names(run_program(PROGRAMS[program], ARCHES[arch], recipe))
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_nothing_is_invented_at_any_site(program: str, arch: str, recipe: str) -> None:
+    found = report(program, arch, recipe)
+    assert len(found.verdicts) + np.count_nonzero(found.run.watched.transition) == len(found.run) > 10
+    assert [verdict for verdict in found.verdicts.values() if verdict.outcome is NameOutcome.INVENTED] == []
+    assert found.invented == 0
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_where_no_tail_call_was_watched_every_site_is_exact_or_admits_a_cycle(
+    program: str, arch: str, recipe: str
+) -> None:
+    found = report(program, arch, recipe)
+    if found.departures.count == 0:
+        assert found.counts[NameOutcome.MISSING] == 0
+        assert found.counts[NameOutcome.EXACT] > 0
+
+
+@pytest.mark.parametrize("arch", THREE)
+def test_a_unique_chain_is_exact_at_every_site_and_declared_place(arch: str) -> None:
+    found = report("tail_chain", arch, "clang-O2")
+    assert found.departures.count == 2
+    assert set(found.verdicts.values()) == {next(iter(found.verdicts.values()))}
+    assert found.counts[NameOutcome.EXACT] == len(found.verdicts) == len(found.run)
+    assert [verdict.outcome for _, _, verdict in found.declared] == [NameOutcome.EXACT] * 4
+
+
+@pytest.mark.parametrize("arch", THREE)
+def test_where_the_way_leaves_no_trace_every_such_site_is_ambiguous(arch: str) -> None:
+    found = report("tail_branches", arch, "clang-O2")
+    assert found.departures.count == 9
+    assert found.counts[NameOutcome.AMBIGUOUS] > 20
+    assert found.counts[NameOutcome.MISSING] == found.counts[NameOutcome.INVENTED] == 0
+    assert {verdict.outcome for _, _, verdict in found.declared} == {NameOutcome.AMBIGUOUS}
+    choose = found.run.steps_in("left")[0]
+    assert found.verdicts[choose].outcome is NameOutcome.EXACT, "left has one way to it"
+
+
+@pytest.mark.parametrize("arch", THREE)
+@pytest.mark.parametrize("program", ["inline_chain", "cxx_names"])
+def test_declared_inlined_calls_are_exact(program: str, arch: str) -> None:
+    found = report(program, arch, "clang-O2")
+    assert {verdict.outcome for _, _, verdict in found.declared} == {NameOutcome.EXACT}
+    assert len(found.declared) >= 2
+
+
+@pytest.mark.parametrize("arch", THREE)
+@pytest.mark.parametrize("program", CHAINS)
+def test_without_call_sites_tail_calls_are_missing_and_nothing_worse(program: str, arch: str) -> None:
+    """-O0 lists no call sites; clang for Thumb lists tail calls only, though it claims that all calls are listed."""
+    for recipe in ("clang-O0", "clang-thumb-O2") if arch == "arm32" else ("clang-O0",):
+        found = report(program, arch, recipe)
+        assert found.counts[NameOutcome.MISSING] > 10
+        assert found.counts[NameOutcome.AMBIGUOUS] == found.invented == 0
+
+
+@pytest.mark.parametrize("arch", THREE)
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("program", CHAINS)
+def test_what_gcc_lists_is_judged_the_same(program: str, version: int, arch: str) -> None:
+    found = judge_names(run_file(built_by_gcc(program, arch, version).path))
+    assert found.departures.count == (2 if program == "tail_chain" else 9)
+    wanted = {NameOutcome.EXACT} if program == "tail_chain" else {NameOutcome.EXACT, NameOutcome.AMBIGUOUS}
+    assert {verdict.outcome for verdict in found.verdicts.values()} == wanted
+
+
+@pytest.mark.parametrize("arch", THREE)
+def test_the_older_form_of_call_sites_is_judged_the_same(arch: str) -> None:
+    found = judge_names(run_file(built("tail_chain", arch, "clang-O2", DWARF_4).path))
+    assert found.counts[NameOutcome.EXACT] == len(found.verdicts)
+    assert found.departures.count == 2
+
+
+def test_every_outcome_but_invented_occurs_and_most_sites_are_exact() -> None:
+    counts: Counter[NameOutcome] = Counter()
+    for cell in CELLS:
+        counts.update(report(*cell).counts)
+    assert counts[NameOutcome.INVENTED] == 0
+    assert counts[NameOutcome.AMBIGUOUS] > 0 < counts[NameOutcome.MISSING]
+    assert counts[NameOutcome.EXACT] > 0.9 * counts.total()
+
+
+# The judge itself: it must see a lie.
+
+LOADED = LoadedImage(image_of(symbols=(Symbol("f", BASE, 0x10, True),)))
+A, B, C = BASE, BASE + 0x10, BASE + 0x20
+
+
+def named(*calls: tuple[Origin, int | None], unsure: tuple[Unsure, ...] = ()) -> NamedBacktrace:
+    frames = tuple(NamedFrame(origin, 0, entry, False, "f", LOADED, entry=entry) for origin, entry in calls)
+    return NamedBacktrace(frames, unsure, ())
+
+
+HERE = (Origin.PHYSICAL, A)
+
+
+@pytest.mark.parametrize(
+    ("true", "said", "outcome"),
+    [
+        (TrueCalls(A, ()), named(HERE), NameOutcome.EXACT),
+        (TrueCalls(A, (B, C)), named(HERE, (Origin.TAIL_CALL, B), (Origin.TAIL_CALL, C)), NameOutcome.EXACT),
+        (TrueCalls(A, (B, C)), named(HERE, (Origin.TAIL_CALL, C), (Origin.TAIL_CALL, B)), NameOutcome.INVENTED),
+        (TrueCalls(A, ()), named(HERE, (Origin.TAIL_CALL, B)), NameOutcome.INVENTED),
+        (TrueCalls(A, (B,)), named(HERE, (Origin.TAIL_CALL, C)), NameOutcome.INVENTED),
+        (TrueCalls(A, (B, B)), named(HERE, (Origin.TAIL_CALL, B)), NameOutcome.MISSING),
+        (TrueCalls(A, (B,)), named(HERE), NameOutcome.MISSING),
+        (TrueCalls(B, ()), named(HERE), NameOutcome.INVENTED),
+        (TrueCalls(A, ()), named((Origin.PHYSICAL, None)), NameOutcome.MISSING),
+        (TrueCalls(None, ()), named((Origin.PHYSICAL, None)), NameOutcome.EXACT),
+        (TrueCalls(A, ()), named((Origin.INLINED, None), HERE), NameOutcome.EXACT),
+    ],
+)
+def test_the_verdict_on_one_frame(true: TrueCalls, said: NamedBacktrace, outcome: NameOutcome) -> None:
+    assert judge_site((true,), said).outcome is outcome
+
+
+def test_ambiguity_is_honest_but_excuses_no_lie() -> None:
+    unsure = (Unsure(0, Certainty.AMBIGUOUS, "two ways", ()),)
+    assert judge_site((TrueCalls(A, (B,)),), named(HERE, unsure=unsure)).outcome is NameOutcome.AMBIGUOUS
+    lie = named(HERE, (Origin.TAIL_CALL, C), unsure=unsure)
+    assert judge_site((TrueCalls(A, (B,)),), lie).outcome is NameOutcome.INVENTED
+    unknown = (Unsure(0, Certainty.UNKNOWN, "nothing listed", ()),)
+    assert judge_site((TrueCalls(A, (B,)),), named(HERE, unsure=unknown)).outcome is NameOutcome.MISSING
+
+
+def test_a_declaration_that_was_not_watched_is_a_mistake_in_the_header() -> None:
+    run = report("tail_chain", "arm64", "clang-O2").run
+    departures = find_departures(run.watched)
+    step = run.step_at("last")
+    with pytest.raises(UsageError, match="2 tail calls were watched"):
+        judge_declared(run, departures, Expectation("last", None, ("last", "<second>", "main", "_start"), 1), step)
+    wrong = Expectation("last", None, ("last", "<first>", "<second>", "main", "_start"), 1)
+    assert judge_declared(run, departures, wrong, step).outcome is NameOutcome.INVENTED
+
+
+@pytest.mark.parametrize("arch", THREE)
+def test_beside_a_history_without_tail_calls_the_shown_ones_are_invented(arch: str) -> None:
+    run = report("tail_chain", arch, "clang-O2").run
+    step = run.step_at("leaf")
+    calls = find_departures(run.watched).calls(step)
+    said = symbolize(run.trace.images, true_frames(run, step))
+    assert judge_site(calls, said).outcome is NameOutcome.EXACT
+    without = tuple(replace(call, gone=()) for call in calls)
+    assert judge_site(without, said).outcome is NameOutcome.INVENTED

@@ -1,0 +1,83 @@
+"""What the documents show is what the commands print, and what they name exists."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.matrix import units
+from testbed.cli.names import judge_all_names, total_rows
+from testbed.referee import REFEREES
+from unwinders import UNWINDERS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md")
+
+
+def regenerate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("regenerate", ROOT / "docs" / "regenerate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_readme_shows_what_the_commands_print_today() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("<!-- end -->") == 3
+    assert regenerate().readme(text) == text, "README.md is out of date: python docs/regenerate.py"
+
+
+def test_readme_lists_every_strategy() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text for name in UNWINDERS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_files_that_a_document_names_exist(document: str) -> None:
+    path = ROOT / document
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8"))
+    for link in links:
+        assert (path.parent / link).exists(), f"{document} links to {link}"
+    named = re.findall(r"`((?:testbed|unwinders|programs|tests|docs)/[\w./]+)`", path.read_text(encoding="utf-8"))
+    for name in named:
+        assert (ROOT / name).exists() or (path.parent / name).exists(), f"{document} names {name}"
+
+
+def test_the_snippet_of_the_readme_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.S)
+    assert code is not None
+    exec(compile(code[1], "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip().endswith("exact")
+
+
+def test_every_program_can_be_named_on_the_command_line() -> None:
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in PROGRAMS)
+
+
+def test_the_page_of_names_is_what_the_command_counts_today() -> None:
+    """Two of its rows, and that nothing is invented or unexplained; python docs/regenerate.py --names."""
+    text = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    for arch, recipe in (("arm64", "clang-O2"), ("x86_64", "keystone")):
+        totals = judge_all_names(units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]]))
+        row, _ = total_rows(totals)
+        assert f"| {' | '.join(row)} |" in text, row
+    assert re.search(r"^\| all \|  \| .* \| 0 \|$", text, re.M)
+    assert re.search(r"^\| unexplained \| none may be \| 0 \| 0 \|$", text, re.M)
+
+
+def test_the_findings_are_all_written_down() -> None:
+    text = (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
+    titles = [finding.title for referee in REFEREES.values() for finding in referee.findings]
+    assert [title for title in titles if f"### {title}\n" not in text] == [], "python docs/regenerate.py --findings"
+    assert text.count("\n### ") == len(titles), "a finding is gone from the catalogue: regenerate"
+    assert "DOES NOT SHOW" not in text

@@ -1,0 +1,327 @@
+"""From frames to the calls of the source: which address is looked up, tail-call chains, what is missing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import testbed
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.names import true_frames
+from testbed.contract.unwinder import Frame, FrameKind
+from testbed.image import Image, LoadedImage, Segment, Symbol, describe, read_elf
+from testbed.image.debug import DebugInfo, Function, Target, debug_info
+from testbed.image.debug.call_sites import CallSite
+from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
+from testbed.naming.symbolize import Origin, name_of, symbolize, with_names, with_places
+from testbed.runs.run import run_program
+from testbed.words.errors import UsageError
+from tests.image.debugged import built, tool
+from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call
+from unwinders import UNWINDERS
+
+F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)
+
+
+def interrupted(pc: int) -> Frame:
+    return Frame(FrameKind.INTERRUPTED, pc, {})
+
+
+def caller(pc: int) -> Frame:
+    return Frame(FrameKind.CALLER, pc, {})
+
+
+def names(image: Image, *frames: Frame, bias: int = 0) -> list[str]:
+    return [str(frame) for frame in symbolize((LoadedImage(image, bias),), frames).frames]
+
+
+def test_a_return_address_is_looked_up_at_its_call_and_an_interrupted_pc_as_it_is() -> None:
+    """A call can be a function's last instruction; and a signal can interrupt a function's first one."""
+    image = image_of(symbols=(F, G))
+    assert names(image, interrupted(BASE + 0x10)) == ["g"]
+    assert names(image, interrupted(BASE), caller(BASE + 0x10)) == ["f", "f"]
+    signal_frame = interrupted(BASE + 0x10)  # the walk gives a frame that a signal interrupted this kind
+    assert names(image, interrupted(BASE), signal_frame, caller(BASE + 0x12)) == ["f", "g", "g"]
+    assert [name_of((LoadedImage(image),), BASE + 0x10, caller=c).function for c in (True, False)] == ["f", "g"]
+
+
+def test_the_load_bias_is_taken_off_and_the_offset_is_from_the_symbol() -> None:
+    [frame] = symbolize(
+        (LoadedImage(image_of(symbols=(F, G)), 0x7F0000),), [interrupted(0x7F0000 + BASE + 0x14)]
+    ).frames
+    assert (frame.function, frame.offset, frame.module_offset, frame.entry) == (
+        "g",
+        4,
+        BASE + 0x14,
+        0x7F0000 + BASE + 0x10,
+    )
+
+
+def test_a_stripped_file_gives_file_and_offset_and_no_image_gives_the_address(tmp_path: Path) -> None:
+    whole = built("inline_chain", "arm64", "clang-O2")
+    subprocess.run(
+        [tool("llvm-strip", "llvm"), "--strip-all", whole.path, "-o", tmp_path / "stripped"],
+        check=True,
+        capture_output=True,
+    )
+    image = read_elf(tmp_path / "stripped")
+    assert image.symbols == ()
+    assert names(image, interrupted(whole.entry), caller(0x40)) == [f"stripped+{whole.entry:#x}", "0x40"]
+
+
+def test_inlined_calls_come_innermost_first_each_with_its_own_line() -> None:
+    image = built("inline_chain", "arm64", "clang-O2")
+    place = image.symbol_named("at_level2")
+    assert place is not None
+    frames = symbolize((LoadedImage(image),), [interrupted(place.address)]).frames
+    assert [(f.function, f.origin.name) for f in frames] == [
+        *(("level2", "INLINED"), ("level1", "INLINED"), ("worker", "PHYSICAL"))
+    ]
+    text = {str(f.line).removeprefix("./"): f for f in frames}
+    source = (Path(__file__).parents[2] / "programs" / "inline_chain.c").read_text().splitlines()
+    wanted = ("HERE(at_level2)", "level2(x)", "level1(x)")
+    for (place_text, _), content in zip(text.items(), wanted, strict=True):
+        assert content in source[int(place_text.partition(":")[2]) - 1]
+
+
+# Chains of tail calls. Each function is 0x10 long; main is called by nobody and calls the first one.
+
+
+def chain(calls: dict[str, list[str]], executing: str, *, unlisted: tuple[str, ...] = (), pointer: str = "") -> Chain:
+    """The answer for ``main -> first``, with the tail calls ``calls``; ``pointer`` also jumps through one."""
+    every = list(dict.fromkeys(("main", *calls, *(callee for callees in calls.values() for callee in callees))))
+    at = {name: BASE + 0x10 * i for i, name in enumerate(every)}
+
+    def sites(name: str) -> tuple[CallSite, ...]:
+        if name == "main":
+            return (CallSite(at["main"] + 8, None, Target(next(iter(calls)), at[next(iter(calls))]), tail=False),)
+        tails = (
+            CallSite(None, at[name] + 1 + i, Target(callee, at[callee]), tail=True)
+            for i, callee in enumerate(calls.get(name, ()))
+        )
+        return (*tails, *((CallSite(None, at[name] + 9, None, tail=True),) if name == pointer else ()))
+
+    functions = tuple(
+        Function(n, "", ((at[n], at[n] + 0x10),), at[n], (), sites(n), n not in unlisted, (at[n],)) for n in every
+    )
+    info = DebugInfo(image_of(), functions, ())
+    return tail_chain(info, at["main"] + 8, next(f for f in functions if f.name == executing))
+
+
+def links(answer: Chain) -> list[str]:
+    return [link.function.name for link in answer.links]
+
+
+def test_one_chain_is_certain_and_runs_from_the_target_to_before_the_executing_function() -> None:
+    answer = chain({"a": ["b"], "b": ["c"], "c": ["d"], "d": []}, "d")
+    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["a", "b", "c"])
+    answer = chain({"a": ["b"], "b": []}, "a")
+    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, [])
+
+
+def test_side_branches_that_lead_elsewhere_do_not_matter() -> None:
+    answer = chain({"a": ["b", "x", "y"], "b": ["c"], "x": ["y"], "y": [], "c": ["x"]}, "c")
+    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["a", "b"])
+
+
+def test_two_ways_are_ambiguous_and_both_are_named() -> None:
+    answer = chain({"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}, "d")
+    assert (answer.certainty, answer.links) == (Certainty.AMBIGUOUS, ())
+    assert sorted(answer.candidates) == [("a", "b"), ("a", "c")]
+
+
+def test_a_short_cut_is_a_second_way() -> None:
+    assert chain({"a": ["b", "c"], "b": ["c"], "c": []}, "c").certainty is Certainty.AMBIGUOUS
+
+
+@pytest.mark.parametrize("executing", ["a", "b", "c"])
+def test_a_cycle_on_the_way_is_ambiguous_even_where_each_function_is_passed_once_only(executing: str) -> None:
+    answer = chain({"a": ["b"], "b": ["a", "c"], "c": []}, executing)
+    assert (answer.certainty, answer.links) == (Certainty.AMBIGUOUS, ())
+    assert "laps" in answer.because
+
+
+def test_a_cycle_that_does_not_lead_there_does_not_matter() -> None:
+    answer = chain({"a": ["b", "x"], "b": [], "x": ["y"], "y": ["x"]}, "b")
+    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["a"])
+
+
+def test_a_function_that_calls_itself_is_a_cycle() -> None:
+    assert chain({"a": ["a", "b"], "b": []}, "b").certainty is Certainty.AMBIGUOUS
+
+
+@pytest.mark.parametrize("where", ["a", "b", "x"])
+def test_a_jump_through_a_pointer_anywhere_within_reach_makes_it_unknown(where: str) -> None:
+    answer = chain({"a": ["b", "x"], "b": ["c"], "c": [], "x": []}, "c", pointer=where)
+    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+    assert "a pointer" in answer.because
+
+
+TO_LEAF = BASE + 0x80
+AT_CONSTANT, AT_VARIABLE = BASE + 0x200, 0x8000  # words that hold the address of leaf
+
+
+def through_a_pointer(expression: bytes, *, clobbered: bool = False) -> Chain:
+    """The answer for ``main -> first``, which jumps to leaf through a pointer that is computed so."""
+    first = first_child()
+    jump = tail_call(BASE + 0x48, expression, clobbered=clobbered)
+    image = image_of(
+        function("first", BASE + 0x40, 0x20, jump),
+        function("main", BASE, 0x20, call(first, BASE + 8)),
+        function("leaf", TO_LEAF, 0x20),
+    )
+    [code] = image.segments
+    data = code.data[:0x200] + address(TO_LEAF) + code.data[0x208:]
+    variables = Segment(AT_VARIABLE, address(TO_LEAF), 8, True, True, False)
+    info = debug_info(replace(image, segments=(replace(code, data=data), variables)))
+    assert info.problems == ()
+    return tail_chain(info, BASE + 8, next(f for f in info.functions if f.name == "leaf"))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        b"\x03" + address(TO_LEAF),  # DW_OP_addr
+        b"\x03" + address(AT_CONSTANT) + b"\x06",  # DW_OP_deref of what nobody writes
+        b"\x03" + address(AT_CONSTANT - 0x90) + b"\x23\x90\x01\x06",  # DW_OP_plus_uconst
+    ],
+)
+def test_a_pointer_that_is_always_the_same_is_followed(expression: bytes) -> None:
+    answer = through_a_pointer(expression)
+    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["first"])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        b"",
+        b"\x55",  # DW_OP_reg5
+        b"\x75\x08\x06",  # DW_OP_breg5 8, DW_OP_deref
+        b"\xa3\x01\x55",  # DW_OP_entry_value of DW_OP_reg5, as gcc writes it
+        b"\x03" + address(AT_VARIABLE) + b"\x06",  # a word that a store can change
+        b"\x03" + address(0x9000) + b"\x06",  # a word outside the file
+        b"\x03" + address(TO_LEAF) + b"\x9f\x30",
+        b"\x06",
+    ],
+)
+def test_a_pointer_that_may_be_another_is_not_followed(expression: bytes) -> None:
+    answer = through_a_pointer(expression)
+    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+    assert "a pointer" in answer.because
+
+
+def test_a_target_that_the_call_clobbers_is_not_followed() -> None:
+    assert through_a_pointer(b"\x03" + address(TO_LEAF), clobbered=True).certainty is Certainty.UNKNOWN
+
+
+def test_a_target_that_is_no_function_makes_it_unknown() -> None:
+    answer = through_a_pointer(b"\x03" + address(BASE + 0x500))
+    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+    assert "0x1500" in answer.because
+
+
+def test_call_sites_that_are_not_all_listed_prove_nothing() -> None:
+    answer = chain({"a": ["b"], "b": []}, "b", unlisted=("a",))
+    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+
+
+def test_a_function_that_no_listed_tail_call_reaches_is_unknown() -> None:
+    answer = chain({"a": [], "b": []}, "b")
+    assert answer.certainty is Certainty.UNKNOWN
+    assert "no listed tail call leads from a" in answer.because
+
+
+def test_a_hundred_functions_in_a_row_and_a_mesh_of_thirty_end_soon() -> None:
+    row = {f"f{i}": [f"f{i + 1}"] for i in range(100)}
+    assert len(chain(row, "f100").links) == 100
+    mesh = {f"f{i}": [f"f{j}" for j in range(i + 1, 31)] for i in range(30)}
+    answer = chain(mesh, "f30")
+    assert answer.certainty is Certainty.AMBIGUOUS
+    assert 2 <= len(answer.candidates) <= 4
+
+
+def test_a_caller_in_another_image_is_not_asked() -> None:
+    one, other = image_of(symbols=(F,)), image_of(symbols=(G,))
+    said = symbolize(
+        (LoadedImage(one), LoadedImage(other, 0x10000)), [interrupted(BASE), caller(0x10000 + BASE + 0x14)]
+    )
+    assert [f.function for f in said.frames] == ["f", "g"]
+    assert all(f.origin is Origin.PHYSICAL for f in said.frames)
+    assert said.unsure == ()
+
+
+@pytest.mark.parametrize("arch", ["arm64", "x86_64"])
+def test_a_slid_mach_o_file_names_every_executed_address_by_its_nearest_symbol(arch: str) -> None:
+    """Beside llvm-nm: the symbol at or below, in link-time addresses; the names lose one underscore."""
+    found = next(name for name in RECIPES if name.startswith("macho-") and "O2" in name)
+    run = run_program(PROGRAMS["function_pointers"], ARCHES[arch], found)
+    [loaded] = run.trace.images
+    assert loaded.bias, "this run has no slide"
+    listed = subprocess.run(
+        [tool("llvm-nm", "llvm"), run.built.path], capture_output=True, text=True, check=True
+    ).stdout
+    code = sorted((int(at, 16), name) for at, kind, name in re.findall(r"^(\w{16}) ([tT]) (.*)$", listed, re.M))
+    pcs = sorted(set(run.trace.pc.tolist()))
+    assert len(pcs) > 50
+    for pc in pcs:
+        named = name_of(run.trace.images, pc)
+        start, name = [one for one in code if one[0] <= pc - loaded.bias][-1]
+        assert named.symbol in {n.removeprefix("_") for at, n in code if at == start}, f"{pc:#x}: {name}"
+        assert (named.offset, named.entry) == (pc - loaded.bias - start, start + loaded.bias)
+    names_there = [str(f) for f in symbolize(run.trace.images, true_frames(run, run.steps_in("square")[0])).frames]
+    assert names_there[0] == "square" and names_there[-1] == "_start"
+
+
+def test_notebooks_ask_for_the_names_of_a_strategys_frames_or_of_the_true_ones() -> None:
+    run = testbed.run("tail_chain", arch="arm64", recipe="clang-O2")
+    at = run.at("last")
+    true = testbed.names(run, at)
+    assert str(true) == "last < second [tail call] < first [tail call] < main < _start"
+    assert testbed.names(run, at, UNWINDERS["eh_frame"].unwind(at)).frames == true.frames
+    foreign = replace(at, step=None)
+    with pytest.raises(UsageError, match="no true frames"):
+        testbed.names(run, foreign)
+
+
+def test_a_place_is_named_as_people_read_it_and_can_be_asked_for_by_that_name() -> None:
+    run = run_program(PROGRAMS["cxx_names"], ARCHES["arm64"], "clang-O2")
+    step = run.steps_in("_ZN5shape4areaEi")[1]
+    place = run.where(int(run.trace.pc[step]))
+    assert place == "shape::area(int)+0x4"
+    assert run.step_at(place) == step == run.step_at("_ZN5shape4areaEi+0x4")
+    with pytest.raises(UsageError, match="no symbol"):
+        run.step_at("shape::area(long)+0x4")
+
+
+def test_one_rule_names_an_address_whether_debug_information_is_there_or_not() -> None:
+    """`describe` is what the rooms below can call; a named frame's place is the same at every address."""
+    for program, arch, recipe in (("cxx_names", "x86_64", "clang-O2"), ("cold_split", "arm64", "clang-asm")):
+        run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+        for step in range(len(run)):
+            for frame in run.truth(step).frames:
+                said = run.calls(frame)[-1]
+                assert said.place == describe(run.trace.images, frame.pc, caller=frame.calling) == run.place(frame)
+
+
+def test_the_distance_into_a_split_off_piece_is_counted_from_the_piece() -> None:
+    whole, piece = Symbol("_Z1fi", BASE, 0x10, True), Symbol("_Z1fi.cold", BASE + 0x20, 0x10, True)
+    images = (LoadedImage(image_of(symbols=(whole, piece))),)
+    assert describe(images, BASE + 0x24) == "f(int).cold+0x4"
+    assert str(name_of(images, BASE + 0x24)) == "f(int)"
+
+
+def test_an_instruction_and_a_sentence_name_the_addresses_that_have_one() -> None:
+    images = (LoadedImage(image_of(symbols=(F, G))),)
+    assert with_names(images, f"bl #{BASE + 0x10:#x}") == "bl g"
+    assert with_names(images, f"call {BASE + 0x14:#x}") == "call g+0x4"
+    assert with_names(images, "cmp x0, #0x10") == "cmp x0, #0x10"
+    text = f"frame 1: {BASE + 0x10:#x}, not {BASE + 0x14:#x}; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+    rest = f"; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+    assert with_places(images, text, caller=True) == "frame 1: f+0x10, not g+0x4" + rest
+    assert with_places(images, text) == "frame 1: g, not g+0x4" + rest

@@ -1,0 +1,391 @@
+"""The corpus: its headers, its list, and that every program does and declares the right thing wherever it is built."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from programs import PROGRAMS
+from programs.generated import GENERATED
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES, Tool, recipes_for
+from testbed.image import describe
+from testbed.program.header import Signal, Span, Trapped
+from testbed.program.model import Expectation, Language, parse_header, program_name, read_program, read_source
+from testbed.runs.run import Run, run_program
+from testbed.truth import disagreements
+from testbed.words.errors import ProgramError
+from testbed.words.traits import Trait
+
+FOLDER = Path(__file__).parents[2] / "programs"
+ISAS = [isa.name for arch in ARCHES.values() for isa in arch.isas]
+SINGLE_ISA = {
+    "index_exchanged": "32-bit Arm has no .eh_frame_hdr",
+    "interworking": "A32 and Thumb in one image: only arm32 has two instruction sets",
+    "callee_pops": "only x86 has a return that pops arguments",
+    "cant_unwind": "a mark of the exception-handling tables of 32-bit Arm",
+    "drap": "GCC makes this for x86",
+    "drap_wrong": "GCC makes this for x86",
+    "outlined": "what LLVM's outliner does on arm64",
+    "no_plt": "calls through memory are what x86_64 and arm64 do; `bti` and `endbr64` are theirs",
+    "overlap": "32-bit Arm has no .eh_frame",
+    "overlap_wrong": "32-bit Arm has no .eh_frame",
+    "pac_early": "only arm64 signs return addresses",
+    "pac_ret": "only arm64 signs return addresses",
+    "pac_ret_wrong": "only arm64 signs return addresses",
+    "plt": "Thumb code calls the stubs of A32",
+    "push_ret": "where calls push, a return can jump",
+    "record_place": "the psABI of x86_64 fixes the place",
+    "retpoline": "a mitigation for x86 processors",
+}
+MOST_STEPS = 1500
+
+# One unoptimised and one optimised way to compile, with and without frame pointers; both ways to assemble.
+CHEAP = (
+    *("keystone", "keystone-thumb", "clang-asm", "clang-asm-thumb"),
+    *("clang-O0-fp", "clang-O2", "clang-thumb-O0-fp", "clang-thumb-O2"),
+    *("macho-O0", "macho-O2"),
+    *("gcc-asm", "gcc-asm-thumb", "gcc-O0-fp", "gcc-O2", "gcc-thumb-O2"),
+)
+CELLS = [
+    pytest.param(program.name, arch.name, recipe.name, id=f"{program.name}-{arch}-{recipe.name}")
+    for program in PROGRAMS.values()
+    for arch in program.arches()
+    for recipe in recipes_for(program, arch)
+    if recipe.name in CHEAP
+]
+NATIVE = [  # what Linux loads
+    cell
+    for cell in CELLS
+    if cell.values[1] == "x86_64"
+    and RECIPES[str(cell.values[2])].tool is not Tool.CLANG_MACH_O
+    and not PROGRAMS[str(cell.values[0])].has_signals  # they come from the emulator
+]
+FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".c", ".cc", ".S"))
+ASSEMBLY = [path for path in FILES if path.suffix == ".S"]
+
+
+@cache
+def ran(program: str, arch: str, recipe: str) -> Run:
+    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
+
+
+# What is written in the files
+
+
+def test_the_corpus_is_there_and_every_file_belongs_to_a_program() -> None:
+    assert {program_name(path) for path in FILES} | GENERATED.keys() == set(PROGRAMS)
+    written = [program for name, program in PROGRAMS.items() if name not in GENERATED]
+    assert len(FILES) == sum(len(program.sources) for program in written)
+    assert {"leaf_call", "tail_call", "interworking", "big_frame", "struct_return"} <= set(PROGRAMS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_header_has_a_sentence_a_status_and_declared_frames(path: Path) -> None:
+    header = read_source(path).header
+    assert 20 < len(header.summary) < 120
+    assert header.exit, "0 is what a program that did nothing returns"
+    assert header.entry == "_start"
+    assert header.frames
+    roots = {header.entry, *(["coroutine"] if "coroutine" in path.name else [])}
+    assert all(expectation.frames[-1] in roots for expectation in header.frames), "a stack ends at its root"
+
+
+@pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if "c" not in p.sources])
+def test_an_assembly_program_exists_for_every_instruction_set_or_says_why_not(name: str) -> None:
+    assert "c" not in PROGRAMS[name].sources
+    if name in SINGLE_ISA:
+        assert len(PROGRAMS[name].sources) < len(ISAS), SINGLE_ISA[name]
+    else:
+        assert sorted(PROGRAMS[name].sources) == sorted(ISAS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_sources_of_a_program_declare_the_same(name: str) -> None:
+    def said(frames: tuple[Expectation, ...]) -> list[tuple[object, ...]]:
+        return [(e.location, e.visit, e.frames) for e in frames]
+
+    first, *others = (source.header for source in PROGRAMS[name].sources.values())
+    for other in others:
+        assert (other.summary, other.exit) == (first.summary, first.exit)
+        assert said(other.frames) == said(first.frames)
+
+
+def test_c_and_assembly_are_never_mixed_in_one_program() -> None:
+    for program in PROGRAMS.values():
+        assert len({source.language for source in program.sources.values()}) == 1, program.name
+        assert all(s.language is not Language.ELF for s in program.sources.values())
+
+
+def test_both_a32_frame_records_occur() -> None:
+    layouts = {source.header.frame_record for p in PROGRAMS.values() for n, source in p.sources.items() if n == "a32"}
+    assert layouts == {None, "r11-gcc"}
+    built = {ran(name, "arm32", "clang-asm").built.image for name in ("leaf_call", "tail_call")}
+    assert {image.frame_record_at(image.entry).name for image in built} == {"r11-clang", "r11-gcc"}
+
+
+def test_the_readme_lists_exactly_the_catalogue() -> None:
+    listed = re.findall(
+        r"^\| `([a-z_0-9]+)` \| (?:C|C\+\+|assembly[^|]*) \| (.*) \|$", (FOLDER / "README.md").read_text(), re.M
+    )
+    assert listed == [(program.name, program.summary) for name, program in PROGRAMS.items() if name not in GENERATED]
+
+
+def test_the_readme_explains_every_header_key() -> None:
+    """The parser's own complaint about an unknown key lists those that there are."""
+    with pytest.raises(ProgramError) as caught:
+        parse_header("x.c", "// qqqqqqqq: 1\n")
+    keys = caught.value.detail.partition("there are: ")[2].split(", ")
+    table = re.findall(r"^\| `([a-z-]+)` \| `// \1: [^`]+` \|", (FOLDER / "README.md").read_text(), re.M)
+    assert len(keys) >= 8
+    assert table == keys
+
+
+# The subset that both assemblers understand
+
+_DIRECTIVES = re.compile(
+    r"\.(cfi_\w+|globl|type|size|thumb_func|word|quad|p2align|bss|space|arm|thumb|syntax unified|intel_syntax noprefix"
+    r"|arch armv8.3-a|fnstart|fnend|save|vsave|setfp|pad|movsp|cantunwind|personality|handlerdata)\b"
+)
+
+
+@pytest.mark.parametrize("path", ASSEMBLY, ids=lambda path: path.name)
+def test_assembly_stays_inside_the_common_subset(path: Path) -> None:
+    if read_source(path).header.clang_only:
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        code = re.sub(r"//.*", "", line).strip()
+        where = f"{path.name}:{number}: {line}"
+        assert not re.search(r"/\*|;|@(?!function)", code), (
+            f"{where}: only // begins a comment, one line is one statement"
+        )
+        assert not re.match(r"\d+:", code), f"{where}: a numeric label"
+        assert not re.search(r"(?<![\w.])[1-9]\d+\b", code), f"{where}: a decimal number of two digits"
+        if code.startswith(".") and not code.endswith(":"):
+            assert _DIRECTIVES.match(code), f"{where}: not in the subset"
+
+
+@pytest.mark.parametrize("path", ASSEMBLY, ids=lambda path: path.name)
+def test_every_assembly_function_has_a_type_a_size_and_a_table(path: Path) -> None:
+    text = path.read_text()
+    functions = re.findall(r"^\.type (\w+), [@%]function$", text, re.M)
+    assert functions[0] == "_start"
+    assert "main" in functions
+    for function in functions:
+        assert re.search(rf"^{function}:$", text, re.M), function
+        assert f".size {function}, . - {function}\n" in text, function
+    header = read_source(path).header
+    tabled = text.count(".cfi_startproc")
+    assert tabled == text.count(".cfi_endproc")
+    assert tabled == len(functions) or (header.untabled and tabled < len(functions))
+    if ".syntax unified" in text:
+        assert text.count(".fnstart") == text.count(".fnend") == tabled
+        marked_otherwise = header.traits & {Trait.OPEN_END, Trait.CANNOT_UNWIND} or "coroutine" in path.name
+        assert text.count(".cantunwind") == 1 or marked_otherwise
+        assert ".cfi_sections .debug_frame" in text
+
+
+# What the programs do
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_program_exits_as_its_header_says_in_few_steps(program: str, arch: str, recipe: str) -> None:
+    run = ran(program, arch, recipe)
+    assert run.failure == ""
+    assert 10 < len(run) <= MOST_STEPS
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_declared_frames_are_the_watched_ones(program: str, arch: str, recipe: str) -> None:
+    run = ran(program, arch, recipe)
+    assert disagreements(run.watched, run.built.source.header.frames) == ()
+
+
+@pytest.mark.skipif(platform.system() != "Linux" or platform.machine() != "x86_64", reason="needs Linux on x86_64")
+@pytest.mark.parametrize(("program", "arch", "recipe"), NATIVE)
+def test_program_exits_the_same_on_a_real_processor(program: str, arch: str, recipe: str, tmp_path: Path) -> None:
+    built = build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
+    file = tmp_path / program
+    shutil.copyfile(built.path, file)
+    file.chmod(0o755)
+    assert subprocess.run([file], timeout=10).returncode == built.source.header.exit
+
+
+# That each program shows what its summary says
+
+EVERYWHERE = [("x86_64", ""), ("arm64", ""), ("arm32", ""), ("arm32", "-thumb")]
+
+
+@pytest.mark.parametrize(("arch", "isa"), EVERYWHERE)
+def test_callee_saved_clobbers_every_preserved_register_and_gives_all_back(arch: str, isa: str) -> None:
+    run = ran("callee_saved", arch, f"clang-asm{isa}")
+    keeper, clobber, clobbered = (run.at(label) for label in ("keeper", "clobber", "clobbered"))
+    back = run[next(i for i, pc in enumerate(run.trace.pc.tolist()) if pc == run.truth(keeper).frames[1].pc)]
+    for name in run.arch.preserved:
+        seen = [s.registers[name] for s in (keeper, clobber, clobbered)]
+        assert len(set(seen)) == 3, f"{name} must be clobbered twice: {seen}"
+        assert back.registers[name] == keeper.registers[name], f"{name} must come back"
+
+
+@pytest.mark.parametrize(("arch", "isa"), EVERYWHERE)
+@pytest.mark.parametrize("level", ["O0-fp", "O2"])
+def test_noreturn_last_call_has_its_return_address_behind_its_function(arch: str, isa: str, level: str) -> None:
+    run = ran("noreturn_last_call", arch, f"clang{isa}-{level}")
+    work, image = run.built.image.symbol_named("work"), run.built.image
+    assert work is not None
+    link = run.truth(run.at("finish")).frames[1].pc
+    assert link == work.address + work.size
+    assert image.function_at(link - 1) is work
+    assert image.function_at(link) is not work
+
+
+@pytest.mark.parametrize(("arch", "isa"), EVERYWHERE)
+@pytest.mark.parametrize("level", ["O0-fp", "O2"])
+def test_switch_table_really_jumps_through_a_table(arch: str, isa: str, level: str) -> None:
+    run = ran("switch_table", arch, f"clang{isa}-{level}")
+    jumps = re.compile(r"^(jmp\s+(r|qword)|br\s|tb[bh]\s|(add|ldr|mov)(\.w)?\s+pc\b)")
+    taken = [step for step in run.steps_in("dispatch") if jumps.match(run.instruction(step))]
+    targets = {int(run.trace.pc[step + 1]) for step in taken}
+    assert len(targets) >= 6
+    assert {describe(run.trace.images, target).partition("+")[0] for target in targets} == {"dispatch"}
+
+
+@pytest.mark.parametrize(("arch", "isa"), EVERYWHERE)
+@pytest.mark.parametrize("level", ["O0-fp", "O2"])
+def test_big_frame_moves_sp_by_more_than_twenty_kibibytes(arch: str, isa: str, level: str) -> None:
+    run = ran("big_frame", arch, f"clang{isa}-{level}")
+    assert run.at("big").sp - run.at("fill").sp > 20 * 1024
+
+
+@pytest.mark.parametrize(("arch", "isa"), EVERYWHERE)
+@pytest.mark.parametrize("level", ["O0-fp", "O2"])
+def test_alloca_vla_frames_have_a_size_of_their_own_each_time(arch: str, isa: str, level: str) -> None:
+    run = ran("alloca_vla", arch, f"clang{isa}-{level}")
+    first, second = (run.at(f"fill#{visit}").sp for visit in (1, 2))
+    assert first - second >= 4 * 5 * 2, "the second alloca comes on top of the first"
+
+
+def test_interworking_changes_the_instruction_set_at_each_call() -> None:
+    run = ran("interworking", "arm32", "clang-asm")
+    labels = ("main_body", "thumb_middle_body", "arm_middle_body", "thumb_leaf_body")
+    assert [run.trace.isa(run.step_at(label)).name for label in labels] == ["a32", "thumb", "a32", "thumb"]
+
+
+def test_early_return_runs_both_ways_out() -> None:
+    for arch, isa in EVERYWHERE:
+        run = ran("early_return", arch, f"clang-asm{isa}")
+        assert run.step_at("early_return") < run.step_at("classify#2") < run.step_at("late_return")
+        assert run.at("early_return").sp == run.at("late_return").sp == run.at("classify").sp
+
+
+# Headers that are wrong
+
+GOOD = ["// summary: a leaf", "// exit: 42", "// frames: leaf = leaf, main", "code"]
+
+
+def header_with(**changed: str | None) -> str:
+    """The good header with lines replaced, by number ("line2"), or left out (None)."""
+    lines = {f"line{i}": line for i, line in enumerate(GOOD, 1)} | changed
+    return "\n".join(line for line in lines.values() if line is not None) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (header_with(line1="// sumary: a leaf"), 1, "unknown header key 'sumary'; did you mean summary?"),
+        (header_with(line1=None), 3, "the header has no '// summary: ...' line"),
+        (header_with(line2=None), 3, "the header has no '// exit: ...' line"),
+        ("", 1, "the header has no '// summary: ...' line"),
+        (header_with(line2="// exit: 256"), 2, "a status from 0 to 255 is needed, not '256'"),
+        (header_with(line2="// exit: -1"), 2, "a status from 0 to 255 is needed, not '-1'"),
+        (header_with(line2="// exit: 0x2a"), 2, "a status from 0 to 255 is needed"),
+        (header_with(line2="// exit:"), 2, "header key 'exit' has no value"),
+        (header_with(line4="// exit: 42"), 4, "header key 'exit' is already given in line 2"),
+        (header_with(line3="// traits: FP_OMITED"), 3, "'FP_OMITED' is no trait that a header declares; did you mean"),
+        (header_with(line3="// traits: PROLOGUE"), 3, "'PROLOGUE' is no trait that a header declares"),
+        (header_with(line3="// frames: leaf, main"), 3, "'LOCATION = f, g, h' is needed, not 'leaf, main'"),
+        (header_with(line3="// frames: leaf ="), 3, "'LOCATION = f, g, h' is needed"),
+        (header_with(line3="// frames: leaf+4 = leaf"), 3, "'LOCATION = f, g, h' is needed"),
+        (header_with(line3="// frames: leaf#x = leaf"), 3, "'LOCATION = f, g, h' is needed"),
+        (header_with(line4="// frames: 2leaf = leaf"), 4, "'LOCATION = f, g, h' is needed"),
+        (header_with(line3="// frame-record: r11-gc"), 3, "no frame record 'r11-gc'; did you mean r11-gcc"),
+        (header_with(line3="// what this does"), 3, "not a header line ('// key: value'): '// what this does'"),
+        (header_with(line3="// trap: six a/b#1"), 3, "'NUMBER REFERENCE, REFERENCE' is needed, not 'six a/b#1'"),
+        (header_with(line3="// trap: 6"), 3, "'NUMBER REFERENCE, REFERENCE' is needed"),
+        (header_with(line3="// trap: 99 a/b#1"), 3, "there is no trap 99; they are numbered 1 to 36"),
+        (header_with(line3="// trap: 6 a/b#1, the bug"), 3, "'owner/name#12' or an https address is needed"),
+        (header_with(line3="// wrong: popped"), 3, "'LABEL..LABEL' is needed, not 'popped'"),
+        (header_with(line3="// untabled: a..b, c-d"), 3, "'LABEL..LABEL' is needed, not 'c-d'"),
+        (header_with(line3="// exchanged: work"), 3, "'F, G' is needed, not 'work'"),
+        (header_with(line3="// signal: leaf handler f restorer g"), 3, "'at LABEL handler F restorer G'"),
+        (header_with(line3="// signal: at leaf#0 handler f restorer g"), 3, "'at LABEL handler F restorer G'"),
+        ("//   a continuation of nothing\n" + header_with(), 1, "not a header line"),
+    ],
+)
+def test_a_wrong_header_is_one_error_with_its_line(text: str, line: int, said: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse_header("folder/mine.c", text)
+    assert (caught.value.line, said in caught.value.detail) == (line, True), caught.value
+    assert str(caught.value).startswith(f"folder/mine.c:{line}: ")
+
+
+def test_a_good_header_is_read_with_its_continuations() -> None:
+    text = (
+        "// summary: a leaf\n//   below main\n// exit: 7\n// entry: go\n// traits: FP_OMITTED\n"
+        "// frame-record: r11-gcc\n// recipes: clang-O2*, clang-Os\n// clang-only: PAC\n"
+        "// frames: leaf+0x4#2 = leaf,\n//   main\n\n// not: this\n"
+    )
+    header = parse_header("x.c", text)
+    assert (header.summary, header.exit, header.entry) == ("a leaf below main", 7, "go")
+    assert [trait.name for trait in header.traits] == ["FP_OMITTED"]
+    assert (header.frame_record, header.clang_only) == ("r11-gcc", "PAC")
+    assert header.recipes == ("clang-O2*", "clang-Os")
+    assert header.frames == (Expectation("leaf+0x4", 2, ("leaf", "main"), 9),)
+
+
+def test_traps_places_and_signals_are_read() -> None:
+    text = (
+        "// summary: a leaf\n// exit: 7\n// twin: good\n// trap: 6 a/b#1, https://x.org/2\n// trap: 7 c/d#3\n"
+        "// wrong: a..b, c+0x4..d\n// untabled: e..f\n// signal: at leaf#2 handler f restorer g on alternate stack\n"
+        "// signal: at fault handler f restorer g\n"
+    )
+    header = parse_header("x.c", text)
+    assert header.traps == (Trapped(6, ("a/b#1", "https://x.org/2")), Trapped(7, ("c/d#3",)))
+    assert header.twin == "good"
+    assert header.wrong == (Span("a", "b", 6), Span("c+0x4", "d", 6))
+    assert header.untabled == (Span("e", "f", 7),)
+    assert header.signals == (Signal("leaf", 2, "f", "g", True, 8), Signal(None, 1, "f", "g", False, 9))
+
+
+@pytest.mark.parametrize("name", ["x.S", "x.mips.S", "arm64.S", "x.s", "x.txt"])
+def test_a_file_name_without_an_instruction_set_says_which_there_are(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(header_with())
+    with pytest.raises(ProgramError, match=r"NAME\.c or NAME\.ISA\.S with ISA one of x86_64, arm64, a32, thumb"):
+        read_source(path)
+
+
+def test_a_file_that_is_not_text_or_not_there_is_a_program_error(tmp_path: Path) -> None:
+    (tmp_path / "x.c").write_bytes(b"\xff\xfe")
+    for path in (tmp_path / "x.c", tmp_path / "y.c"):
+        with pytest.raises(ProgramError, match="cannot be read"):
+            read_source(path)
+
+
+def test_a_header_can_limit_the_recipes_and_keep_keystone_out(tmp_path: Path) -> None:
+    limited, clang_only = tmp_path / "limited.c", tmp_path / "clang_only.arm64.S"
+    limited.write_text(header_with(line3="// recipes: clang-O2*, clang-Os"))
+    clang_only.write_text(header_with(line3="// clang-only: paciasp"))
+
+    def recipes(path: Path) -> list[str]:
+        return [recipe.name for recipe in recipes_for(read_program(path), ARCHES["arm64"])]
+
+    assert recipes(limited) == ["clang-O2", "clang-O2-fp", "clang-Os", "clang-O2-scs", "clang-O2-debug_frame"]
+    assert recipes(clang_only) == ["clang-asm"]

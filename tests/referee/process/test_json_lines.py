@@ -1,0 +1,80 @@
+"""A tool in a process of its own: what becomes of one that dies, hangs, or talks nonsense."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from testbed.referee.process.json_lines import Child
+from testbed.words.errors import ToolCrashed, ToolHung
+
+# A fake tool: it does what each request says.
+_TOOL = """
+import json, os, sys, time
+requests, replies = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w")
+for line in requests:
+    request = json.loads(line)
+    if "print" in request: print(request["print"], flush=True)
+    if "sleep" in request: time.sleep(request["sleep"])
+    if "exit" in request: sys.exit(request["exit"])
+    if "abort" in request: os.abort()
+    if "raw" in request: replies.write(request["raw"])
+    else: print(json.dumps({"pid": os.getpid(), "said": request.get("say")}), file=replies)
+    replies.flush()
+"""
+
+
+def fake(requests: int, replies: int) -> Sequence[str]:
+    return [sys.executable, "-c", _TOOL, str(requests), str(replies)]
+
+
+def test_replies_come_apart_from_what_the_tool_prints() -> None:
+    child = Child(fake)
+    assert child.ask({"print": "noise", "say": 1}, seconds=30)["said"] == 1
+    assert child.ask({"say": "x" * 200_000}, seconds=30)["said"] == "x" * 200_000
+    child.close()
+    child.close()  # twice is once
+
+
+def test_a_tool_that_dies_is_a_crash_with_its_last_words() -> None:
+    child = Child(fake)
+    with pytest.raises(ToolCrashed, match=r"killed by signal 6: .*internal error"):
+        child.ask({"print": "the tool: internal error", "abort": 1}, seconds=30)
+    with pytest.raises(ToolCrashed, match=r"exit status 3: leaving"):
+        Child(fake).ask({"print": "leaving", "exit": 3}, seconds=30)
+
+
+def test_a_tool_that_gives_no_answer_is_stopped_in_time() -> None:
+    child = Child(fake)
+    pid = child.ask({}, seconds=30)["pid"]
+    start = time.monotonic()
+    with pytest.raises(ToolHung, match=r"no answer within 0.2 s"):
+        child.ask({"sleep": 60}, seconds=0.2)
+    assert time.monotonic() - start < 10
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_reply_that_is_no_json_is_a_crash() -> None:
+    with pytest.raises(ToolCrashed, match="its reply is none"):
+        Child(fake).ask({"raw": "nonsense\n"}, seconds=30)
+
+
+def test_a_tool_that_is_not_there_is_a_crash_too() -> None:
+    with pytest.raises(ToolCrashed, match=r"no-such-tool does not start: No such file"):
+        Child(lambda requests, replies: ["no-such-tool"])
+
+
+def test_no_file_descriptor_is_left_behind() -> None:
+    Child(fake).close()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        child = Child(fake)
+        with pytest.raises(ToolCrashed):
+            child.ask({"exit": 0}, seconds=30)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before

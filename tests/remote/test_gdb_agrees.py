@@ -1,0 +1,138 @@
+"""gdb's own backtrace of the same file at the same place, inlined and tail-call frames included.
+
+It runs natively, so on x86_64 only. gdb 13 knows tail calls from gcc's call sites and from clang's in DWARF 4; clang's
+in DWARF 5 have no return address for a tail call, and gdb shows none.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+
+import pytest
+
+from testbed.campaign.names import true_frames
+from testbed.image import Image
+from testbed.image.debug.tail_chains import Certainty
+from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize
+from testbed.runs.run import run_file
+from tests.image.debugged import DWARF_4, built, built_by_gcc, tool
+
+pytestmark = pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64", reason="gdb runs the program: Linux on x86_64"
+)
+
+_FRAME = re.compile(
+    r"^#\d+\s+(?:0x(?P<pc>[0-9a-f]+) in )?(?P<name>[\w:]+) \(.* at (?:\./)*(?P<file>[^:]+):(?P<line>\d+)$"
+)
+Shown = tuple[str, int | None, int]  # function, the address that gdb shows, line
+
+
+def gdb_stops(image: Image, locations: list[str], count: int) -> list[list[Shown]]:
+    """The backtraces at the first ``count`` stops, down to main."""
+    image.path.chmod(0o755)
+    commands = ["set debuginfod enabled off", *(f"break *{at}" for at in locations), "run", "bt"]
+    commands += ["continue", "bt"] * (count - 1)
+    arguments = [part for command in commands for part in ("-ex", command)]
+    done = subprocess.run(
+        [tool("gdb", "gdb"), "-q", "-nx", "-batch", *arguments, image.path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    stops: list[list[Shown]] = []
+    for line in done.stdout.splitlines():
+        if line.startswith("#0"):
+            stops.append([])
+        if match := _FRAME.match(line):
+            stops[-1].append((match["name"], int(match["pc"], 16) if match["pc"] else None, int(match["line"])))
+    if not stops:
+        pytest.skip(f"gdb cannot run programs here: {done.stderr.strip()[:200]}")
+    assert len(stops) == count, done.stdout + done.stderr
+    return stops
+
+
+def our_stops(image: Image, locations: list[str], count: int) -> list[NamedBacktrace]:
+    run = run_file(image.path)
+    places = {symbol.address for at in locations if (symbol := image.symbol_named(at))}
+    assert len(places) == len(locations)
+    steps = [step for step, pc in enumerate(run.trace.pc.tolist()) if pc in places][:count]
+    return [symbolize(run.trace.images, true_frames(run, step)) for step in steps]
+
+
+def simple(name: str) -> str:
+    return name.partition("(")[0]
+
+
+def down_to_main(named: NamedBacktrace) -> list[Shown]:
+    frames = [(simple(f.function), f.pc, f.line.line if f.line else 0) for f in named.frames]
+    return frames[: [name for name, _, _ in frames].index("main") + 1]
+
+
+def agree(theirs: list[Shown], ours: list[Shown]) -> bool:
+    """Names and lines equal, and the address wherever gdb shows one."""
+    return len(theirs) == len(ours) and all(
+        (a[0], a[2]) == (b[0], b[2]) and a[1] in (None, b[1]) for a, b in zip(theirs, ours, strict=True)
+    )
+
+
+FILES = {
+    "gcc DWARF 4": lambda program: built_by_gcc(program, "x86_64", 4),
+    "gcc DWARF 5": lambda program: built_by_gcc(program, "x86_64", 5),
+    "clang DWARF 4": lambda program: built(program, "x86_64", "clang-O2", DWARF_4),
+}
+
+
+@pytest.mark.parametrize("made_by", FILES)
+def test_a_unique_chain_of_tail_calls_is_the_same_frame_by_frame(made_by: str) -> None:
+    image = FILES[made_by]("tail_chain")
+    theirs = gdb_stops(image, ["second", "last", "leaf"], 3)
+    ours = our_stops(image, ["second", "last", "leaf"], 3)
+    for their, our in zip(theirs, ours, strict=True):
+        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    assert [name for name, _, _ in theirs[-1]] == ["leaf", "last", "second", "first", "main"]
+    assert [f.origin for f in ours[-1].frames].count(Origin.TAIL_CALL) == 2
+
+
+@pytest.mark.parametrize("made_by", FILES)
+def test_where_branches_meet_neither_shows_a_guess(made_by: str) -> None:
+    image = FILES[made_by]("tail_branches")
+    theirs, ours = gdb_stops(image, ["leaf"], 2), our_stops(image, ["leaf"], 2)
+    for their, our in zip(theirs, ours, strict=True):
+        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+        assert [name for name, _, _ in their] == ["leaf", "meet", "main"]
+        unsure = our.unsure_at(1)
+        assert unsure is not None and unsure.certainty is Certainty.AMBIGUOUS
+        assert sorted(unsure.candidates) == [("choose", "left"), ("choose", "right")]
+
+
+@pytest.mark.parametrize("made_by", FILES)
+def test_of_a_cycle_gdb_shows_one_lap_and_we_say_that_it_is_ambiguous(made_by: str) -> None:
+    """The one difference. Five calls were left here (ping, pong, ping, pong, ping); gdb shows one."""
+    image = FILES[made_by]("tail_branches")
+    [theirs], [ours] = gdb_stops(image, ["done"], 1), our_stops(image, ["done"], 1)
+    assert [name for name, _, _ in theirs] == ["done", "ping", "main"]
+    assert [f.function for f in ours.frames[:2]] == ["done", "main"]
+    unsure = ours.unsure_at(0)
+    assert unsure is not None and unsure.certainty is Certainty.AMBIGUOUS and "cycle" in unsure.because
+
+
+@pytest.mark.parametrize("made_by", FILES)
+def test_inlined_calls_are_the_same_frame_by_frame(made_by: str) -> None:
+    image = FILES[made_by]("inline_chain")
+    places = ["leaf", "at_deepest", "at_level2", "at_worker"]
+    theirs, ours = gdb_stops(image, places, 6), our_stops(image, places, 6)
+    for their, our in zip(theirs, ours, strict=True):
+        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    assert max(map(len, theirs)) == 8
+
+
+def test_cxx_names_and_their_tail_call_are_the_same() -> None:
+    image = built("cxx_names", "x86_64", "clang-O2", DWARF_4)
+    places = ["_ZN5shape4areaEi", "_ZN5shape4areaEii"]
+    theirs, ours = gdb_stops(image, places, 2), our_stops(image, places, 2)
+    for their, our in zip(theirs, ours, strict=True):
+        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    assert [name for name, _, _ in theirs[1]] == ["shape::area", "shape::Box::wide", "main"]

@@ -1,0 +1,149 @@
+"""A run judged in pieces: the same counts and the same verdict at every site as judged at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.matrix import build_unit, cell_of, cell_of_long, units
+from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
+from testbed.runs.run import judge_all, run_built
+from testbed.verdicts.one import Verdict, tally
+from testbed.words.errors import EmulationError, UsageError
+from testbed.words.traits import Trait
+from tests.truth.pieces import agree_in_pieces, said
+from unwinders import UNWINDERS
+
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+PIECE = 64
+MODES = {f"{arch.name}-{isa.name}": (arch, isa) for arch in ARCHES.values() for isa in arch.isas}
+
+
+def words(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.outcome, verdict.depth, verdict.difference, verdict.explained_by, verdict.transition
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureRequest) -> None:
+    """On a part of the corpus; `--every-site`: on all of it."""
+    arch, isa = MODES[mode]
+    here = [u for u in UNITS if u.arch == arch.name and RECIPES[u.recipe].isa_on(arch) in (isa, None)]
+    every = 1 if request.config.getoption("--every-site") else 31
+    compared, pieces, inside = 0, 0, Counter[Trait]()
+    for unit in here[::every]:
+        built = build_unit(unit, PROGRAMS)
+        if built.source.header.signals:
+            with pytest.raises(UsageError, match="signals arrive"):
+                watch_long(built, budget=1_000_000)
+            continue
+        whole, run = run_built(built), watch_long(built, budget=1_000_000, chunk=PIECE)
+        assert (len(run), run.end, run.failure) == (len(whole), whole.trace.end, whole.failure)
+        unwinders = [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(built.image)]
+        wanted = {unwinder.name: judge_all(whole, unwinder) for unwinder in unwinders}
+        for unwinder, counted in zip(unwinders, judge_long(run, unwinders), strict=True):
+            assert counted == tally(list(wanted[unwinder.name])), (unit, unwinder.name)
+            assert cell_of_long(run, unwinder, counted) == cell_of(whole, unwinder, wanted[unwinder.name])
+        for piece, window in run.pieces():
+            pieces += 1
+            for unwinder in unwinders:
+                verdicts = judge_piece(piece, window, unwinder)
+                for step in range(window.first, window.end):
+                    found, right = verdicts[window.row(step)], wanted[unwinder.name][step]
+                    assert words(found) == words(right), (unit, unwinder.name, step)
+                    compared += 1
+            for step in range(window.first, window.end, 5):
+                assert piece.traits(window.row(step)) == whole.traits(step), (unit, step)
+                inside.update(piece.traits(window.row(step)))
+    assert compared > 5_000 and pieces > 20
+    assert {Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS} <= inside.keys()
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_truth_is_the_same_in_pieces_of_any_length(arch: str) -> None:
+    open_segments = 0
+    for unit in [u for u in UNITS if u.arch == arch][3::61]:
+        built = build_unit(unit, PROGRAMS)
+        if not built.source.header.signals:
+            whole = run_built(built)
+            for length in (4, 17, 100):
+                open_segments += len(agree_in_pieces(whole.watched, length, every=11).extents)
+    assert open_segments > 50, "nothing was open between two pieces"
+
+
+@pytest.mark.parametrize("length", [4, 7, 20, 64])
+def test_signatures_are_remembered_from_piece_to_piece(length: int) -> None:
+    signed = 0
+    for unit in UNITS:
+        if (
+            unit.arch == "arm64"
+            and (unit.program.startswith("pac_") or "pac" in unit.recipe)
+            and "busy" not in unit.program
+        ):
+            whole = run_built(build_unit(unit, PROGRAMS))
+            run = watch_long(whole.built, budget=1_000_000, chunk=length)
+            for piece, window in run.pieces() if len(whole) < 2000 else ():
+                own = slice(window.start, window.stop)
+                assert piece.watched.signed[own].tolist() == whole.watched.signed[window.first : window.end].tolist()
+                signed += int(piece.watched.signed[own].sum())
+    assert signed > 50
+
+
+def recursion(piece: int = 50) -> LongRun:
+    built = build_unit(next(u for u in UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
+    return watch_long(built, budget=1_000_000, chunk=piece)
+
+
+def test_any_step_is_found_again_in_any_order() -> None:
+    run = recursion()
+    whole = run_built(run.built)
+    assert run.known.windows > 5
+    list(run.pieces())  # notes where each piece begins
+    for step in (len(run) - 1, 0, len(run) // 2, 51, 50, 49, 7, len(run) - 60):
+        piece, window = run.piece(step)
+        row = window.row(step)
+        assert said(piece.truth(row)) == said(whole.truth(step)) and piece.traits(row) == whole.traits(step)
+        assert piece.trace.snapshot(row).registers == whole[step].registers
+        assert piece.instruction(row) == whole.instruction(step)
+    assert run.piece(51)[0] is run.piece(52)[0], "a piece is made once"
+    with pytest.raises(UsageError, match=f"@0 to @{len(run) - 1}"):
+        run.piece(len(run))
+
+
+def test_few_places_are_kept_and_all_steps_are_found_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("testbed.runs.long.KEPT", 3)
+    run = recursion(20)
+    whole = run_built(run.built)
+    list(run.pieces())
+    assert run.known.windows > 12 and len(run._places) <= 3
+    for step in range(0, len(run), 37):
+        piece, window = run.piece(step)
+        assert said(piece.truth(window.row(step))) == said(whole.truth(step))
+
+
+def test_a_location_is_looked_for_in_all_pieces() -> None:
+    run = recursion()
+    whole = run_built(run.built)
+    function = whole.built.image.symbol_named("main")
+    assert function
+    for location in ("_start", "main", "main+0x4", "@0", f"@{len(whole) - 1}"):
+        assert run.step_at(location) == whole.step_at(location)
+    name = max((s.name for s in whole.built.image.symbols if s.is_function), key=lambda n: len(whole.steps_in(n)))
+    for visit in (1, 2, 4):
+        assert run.step_at(f"{name}#{visit}") == whole.step_at(f"{name}#{visit}")
+    for location in (f"{name}#9999", "nowhere", "1 + 1", "@99999999"):
+        with pytest.raises(UsageError) as ours:
+            run.step_at(location)
+        with pytest.raises(UsageError) as theirs:
+            whole.step_at(location)
+        assert str(ours.value) == str(theirs.value) or location.startswith("@")
+
+
+def test_a_run_that_does_not_exit_says_so() -> None:
+    built = recursion().built
+    run, whole = watch_long(built, budget=120, chunk=50), run_built(built, budget=120)
+    assert len(run) == 120 and isinstance(run.end, EmulationError)
+    assert run.failure == whole.failure != ""

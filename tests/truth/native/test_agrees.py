@@ -1,0 +1,45 @@
+"""The native pass finds what the readable rules find: same activations, same steps, same jumps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.campaign.matrix import Unit, units
+from testbed.machine import record
+from testbed.trace import Trace
+from testbed.truth.native.sites import settled
+from testbed.truth.sites import _settled
+from tests.installed import installed
+from tests.truth.watched import agree
+
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_on_every_program(arch: str) -> None:
+    units_here = [unit for unit in installed(UNITS) if unit.arch == arch]
+    assert units_here
+    opened = sum(agree(_trace(unit)) for unit in units_here)
+    assert opened > 3 * len(units_here)
+
+
+def _trace(unit: Unit) -> Trace:
+    built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
+    return record(built.image, cpu=built.cpu)
+
+
+def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None:
+    rng = np.random.default_rng(1)
+    for count in range(1, 60):
+        segment = np.sort(rng.integers(0, 1 + count // 6, count))
+        segment = np.cumsum(np.diff(segment, prepend=segment[0]) != 0)  # numbered without gaps
+        sp, pointer = (rng.integers(0, 3, count).astype(np.uint64) for _ in range(2))
+        kind = np.where(pointer != 0, 2, sp != 0).astype(np.int8)
+        starts = np.flatnonzero(np.diff(segment, prepend=-1))
+        readable = _settled(segment, sp, pointer, kind)
+        assert settled(starts, sp, pointer, kind).tolist() == readable.tolist(), count

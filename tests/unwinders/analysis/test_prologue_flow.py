@@ -1,0 +1,175 @@
+"""Control flow: what is known where ways part and meet, and what functions are made of."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined, UnwindRow
+from testbed.words.errors import NoUnwindInfo, UnwindError
+from tests.unwinders.code import START, assembled, image_of
+from unwinders.analysis.function_rows import row_at, table_of
+
+
+def row_in(isa: str, code: bytes, offset: int) -> UnwindRow:
+    return row_at(image_of(isa, code), START + offset)
+
+
+def cfa_before(isa: str, text: str, statement: int) -> Rule | None:
+    """The CFA before the given statement of a function."""
+    parts = [part.strip() for part in text.split(";")]
+    return row_in(isa, assembled(isa, text), len(assembled(isa, "; ".join(parts[:statement])))).cfa
+
+
+def test_an_early_return_does_not_reach_the_code_behind_it() -> None:
+    code = assembled("x86_64", "push rbx; test rdi, rdi; jne 0x1008; pop rbx; ret; pop rbx; ret")
+    assert row_in("x86_64", code, 7).cfa == RegisterPlus("rsp", 8)
+    assert row_in("x86_64", code, 8).cfa == RegisterPlus("rsp", 16)
+
+
+def test_where_two_frames_meet_there_is_no_row_without_a_frame_pointer() -> None:
+    code = assembled("x86_64", "test rdi, rdi; je 0x1006; push rax; nop; ret")
+    assert row_in("x86_64", code, 5).cfa == RegisterPlus("rsp", 8)
+    with pytest.raises(NoUnwindInfo, match="leads to the CFA"):
+        row_in("x86_64", code, 6)
+
+
+def test_where_two_frames_meet_the_frame_pointer_still_leads_to_the_cfa() -> None:
+    code = assembled("x86_64", "push rbp; mov rbp, rsp; test rdi, rdi; je 0x100a; push rax; nop; leave; ret")
+    assert row_in("x86_64", code, 10).cfa == RegisterPlus("rbp", 16)
+    assert row_in("x86_64", code, 12).cfa == RegisterPlus("rsp", 8)
+
+
+def test_a_register_clobbered_on_one_way_is_where_it_was_saved() -> None:
+    code = assembled("x86_64", "push rbx; test rdi, rdi; je 0x1008; xor ebx, ebx; nop; pop rbx; ret")
+    assert row_in("x86_64", code, 8).registers["rbx"] == AtCfa(-16)
+    code = assembled("x86_64", "test rdi, rdi; je 0x1007; xor ebx, ebx; nop; ret")
+    assert row_in("x86_64", code, 7).registers["rbx"] == Undefined()
+
+
+def test_a_call_whose_way_on_contradicts_another_way_does_not_return() -> None:
+    """``abort`` in the middle: the label behind the call is reached by the jump only, with no frame."""
+    code = assembled("x86_64", "test rdi, rdi; jne 0x100b; push rax; call 0x9000; ret")
+    assert row_in("x86_64", code, 11).cfa == RegisterPlus("rsp", 8)
+    assert row_in("x86_64", code, 6).cfa == RegisterPlus("rsp", 16)
+
+
+def test_a_jump_through_a_register_goes_where_no_other_way_leads() -> None:
+    code = assembled("x86_64", "push rbx; jmp rax; xor ebx, ebx; pop rbx; ret")
+    assert row_in("x86_64", code, 3).cfa == RegisterPlus("rsp", 16)
+    assert row_in("x86_64", code, 5).registers["rbx"] == AtCfa(-16)
+
+
+def test_code_that_nothing_leads_to_is_unknown() -> None:
+    with pytest.raises(NoUnwindInfo, match="no way from the function's entry"):
+        row_in("x86_64", assembled("x86_64", "push rbx; pop rbx; ret; mov eax, ebx; ret"), 3)
+
+
+def test_a_table_branch_is_read_and_its_table_is_no_code() -> None:
+    head = assembled("thumb", "push {r4, r5, r6, r7, lr}; movs r4, #1; tbb [pc, r0]")
+    table = bytes([2, 4, 2, 5])  # halved distances from the table
+    cases = assembled("thumb", "movs r5, #1; nop; movs r6, #1; movs r7, #1; pop {r4, r5, r6, r7, pc}")
+    code = head + table + cases
+    last = row_in("thumb", code, len(head + table) + 8)
+    assert (last.cfa, last.registers["r4"], last.registers["r7"]) == (RegisterPlus("sp", 20), AtCfa(-20), AtCfa(-8))
+    with pytest.raises(NoUnwindInfo):
+        row_in("thumb", code, len(head))
+
+
+def test_predicated_returns_leave_the_frame_of_those_who_stay() -> None:
+    text = "push {r4, lr}; cmp r0, #0; addeq sp, sp, #0; popeq {r4, pc}; mov r4, #1; pop {r4, pc}"
+    assert cfa_before("a32", text, 4) == RegisterPlus("sp", 8)
+    assert cfa_before("a32", text, 5) == RegisterPlus("sp", 8)
+
+
+def test_under_one_condition_two_instructions_see_one_state() -> None:
+    text = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; bxeq lr; mov r4, #1; pop {r4, pc}"
+    assert cfa_before("a32", text, 4) == RegisterPlus("sp", 8)
+    with pytest.raises(NoUnwindInfo):  # before bxeq it depends on the flags
+        cfa_before("a32", text, 3)
+
+
+def test_a_probing_loop_ends_at_its_limit() -> None:
+    loop = "lea r11, [rsp - 0x5000]; sub rsp, 0x1000; mov qword ptr [rsp], 0; cmp rsp, r11; jne 0x1008; nop; ret"
+    assert cfa_before("x86_64", loop, 5) == RegisterPlus("rsp", 0x5008)
+    assert cfa_before("x86_64", loop, 3) == RegisterPlus("r11", 0x5008)
+
+
+def test_a_callee_that_pops_its_arguments_is_looked_at() -> None:
+    caller = "push 1; push 2; call 0x100b; nop; ret"
+    code = assembled("x86_64", caller)
+    size = len(code)
+    code = code.ljust(11, b"\xcc") + assembled("x86_64", "mov rax, [rsp + 8]; ret 16")
+    image = image_of("x86_64", code, ("f", 0, size), ("g", 11, len(code) - 11))
+    assert row_at(image, START + size - 1).cfa == RegisterPlus("rsp", 8)
+
+
+def test_push_and_return_is_a_jump() -> None:
+    code = assembled("x86_64", "lea rax, [rip + 3]; push rax; ret; int3; push rbx; ret")
+    assert row_in("x86_64", code, 10).cfa == RegisterPlus("rsp", 8)
+
+
+def test_a_signals_trampoline_is_refused() -> None:
+    with pytest.raises(NoUnwindInfo, match="signal"):
+        row_in("x86_64", assembled("x86_64", "mov eax, 15; syscall"), 0)
+    assert row_in("x86_64", assembled("x86_64", "mov eax, 60; syscall"), 0).cfa == RegisterPlus("rsp", 8)
+
+
+# Which function a pc is in
+
+
+BODY = {"x86_64": "push rbx; xor ebx, ebx; pop rbx; ret", "arm64": "str x19, [sp, #-16]!; mov x19, #0; ret"}
+
+
+@pytest.mark.parametrize("isa", BODY)
+def test_the_function_at_the_images_entry_has_no_caller(isa: str) -> None:
+    code = assembled(isa, BODY[isa])
+    image = image_of(isa, code, entry=START)
+    assert row_at(image, START).registers[image.arch.return_address] == Undefined()
+    assert row_at(image_of(isa, code), START).registers.get(image.arch.return_address) != Undefined()
+
+
+def test_without_a_symbol_there_is_nothing() -> None:
+    image = image_of("x86_64", b"\xc3" * 8, ("f", 0, 4))
+    assert row_at(image, START).cfa == RegisterPlus("rsp", 8)
+    with pytest.raises(NoUnwindInfo, match="no function symbol covers 0x1004"):
+        row_at(image, START + 4)
+
+
+def test_a_symbol_without_a_size_reaches_to_the_next() -> None:
+    image = image_of(
+        "x86_64", assembled("x86_64", "push rbx; nop; pop rbx; ret; push rcx; ret"), ("f", 0, 0), ("g", 4, 0)
+    )
+    assert [row_at(image, START + at).cfa for at in (2, 4, 5)] == [RegisterPlus("rsp", n) for n in (16, 8, 16)]
+
+
+def test_a_cold_part_has_its_functions_frame() -> None:
+    """``f`` jumps to ``f.cold`` after its push; by itself the part would be taken for a function without a frame."""
+    code = bytes.fromhex("53 eb01 cc 31db 5b c3")  # push rbx; jmp f.cold; int3; f.cold: xor ebx, ebx; pop rbx; ret
+    image = image_of("x86_64", code, ("f", 0, 3), ("f.cold", 4, 4))
+    assert row_at(image, START + 6).registers["rbx"] == AtCfa(-16)
+    assert row_at(image, START + 6).cfa == RegisterPlus("rsp", 16)
+
+
+def test_rows_of_an_image_are_sorted_and_do_not_overlap() -> None:
+    table = table_of(image_of("x86_64", assembled("x86_64", BODY["x86_64"])))
+    assert [(row.start - START, row.end - START) for row in table] == [(0, 1), (1, 3), (3, 4), (4, 5)]
+    assert table.at(START + 5) is None
+
+
+@pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])
+def test_random_bytes_are_analysed_or_refused(isa: str) -> None:
+    random = Random(3)
+    prologue = {"x86_64": "push rbp; mov rbp, rsp; sub rsp, 32", "arm64": "stp x29, x30, [sp, #-32]!"}
+    head = assembled(isa, prologue.get(isa, "push {r4, r7, lr}"))
+    rows = refused = 0
+    for _ in range(120):
+        code = head + random.randbytes(random.choice([16, 64, 256]))
+        image = image_of(isa, code, ("f", 0, len(code) // 2), ("g", len(code) // 2, 0))
+        for pc in range(START, START + len(code), 2):
+            try:
+                rows += row_at(image, pc).contains(pc)
+            except UnwindError:
+                refused += 1
+    assert min(rows, refused) > 100

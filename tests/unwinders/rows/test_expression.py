@@ -1,0 +1,308 @@
+"""Every DWARF operation that call frame information can use, from its bytes to its value (DWARF 5, section 2.5.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.arch import Arch
+from testbed.contract.rows import Operation
+from testbed.trace import Memory
+from testbed.words.errors import MalformedTable, UnknownRegister, UnreadableMemory, UnsupportedRule
+from tests.unwinders.frames import ARM32, X86_64, sleb, u, uleb
+from unwinders.formats.dwarf_expr import parse_expression
+from unwinders.formats.reader import Reader
+from unwinders.rows.expression import evaluate
+
+MEMORY = [(0x8000, bytes(range(1, 17)))]
+ALL_ONES = 2**64 - 1
+
+
+def parse(code: bytes, word: int = 8) -> tuple[Operation, ...]:
+    return parse_expression(Reader(".eh_frame", 0, code), word)
+
+
+def value(
+    code: bytes, *initial: int, arch: Arch = X86_64, registers: dict[str, int] | None = None, bias: int = 0
+) -> int:
+    return evaluate(parse(code, arch.word), arch, registers or {}, Memory.of(MEMORY), initial, bias=bias)
+
+
+def test_lit() -> None:
+    assert [value(bytes([code])) for code in range(0x30, 0x50)] == list(range(32))
+
+
+def test_addr_moves_with_the_image() -> None:
+    assert value(b"\x03" + u(8, 0x1234), bias=0x10000) == 0x11234
+    assert value(b"\x03" + u(4, 0x1234), arch=ARM32) == 0x1234
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (b"\x08\xfe", 0xFE),
+        (b"\x09\xfe", ALL_ONES - 1),
+        (b"\x0a" + u(2, 0xFFFE), 0xFFFE),
+        (b"\x0b" + u(2, -2), ALL_ONES - 1),
+        (b"\x0c" + u(4, 0xFFFF_FFFE), 0xFFFF_FFFE),
+        (b"\x0d" + u(4, -2), ALL_ONES - 1),
+        (b"\x0e" + u(8, ALL_ONES - 1), ALL_ONES - 1),
+        (b"\x0f" + u(8, -2), ALL_ONES - 1),
+        (b"\x10" + uleb(2**40), 2**40),
+        (b"\x11" + sleb(-2), ALL_ONES - 1),
+    ],
+    ids=["const1u", "const1s", "const2u", "const2s", "const4u", "const4s", "const8u", "const8s", "constu", "consts"],
+)
+def test_constants(code: bytes, expected: int) -> None:
+    assert value(code) == expected
+
+
+def test_constants_are_cut_to_the_word() -> None:
+    assert value(b"\x0e" + u(8, 0x1_0000_0002), arch=ARM32) == 2
+
+
+def test_breg() -> None:
+    registers = {name: 0x100 * i for i, name in X86_64.by_dwarf.items() if i < 17}
+    for number in range(17):
+        assert value(bytes([0x70 + number]) + sleb(5), registers=registers) == 0x100 * number + 5
+    assert value(b"\x77" + sleb(-8), registers={"rsp": 4}) == ALL_ONES - 3
+
+
+def test_bregx() -> None:
+    assert value(b"\x92" + uleb(264) + sleb(-1), arch=ARM32, registers={"d8": 8}) == 7
+
+
+def test_a_register_that_is_not_known_is_named() -> None:
+    with pytest.raises(UnknownRegister, match="rbp"):
+        value(b"\x76\x00")
+    with pytest.raises(UnknownRegister, match="DWARF register 99"):
+        value(b"\x92\x63\x00")
+
+
+def test_deref() -> None:
+    assert value(b"\x06", 0x8000) == 0x0807060504030201
+    assert value(b"\x06", 0x8000, arch=ARM32) == 0x04030201
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+def test_deref_size(size: int) -> None:
+    assert value(b"\x94" + bytes([size]), 0x8000) == int.from_bytes(bytes(range(1, size + 1)), "little")
+
+
+@pytest.mark.parametrize("size", [0, 9])
+def test_deref_size_of_no_or_too_many_bytes_is_unsupported(size: int) -> None:
+    with pytest.raises(UnsupportedRule, match="dereferences"):
+        value(b"\x94" + bytes([size]), 0x8000)
+
+
+def test_deref_of_unmapped_memory_names_the_address() -> None:
+    with pytest.raises(UnreadableMemory) as raised:
+        value(b"\x06", 0x9000)
+    assert (raised.value.address, raised.value.size) == (0x9000, 8)
+
+
+def stack(code: bytes, *initial: int) -> list[int]:
+    """The whole stack after ``code``, top first: its top is shown after dropping one more each time."""
+    shown = []
+    for depth in range(len(initial) + 2):
+        try:
+            shown.append(value(code + b"\x13" * depth, *initial))
+        except UnsupportedRule:
+            break
+    return shown
+
+
+def test_dup() -> None:
+    assert stack(b"\x12", 1, 2) == [2, 2, 1]
+
+
+def test_drop() -> None:
+    assert stack(b"\x13", 1, 2) == [1]
+
+
+def test_over() -> None:
+    assert stack(b"\x14", 1, 2) == [1, 2, 1]
+
+
+def test_pick() -> None:
+    assert stack(b"\x15\x02", 1, 2, 3) == [1, 3, 2, 1]
+
+
+def test_swap() -> None:
+    assert stack(b"\x16", 1, 2) == [1, 2]
+
+
+def test_rot() -> None:
+    """The top becomes third, the second top, the third second."""
+    assert stack(b"\x17", 1, 2, 3) == [2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("code", "operands", "expected"),
+    [
+        (0x19, (5,), 5),
+        (0x19, (-5,), 5),
+        (0x1A, (0b1100, 0b1010), 0b1000),
+        (0x1B, (7, 2), 3),
+        (0x1B, (-7, 2), -3),
+        (0x1B, (7, -2), -3),
+        (0x1C, (5, 7), -2),
+        (0x1D, (7, 3), 1),
+        (0x1D, (-1, 10), (2**64 - 1) % 10),
+        (0x1E, (2**63, 2), 0),
+        (0x1E, (-3, 5), -15),
+        (0x1F, (3,), -3),
+        (0x20, (0,), -1),
+        (0x21, (0b1100, 0b1010), 0b1110),
+        (0x22, (-1, 1), 0),
+        (0x24, (1, 4), 16),
+        (0x24, (1, 64), 0),
+        (0x24, (1, -1), 0),
+        (0x25, (-1, 60), 15),
+        (0x25, (-1, 64), 0),
+        (0x26, (-16, 2), -4),
+        (0x26, (-16, 200), -1),
+        (0x26, (16, 2), 4),
+        (0x27, (0b1100, 0b1010), 0b0110),
+        (0x29, (1, 1), 1),
+        (0x29, (1, 2), 0),
+        (0x2A, (-1, 1), 0),
+        (0x2A, (1, 1), 1),
+        (0x2B, (1, -1), 1),
+        (0x2B, (1, 1), 0),
+        (0x2C, (-1, 1), 1),
+        (0x2C, (2, 1), 0),
+        (0x2D, (-1, 1), 1),
+        (0x2D, (1, 1), 0),
+        (0x2E, (1, 2), 1),
+        (0x2E, (2, 2), 0),
+    ],
+)
+def test_arithmetic_logic_and_comparison(code: int, operands: tuple[int, ...], expected: int) -> None:
+    """Values wrap at the word; division, comparison and shra are signed, mod and shr are not."""
+    assert value(bytes([code]), *(operand % 2**64 for operand in operands)) == expected % 2**64
+
+
+def test_plus_uconst_wraps_at_the_word() -> None:
+    assert value(b"\x23" + uleb(300), 5) == 305
+    assert value(b"\x23\x01", 2**32 - 1, arch=ARM32) == 0
+
+
+@pytest.mark.parametrize("code", [b"\x1b", b"\x1d"])
+def test_division_by_zero_is_unsupported(code: bytes) -> None:
+    with pytest.raises(UnsupportedRule, match="divides by zero"):
+        value(code, 1, 0)
+
+
+def test_skip_forwards_over_an_operation() -> None:
+    assert value(b"\x31\x2f" + u(2, 1) + b"\x32") == 1
+
+
+def test_bra_jumps_where_the_top_is_not_zero() -> None:
+    code = b"\x28" + u(2, 4) + b"\x31\x2f" + u(2, 1) + b"\x32"
+    assert (value(code, 0), value(code, 1)) == (1, 2)
+
+
+def test_a_loop_runs_until_its_condition_fails() -> None:
+    """sum = 0, n = 5; do { sum += n; n -= 1 } while (n)"""
+    code = b"\x12\x17\x22\x16\x31\x1c\x12\x28" + u(2, -10) + b"\x13"
+    assert value(code, 0, 5) == 15
+
+
+def test_nop() -> None:
+    assert value(b"\x96\x31\x96") == 1
+
+
+def test_the_plt_expression_of_binutils() -> None:
+    """CFA = rsp + 8 + ((rip & 15) >= 11) * 8: what ld writes for `.plt`."""
+    code = b"\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"
+    assert value(code, registers={"rsp": 0x100, "rip": 0x1006}) == 0x108
+    assert value(code, registers={"rsp": 0x100, "rip": 0x100B}) == 0x110
+
+
+def test_an_endless_loop_is_unsupported() -> None:
+    with pytest.raises(UnsupportedRule, match="does not end"):
+        value(b"\x2f" + u(2, -3))
+
+
+def test_an_endless_stack_is_unsupported() -> None:
+    with pytest.raises(UnsupportedRule, match="more than 256 values"):
+        value(b"\x31\x2f" + u(2, -4))
+
+
+@pytest.mark.parametrize("code", [b"", b"\x13", b"\x22", b"\x31\x22", b"\x06", b"\x17", b"\x28\0\0"], ids=bytes.hex)
+def test_taking_from_an_empty_stack_is_unsupported(code: bytes) -> None:
+    with pytest.raises(UnsupportedRule, match="empty stack"):
+        value(code)
+
+
+@pytest.mark.parametrize("code", [b"\x12", b"\x31\x14", b"\x31\x15\x01"], ids=["dup", "over", "pick"])
+def test_picking_below_the_stack_is_unsupported(code: bytes) -> None:
+    with pytest.raises(UnsupportedRule, match="picks entry"):
+        value(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "18",
+        "50",
+        "9003",
+        "9100",
+        "9308",
+        "9504",
+        "97",
+        "980000",
+        "9b",
+        "9c",
+        "9d0800",
+        "9e01ff",
+        "9f",
+        "a101",
+        "a30155",
+        "a50102",
+        "e0",
+    ],
+)
+def test_operations_that_need_more_than_a_frame_are_unsupported(code: str) -> None:
+    """xderef, locations, calls, thread-local storage, entry values, and call_frame_cfa (section 6.4.2)."""
+    with pytest.raises(UnsupportedRule, match="no meaning in call frame information"):
+        value(bytes.fromhex(code), 1, 2)
+
+
+@pytest.mark.parametrize("opcode", [0x00, 0x01, 0x07, 0xAA, 0xFF])
+def test_an_operation_that_does_not_exist_is_malformed_at_its_offset(opcode: int) -> None:
+    with pytest.raises(MalformedTable, match=f"no DWARF operation {opcode:#04x}") as raised:
+        parse(b"\x30" + bytes([opcode]))
+    assert raised.value.offset == 1
+
+
+@pytest.mark.parametrize(
+    "code", [b"\x03\0", b"\x08", b"\x10\x80", b"\x92\x01", b"\x9e\x05\0", b"\x28\0"], ids=bytes.hex
+)
+def test_operands_that_are_cut_off_are_malformed(code: bytes) -> None:
+    with pytest.raises(MalformedTable, match="bytes are needed"):
+        parse(code)
+
+
+@pytest.mark.parametrize("distance", [-4, -2, 2, 100])
+def test_a_jump_to_where_no_operation_starts_is_malformed(distance: int) -> None:
+    with pytest.raises(MalformedTable, match="jumps to") as raised:
+        parse(b"\x2f" + u(2, distance) + b"\x0a\0\0")
+    assert raised.value.offset == 0
+
+
+def test_a_jump_to_the_end_is_the_end() -> None:
+    assert value(b"\x2f" + u(2, 3) + b"\x0a\0\0", 9) == 9
+
+
+def test_operations_know_their_offset_and_operands() -> None:
+    assert parse(b"\x77\x08\x9e\x02\xaa\xbb\x06") == (
+        Operation(0x77, (8,), 0),
+        Operation(0x9E, (2, 0xAA, 0xBB), 2),
+        Operation(0x06, (), 6),
+    )
+
+
+def test_an_endless_expression_is_malformed() -> None:
+    with pytest.raises(MalformedTable, match="more than 4096"):
+        parse(b"\x96" * 4097)

@@ -1,0 +1,225 @@
+"""The judge against deliberate liars: every kind of wrong answer gets its own name, and none passes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+import testbed
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.runs.run import Run
+from testbed.trace import Snapshot
+from testbed.truth import CallStack
+from testbed.verdicts.one import Callers, Verdict, common, judge_backtrace
+from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+AT = "leaf_body"  # inside leaf_call's leaf: four frames deep on every instruction set
+TARGETS = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]
+
+
+@pytest.fixture(params=TARGETS, ids="-".join)
+def run(request: pytest.FixtureRequest) -> Run:
+    arch, recipe = request.param
+    return testbed.run("leaf_call", arch=arch, recipe=recipe)
+
+
+def honest(run: Run) -> Backtrace:
+    """A backtrace that tells the whole truth, registers and CFAs included."""
+    frames = tuple(
+        Frame(FrameKind.CALLER if i else FrameKind.INTERRUPTED, frame.pc, dict(frame.registers), frame.cfa)
+        for i, frame in enumerate(run.truth(run.at(AT)).frames)
+    )
+    return Backtrace(frames, None)
+
+
+def verdict(run: Run, said: Backtrace) -> Outcome:
+    return testbed.judge(run, run.at(AT), said).outcome
+
+
+def always_root(b: Backtrace) -> Backtrace:
+    return replace(b, frames=b.frames[:1])
+
+
+def skips_every_other(b: Backtrace) -> Backtrace:
+    return replace(b, frames=b.frames[::2])
+
+
+def invents_a_frame(b: Backtrace) -> Backtrace:
+    ghost = replace(b.frames[1], pc=b.frames[1].pc + 4, registers={})
+    return replace(b, frames=(*b.frames[:2], ghost, *b.frames[2:]))
+
+
+def repeats_a_frame(b: Backtrace) -> Backtrace:
+    return replace(b, frames=(*b.frames[:2], b.frames[1], *b.frames[2:]))
+
+
+def off_by_one_word(b: Backtrace) -> Backtrace:
+    return replace(b, frames=tuple(replace(f, pc=f.pc + 8) if i else f for i, f in enumerate(b.frames)))
+
+
+def wrong_cfa(b: Backtrace) -> Backtrace:
+    return replace(b, frames=tuple(replace(f, cfa=f.cfa and f.cfa + 16) for f in b.frames))
+
+
+def forgets_the_root(b: Backtrace) -> Backtrace:
+    return replace(b, frames=b.frames[:-1])
+
+
+def stops_short(b: Backtrace) -> Backtrace:
+    return Backtrace(b.frames[:-1], NoUnwindInfo("no row"))
+
+
+def refuses(b: Backtrace) -> Backtrace:
+    return Backtrace(b.frames[:1], NoUnwindInfo("no row"))
+
+
+def never_claims_the_root(b: Backtrace) -> Backtrace:
+    return replace(b, stopped=NoUnwindInfo("no row"))
+
+
+def says_nothing(b: Backtrace) -> Backtrace:
+    return replace(b, frames=())
+
+
+def starts_elsewhere(b: Backtrace) -> Backtrace:
+    return replace(b, frames=b.frames[1:])
+
+
+@pytest.mark.parametrize(
+    ("lie", "outcome"),
+    [
+        (always_root, Outcome.ENDED_EARLY),
+        (skips_every_other, Outcome.SKIPPED),
+        (invents_a_frame, Outcome.PHANTOM),
+        (repeats_a_frame, Outcome.PHANTOM),
+        (off_by_one_word, Outcome.WRONG),
+        (wrong_cfa, Outcome.WRONG_REGISTER),
+        (forgets_the_root, Outcome.ENDED_EARLY),
+        (stops_short, Outcome.STOPPED),
+        (refuses, Outcome.REFUSED),
+        (never_claims_the_root, Outcome.STOPPED),
+        (says_nothing, Outcome.WRONG),
+        (starts_elsewhere, Outcome.WRONG),
+    ],
+)
+def test_each_wrong_answer_has_its_own_name(run: Run, lie: Callable[[Backtrace], Backtrace], outcome: Outcome) -> None:
+    said = lie(honest(run))
+    assert verdict(run, said) is outcome
+    assert outcome is not Outcome.EXACT
+
+
+def test_the_whole_truth_is_exact(run: Run) -> None:
+    assert verdict(run, honest(run)) is Outcome.EXACT
+    assert len(run.truth(run.at(AT)).frames) == 4
+
+
+def test_zero_for_an_unknown_register_is_a_lie_and_leaving_it_out_is_not(run: Run) -> None:
+    """ "A register that is missing is unknown": claiming zero for it is what LLVM libunwind does, and a lie."""
+    true = honest(run)
+    for name in (run.arch.sp, *run.arch.preserved):
+        for i in range(1, len(true.frames)):
+            frames = list(true.frames)
+            if frames[i].registers[name] == 0:
+                continue  # the frame pointer of the root really is zero
+            frames[i] = replace(frames[i], registers={**frames[i].registers, name: 0})
+            assert verdict(run, Backtrace(tuple(frames), None)) is Outcome.WRONG_REGISTER, (name, i)
+            without = {k: v for k, v in true.frames[i].registers.items() if k != name}
+            frames[i] = replace(true.frames[i], registers=without)
+            assert verdict(run, Backtrace(tuple(frames), None)) is Outcome.EXACT, (name, i)
+
+
+def test_a_wrong_register_is_a_lie_even_before_an_honest_stop(run: Run) -> None:
+    true = honest(run)
+    bent = replace(true.frames[1], registers={**true.frames[1].registers, run.arch.sp: 8})
+    said = Backtrace((true.frames[0], bent), NoUnwindInfo("no row"))
+    assert verdict(run, said) is Outcome.WRONG_REGISTER
+
+
+def test_depth_counts_the_frames_that_are_right(run: Run) -> None:
+    site = run.at(AT)
+    assert testbed.judge(run, site, honest(run)).depth == 4
+    assert testbed.judge(run, site, stops_short(honest(run))).depth == 3
+    assert testbed.judge(run, site, off_by_one_word(honest(run))).depth == 1
+    assert "frame 1" in testbed.judge(run, site, off_by_one_word(honest(run))).difference
+
+
+def test_only_a_limit_whose_trait_is_there_explains_and_only_its_outcomes(run: Run) -> None:
+    limit = Limit(Trait.FRAMELESS, frozenset({Outcome.SKIPPED}), "no record", "AAPCS64 6.4.6")
+    truth: CallStack = run.truth(run.at(AT))
+    said = skips_every_other(honest(run))
+
+    def judged(traits: set[Trait], said: Backtrace = said) -> Verdict:
+        return judge_backtrace(run.arch, truth, said, traits=frozenset(traits), limits=[limit])
+
+    assert judged({Trait.FRAMELESS}).explained_by is limit
+    assert not judged({Trait.FRAMELESS}).unexplained
+    assert judged({Trait.PROLOGUE}).unexplained
+    assert judged({Trait.FRAMELESS}, always_root(honest(run))).unexplained
+    assert judged({Trait.FRAMELESS}, honest(run)).explained_by is None
+
+
+@pytest.mark.parametrize(
+    ("why", "outcome"),
+    [(ToolCrashed("it died of SIGSEGV"), Outcome.CRASHED), (ToolHung("no answer in 2 s"), Outcome.HUNG)],
+)
+def test_a_tool_that_died_or_hung_is_neither_exact_nor_lying_nor_an_honest_stop(
+    run: Run, why: UnwindError, outcome: Outcome
+) -> None:
+    first = honest(run).frames[0]
+    said = testbed.judge(run, run.at(AT), Backtrace((first,), why))
+    assert said.outcome is outcome
+    assert said.unexplained
+    assert not outcome.lying
+    assert verdict(run, Backtrace((first, Frame(FrameKind.CALLER, 0xDEAD, {})), why)) is Outcome.WRONG
+
+
+def test_a_limit_holds_on_its_architectures_only(run: Run) -> None:
+    limit = Limit(Trait.CALLED, frozenset({Outcome.REFUSED}), "because", "reference", frozenset({"arm32"}))
+
+    def refuses(snapshot: Snapshot) -> Backtrace:
+        return Backtrace(honest(run).frames[:1], NoUnwindInfo("none"))
+
+    unwinder = Unwinder(name="refuses", summary="", unwind=refuses, limits=(limit,))
+    said = testbed.judge(run, run.at(AT), refuses(run.at(AT)), unwinder)
+    assert said.explained_by == (limit if run.arch.name == "arm32" else None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "callers"),
+    [
+        (lambda b: b, Callers(3, 3, 3)),
+        (always_root, Callers(0, 3, 0)),
+        (skips_every_other, Callers(1, 3, 1)),
+        (invents_a_frame, Callers(4, 3, 3)),
+        (repeats_a_frame, Callers(4, 3, 3)),
+        (off_by_one_word, Callers(3, 3, 0)),
+        (wrong_cfa, Callers(3, 3, 3)),
+        (stops_short, Callers(2, 3, 2)),
+        (refuses, Callers(0, 3, 0)),
+        (says_nothing, Callers(0, 3, 0)),
+        (lambda b: replace(b, frames=(b.frames[0], *b.frames[:0:-1])), Callers(3, 3, 1)),
+        (lambda b: invents_a_frame(replace(b, frames=(*b.frames[:2], b.frames[3]))), Callers(3, 3, 2)),
+    ],
+)
+def test_callers_said_true_and_found(run: Run, answer: Callable[[Backtrace], Backtrace], callers: Callers) -> None:
+    """Precision and recall come from these; the interrupted frame counts nowhere."""
+    found = testbed.judge(run, run.at(AT), answer(honest(run))).callers
+    assert found == callers
+    assert found.recall == callers.found / 3
+    assert found.precision == (callers.found / callers.said if callers.said else None)
+
+
+def test_what_is_common_is_the_longest_subsequence() -> None:
+    """Beside trying out every subsequence."""
+    rng = random.Random(1)
+    for _ in range(300):
+        said, true = ([rng.randrange(4) for _ in range(rng.randrange(8))] for _ in range(2))
+        there = {tuple(part) for size in range(len(true) + 1) for part in combinations(true, size)}
+        longest = max(s for s in range(len(said) + 1) for part in combinations(said, s) if part in there)
+        assert common(said, true) == longest, (said, true)

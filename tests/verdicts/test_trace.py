@@ -1,0 +1,151 @@
+"""Judging a whole trace in columns: the same verdicts, at every site, as one backtrace after the other."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.matrix import units
+from testbed.contract.backtraces import ROOT, STOPPED, Backtraces
+from testbed.contract.unwinder import Limit, Unwinder
+from testbed.runs.run import Run, judge_all, run_program
+from testbed.truth.columns import trait_at
+from testbed.verdicts.one import Callers, judge_backtrace, tally
+from testbed.verdicts.trace import OUTCOMES, Verdicts, judge_trace
+from testbed.words.errors import NoUnwindInfo, ToolchainMissing
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders import UNWINDERS
+
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+PART = 17  # of this many units, one is compared unless all are asked for
+NATIVE = [unwinder for unwinder in UNWINDERS.values() if unwinder.unwind_trace]
+
+
+def compared(run: Run, unwinder: Unwinder) -> Verdicts:
+    """The verdicts in columns, after each was compared with the one that `testbed.judge` gives."""
+    found = judge_all(run, unwinder, natively=True)
+    assert isinstance(found, Verdicts)
+    expected = judge_all(run, unwinder, natively=False)
+    assert len(found) == len(expected) == len(run)
+    for step, verdict in enumerate(expected):
+        where = f"{run}, {unwinder.name}, step {step}: {verdict}"
+        assert OUTCOMES[found.outcome[step]] is verdict.outcome, where
+        limit = found.explained[step]
+        assert (found.limits[limit] if limit >= 0 else None) == verdict.explained_by, where
+        assert found.transition[step] == verdict.transition, where
+        assert found[step] == verdict, where
+    assert found.tally() == tally(expected)
+    return found
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: pytest.FixtureRequest) -> None:
+    here = [unit for unit in UNITS if unit.arch == arch]
+    outcomes: Counter[Outcome] = Counter()
+    for unit in here if request.config.getoption("--every-site") else here[3::PART]:
+        try:
+            run = run_program(PROGRAMS[unit.program], ARCHES[arch], unit.recipe)
+        except ToolchainMissing:
+            continue
+        if not run.in_columns:  # a signal, or a place that the header says something of: judged step by step
+            assert not isinstance(judge_all(run, NATIVE[0], natively=True), Verdicts)
+            continue
+        for unwinder in NATIVE:
+            if unwinder.applies_to(run.built.image):
+                outcomes.update(compared(run, unwinder).tally().outcomes)
+        _compare_traits(run)
+    assert len(outcomes) >= 3, outcomes
+    print(arch, {outcome.value: count for outcome, count in outcomes.items()})
+
+
+def _compare_traits(run: Run) -> None:
+    steps = np.arange(len(run))
+    found = {trait: trait_at(run.watched, steps, trait) for trait in Trait}
+    assert not any(found[trait].any() for trait in Trait if trait.declared)
+    for step in steps.tolist():
+        assert {trait for trait, holds in found.items() if holds[step]} == run.watched.traits(step), f"{run}: {step}"
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch: str) -> None:
+    """No strategy is wrong in every way: here its answers are spoiled at random before they are judged."""
+    run = run_program(PROGRAMS["recursion"], ARCHES[arch])
+    unwinder = next(u for u in reversed(NATIVE) if u.applies_to(run.built.image) and u.rows)
+    assert unwinder.unwind_trace
+    said = unwinder.unwind_trace(run.trace)
+    outcomes: Counter[Outcome] = Counter()
+    for seed in range(60):
+        spoiled = _spoiled(said, random.Random(seed))
+        found, callers = judge_trace(run.watched, spoiled), Callers()
+        for step in range(len(run)):
+            expected = judge_backtrace(run.arch, run.truth(step), spoiled[step])
+            assert OUTCOMES[found.outcome[step]] is expected.outcome, f"seed {seed}, step {step}: {expected}"
+            callers += Callers() if run.watched.transition[step] else expected.callers
+            outcomes[expected.outcome] += 1
+        assert found.callers == callers, f"seed {seed}"
+    assert set(outcomes) == set(Outcome) - {Outcome.CRASHED, Outcome.HUNG}, outcomes
+
+
+def _spoiled(said: Backtraces, rng: random.Random) -> Backtraces:
+    """Backtraces with a few links, pcs, registers and CFAs changed; no chain becomes a circle."""
+    nodes, sites = said.nodes, said.sites
+    pc, values, known, cfa, outer = (
+        column.copy() for column in (nodes.pc, nodes.values, nodes.known, nodes.cfa, nodes.outer)
+    )
+    site_outer, site_cfa = sites.outer.copy(), sites.cfa.copy()
+    ends = (ROOT, STOPPED)
+    for _ in range(rng.randrange(1, 4)):
+        node, site = rng.randrange(len(nodes)), rng.randrange(len(sites))
+        what = rng.randrange(8)
+        if what == 0:
+            pc[node] = rng.choice((pc[rng.randrange(len(nodes))], np.uint64(4)))
+        elif what == 1:
+            register = rng.randrange(values.shape[1])
+            values[node, register] += np.uint64(known[node] >> np.uint64(register) & np.uint64(1))
+        elif what == 2:
+            cfa[node] += np.uint64(8)
+        elif what == 3:
+            site_cfa[site] += np.uint64(8)
+        elif what == 4:
+            outer[node] = rng.choice((*ends, *(n for n in range(len(nodes)) if nodes.depth[n] < nodes.depth[node])))
+        elif what == 5:
+            site_outer[site] = rng.choice((*ends, rng.randrange(len(nodes))))
+        elif what == 6:
+            site_outer[site] = outer[site_outer[site]] if site_outer[site] >= 0 else ROOT
+        else:  # a frame too many: the interrupted one's caller twice
+            inner = [n for n in range(len(nodes)) if nodes.depth[n] == nodes.depth[node] + 1]
+            site_outer[site] = rng.choice(inner or [node])
+    depth, end = nodes.depth.copy(), nodes.end.copy()
+    for node in sorted(range(len(nodes)), key=lambda n: int(nodes.depth[n])):
+        further = int(outer[node])
+        depth[node] = 1 + (depth[further] if further >= 0 else 0)
+        end[node] = end[further] if further >= 0 else further
+    return replace(
+        said,
+        sites=replace(sites, outer=site_outer, cfa=site_cfa),
+        nodes=replace(nodes, pc=pc, values=values, cfa=cfa, outer=outer, depth=depth, end=end),
+        most_frames=rng.choice((1024, 1024, 3)),
+        why_stopped=lambda frames, snapshot: NoUnwindInfo("spoiled"),
+    )
+
+
+def test_a_narrowed_limit_explains_only_where_the_trace_shows_what_narrows_it() -> None:
+    run = run_program(PROGRAMS["recursion"], ARCHES["x86_64"], "clang-O2-sync")
+    chain = UNWINDERS["fp_chain"]
+    assert chain.unwind_trace is not None
+    limits = (Limit(Trait.SYNCHRONOUS, frozenset(Outcome) - {Outcome.EXACT}, "for this test", "none"),)
+    found = judge_trace(run.watched, chain.unwind_trace(run.trace), declared=run.built.traits, limits=limits)
+    expected = [
+        judge_backtrace(run.arch, run.truth(step), chain.unwind(run[step]), traits=run.traits(step), limits=limits)
+        for step in range(len(run))
+    ]
+    assert found.tally() == tally(expected)
+    assert found.tally().explained and found.tally().unexplained

@@ -1,0 +1,65 @@
+"""The shadow call stack: return addresses kept a second time, where no buffer overflow reaches.
+
+Clang's ``-fsanitize=shadow-call-stack`` (arm64) reserves a register ``s`` for it::
+
+    prologue of a function that stores its return address:   *s = link register,  s = s + word
+    epilogue:                                                s = s - word,  link register = *s
+
+So the callers are ``*(s - word)``, ``*(s - 2 * word)`` ... down to a word of zero. It says where control comes back
+to and nothing else: no other register, no CFA. A function that has not pushed yet, or never does, keeps its return
+address in the link register, and its caller is missing here. Source: https://clang.llvm.org/docs/ShadowCallStack.html
+"""
+
+from __future__ import annotations
+
+from testbed.contract.unwinder import Backtrace, Limit, NoProgress, UnreadableMemory, Unwinder
+from testbed.trace import Snapshot
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders.chains.frame_records import listed
+
+DOCUMENT = "https://clang.llvm.org/docs/ShadowCallStack.html"
+SECTION = ".shadow_call_stack"
+MAX_FRAMES = 1024
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    arch = snapshot.arch
+    assert arch.shadow_pointer is not None
+    at = snapshot.registers[arch.shadow_pointer]
+    found: list[tuple[int, str]] = []
+    while len(found) + 1 < MAX_FRAMES:
+        at -= arch.word
+        try:
+            return_address = snapshot.memory.unsigned(at & arch.word_mask, arch.word)
+        except UnreadableMemory as stop:
+            return listed(snapshot, found, stop)
+        if return_address == 0:
+            return listed(snapshot, found)
+        found.append((return_address, f"shadow stack, at {at:#x}"))
+    return listed(snapshot, found, NoProgress(f"more than {MAX_FRAMES} frames"))
+
+
+LIMITS = (
+    Limit(
+        Trait.LINK_LIVE,
+        frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+        "the return address is in the link register and not pushed: a leaf never does, others do as they begin",
+        DOCUMENT,
+    ),
+    Limit(
+        Trait.ROOT,
+        frozenset({Outcome.STOPPED}),
+        "the program has not made its shadow stack yet",
+        DOCUMENT,
+    ),
+)
+
+SHADOW_CALL_STACK = Unwinder(
+    name="shadow_call_stack",
+    summary="clang's shadow call stack, read downwards from the register that points to it",
+    unwind=unwind,
+    arches=frozenset({"arm64"}),
+    needs=frozenset({SECTION}),
+    limits=LIMITS,
+)

@@ -1,0 +1,1 @@
+"""Rows applied: one to a frame, and frame after frame."""

@@ -1,0 +1,180 @@
+"""The DWARF stack machine, as call frame information uses it (DWARF 5, sections 2.5.1 and 6.4.2).
+
+Values are unsigned machine words and wrap. Where the standard leaves the sign of its "generic type" open, this
+does what GCC's and GNU's consumers do: division, comparison and ``shra`` are signed, ``mod`` and ``shr`` are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from testbed.arch import Arch
+from testbed.contract.rows import Operation
+from testbed.trace import Memory
+from testbed.words.errors import UnknownRegister, UnsupportedRule
+from unwinders.formats import dwarf_expr as op
+
+MAX_STEPS = 10_000
+MAX_DEPTH = 256
+
+
+def evaluate(
+    operations: Sequence[Operation],
+    arch: Arch,
+    registers: Mapping[str, int],
+    memory: Memory,
+    initial: Sequence[int] = (),
+    *,
+    bias: int = 0,
+) -> int:
+    """The value on top of the stack at the end; ``initial`` is on it before the first operation.
+
+    ``bias`` is added to DW_OP_addr, whose operand is a link-time address. Raises UnknownRegister,
+    UnreadableMemory, and UnsupportedRule for an operation that has no meaning in call frame information, a stack
+    that runs empty or too deep, a division by zero, and a loop that does not end.
+    """
+    machine = _Machine(arch, registers, memory, bias, list(initial))
+    by_offset = {operation.offset: i for i, operation in enumerate(operations)}
+    at = 0
+    for _ in range(MAX_STEPS):
+        if at >= len(operations):
+            return machine.pop()
+        operation = operations[at]
+        if machine.execute(operation):
+            at = by_offset.get(op.jump_target(operation), len(operations))  # no operation there: the end
+        else:
+            at += 1
+        if len(machine.stack) > MAX_DEPTH:
+            raise UnsupportedRule(f"a DWARF expression puts more than {MAX_DEPTH} values on its stack")
+    raise UnsupportedRule(f"a DWARF expression does not end within {MAX_STEPS} operations")
+
+
+class _Machine:
+    """The stack of one evaluation, and what its operations may look at."""
+
+    def __init__(self, arch: Arch, registers: Mapping[str, int], memory: Memory, bias: int, stack: list[int]) -> None:
+        self.arch, self.registers, self.memory, self.bias, self.stack = arch, registers, memory, bias, stack
+        self.bits: Final = 8 * arch.word
+        self.mask: Final = arch.word_mask
+
+    def pop(self) -> int:
+        if not self.stack:
+            raise UnsupportedRule("a DWARF expression takes from an empty stack")
+        return self.stack.pop()
+
+    def push(self, value: int) -> None:
+        self.stack.append(value & self.mask)
+
+    def signed(self, value: int) -> int:
+        return value - (1 << self.bits) if value >> (self.bits - 1) else value
+
+    def register(self, number: int) -> int:
+        name = self.arch.by_dwarf.get(number)
+        if name is None or name not in self.registers:
+            raise UnknownRegister(name or f"DWARF register {number}")
+        return self.registers[name]
+
+    def pick(self, depth: int) -> None:
+        if depth >= len(self.stack):
+            raise UnsupportedRule(f"a DWARF expression picks entry {depth} of a stack of {len(self.stack)}")
+        self.push(self.stack[-1 - depth])
+
+    def dereference(self, size: int) -> None:
+        if not 1 <= size <= self.arch.word:
+            raise UnsupportedRule(f"a DWARF expression dereferences {size} bytes")
+        self.push(self.memory.unsigned(self.pop(), size))
+
+    def execute(self, operation: Operation) -> bool:
+        """Do one operation; true where it jumps."""
+        code, operands = operation.opcode, operation.operands
+        if op.LIT0 <= code <= op.LIT31:
+            self.push(code - op.LIT0)
+        elif op.BREG0 <= code <= op.BREG31:
+            self.push(self.register(code - op.BREG0) + operands[0])
+        elif op.CONST1U <= code <= op.CONSTS:
+            self.push(operands[0])
+        elif code in _UNARY:
+            self.push(_UNARY[code](self.signed(self.pop())))
+        elif code in _UNSIGNED or code in _SIGNED:
+            second, first = self.pop(), self.pop()
+            if code in (op.DIV, op.MOD) and second == 0:
+                raise UnsupportedRule("a DWARF expression divides by zero")
+            if code in _SIGNED:
+                self.push(_SIGNED[code](self.signed(first), self.signed(second)))
+            else:
+                self.push(_UNSIGNED[code](first, second))
+        elif code in (op.SHL, op.SHR, op.SHRA):
+            self.shift(code)
+        else:
+            return self.execute_rest(operation)
+        return False
+
+    def execute_rest(self, operation: Operation) -> bool:
+        """The operations that move values about, read memory or jump."""
+        operands = operation.operands
+        match operation.opcode:
+            case op.ADDR:
+                self.push(operands[0] + self.bias)
+            case op.BREGX:
+                self.push(self.register(operands[0]) + operands[1])
+            case op.DEREF:
+                self.dereference(self.arch.word)
+            case op.DEREF_SIZE:
+                self.dereference(operands[0])
+            case op.DUP:
+                self.pick(0)
+            case op.OVER:
+                self.pick(1)
+            case op.PICK:
+                self.pick(operands[0])
+            case op.DROP:
+                self.pop()
+            case op.SWAP:
+                top, second = self.pop(), self.pop()
+                self.stack += [top, second]
+            case op.ROT:  # the top goes below the next two
+                top, second, third = self.pop(), self.pop(), self.pop()
+                self.stack += [top, third, second]
+            case op.PLUS_UCONST:
+                self.push(self.pop() + operands[0])
+            case op.NOP:
+                pass
+            case op.SKIP:
+                return True
+            case op.BRA:
+                return self.pop() != 0
+            case unknown:
+                raise UnsupportedRule(f"DWARF operation {unknown:#04x} has no meaning in call frame information")
+        return False
+
+    def shift(self, code: int) -> None:
+        distance, value = self.pop(), self.pop()
+        distance = min(distance, self.bits)  # Python would build a number of that many bits
+        if code == op.SHL:
+            self.push(value << distance)
+        elif code == op.SHR:
+            self.push(value >> distance)
+        else:
+            self.push(self.signed(value) >> distance)
+
+
+_UNARY: Mapping[int, Callable[[int], int]] = {op.ABS: abs, op.NEG: lambda a: -a, op.NOT: lambda a: ~a}
+_UNSIGNED: Mapping[int, Callable[[int, int], int]] = {
+    op.AND: lambda a, b: a & b,
+    op.OR: lambda a, b: a | b,
+    op.XOR: lambda a, b: a ^ b,
+    op.PLUS: lambda a, b: a + b,
+    op.MINUS: lambda a, b: a - b,
+    op.MUL: lambda a, b: a * b,
+    op.MOD: lambda a, b: a % b,
+}
+_SIGNED: Mapping[int, Callable[[int, int], int]] = {
+    op.DIV: lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),  # towards zero
+    op.EQ: lambda a, b: int(a == b),
+    op.NE: lambda a, b: int(a != b),
+    op.LT: lambda a, b: int(a < b),
+    op.LE: lambda a, b: int(a <= b),
+    op.GT: lambda a, b: int(a > b),
+    op.GE: lambda a, b: int(a >= b),
+}

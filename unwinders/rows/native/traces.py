@@ -1,0 +1,234 @@
+"""Row strategies over whole traces: one line makes a strategy's ``unwind_trace`` from its ``row_for``.
+
+    unwind_trace=over_traces(unwind, lambda arch: row_for)
+
+The rows are those of ``row_for``, asked for as the walk comes to new pcs; they are applied by
+`unwinders.rows.native.sweep`, which says what `unwinders.rows.walk` says, at machine speed. It needs that a row depends
+on nothing but a frame's pc and kind; outside all images not even on the pc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch
+from testbed.contract.backtraces import SPECIFICATION, Backtraces, Nodes, Sites, Why
+from testbed.contract.unwinder import Backtrace, Frame
+from testbed.trace import Region, Snapshot, Trace
+from testbed.words.errors import UnwindError
+from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
+
+if TYPE_CHECKING:
+    from unwinders.rows.native.plan import Plan
+
+# Columns of nodes: `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
+_NODE = (
+    *(np.uint64, np.uint64, np.uint64, np.uint64, np.bool_, np.int32, np.int32, np.int32, np.int32),
+    *(np.uint64, np.int8, np.bool_, np.int32),
+)
+VALUES = 2  # the only one with a column per register
+
+AHEAD = 1 << 16  # steps whose pcs are asked for at once
+
+Unwind = Callable[[Snapshot], Backtrace]
+
+
+def over_traces(unwind: Unwind, rows_for: Callable[[Arch], RowFor]) -> Callable[[Trace], Backtraces]:
+    """The ``unwind_trace`` of a row strategy, given its ``unwind`` and, for an architecture, its ``row_for``.
+
+    The rows of the images that were walked last are kept: a long run is walked in pieces.
+    """
+    last: list[Plan] = []
+
+    def unwind_trace(trace: Trace) -> Backtraces:
+        plan = last.pop() if last else None
+        if plan is None or plan.arch is not trace.arch or plan.images != trace.images:
+            plan = plan_for(trace, rows_for(trace.arch))
+        if plan is not None:
+            last.append(plan)
+        return _walked(trace, plan, plan.row_for if plan else rows_for(trace.arch), unwind)
+
+    return unwind_trace
+
+
+def walk_trace(trace: Trace, row_for: RowFor, unwind: Unwind) -> Backtraces:
+    """The backtraces of every step: what ``walk(snapshot, row_for)`` says at each of them."""
+    return _walked(trace, plan_for(trace, row_for), row_for, unwind)
+
+
+def plan_for(trace: Trace, row_for: RowFor) -> Plan | None:
+    """A plan for the images of a trace, or None where they are too large for one."""
+    from unwinders.rows.native.plan import Plan, fits
+
+    return Plan(trace.arch, trace.images, row_for) if fits(trace.images) else None
+
+
+def _walked(trace: Trace, plan: Plan | None, row_for: RowFor, unwind: Unwind) -> Backtraces:
+    columns = _Columns.of(len(trace))
+    if plan is not None:
+        _sweep(trace, plan, columns)
+    else:  # one site: all is left to the specification
+        columns.site[:] = 0
+        columns.sites_used = 1
+        columns.sites[2][0] = SPECIFICATION
+    nodes = [column[: columns.nodes_used] for column in columns.nodes]
+    return Backtraces(
+        trace,
+        tuple(plan.registers) if plan else (),
+        columns.site,
+        Sites(*(column[: columns.sites_used] for column in columns.sites)),
+        Nodes(*nodes[:9]),
+        tuple(plan.found_by) if plan else (),
+        MAX_FRAMES,
+        unwind,
+        why_stopped(row_for),
+    )
+
+
+def why_stopped(row_for: RowFor) -> Why:
+    """Why a walk stopped after some frames: the specification, asked once more at the last one."""
+
+    def why(frames: tuple[Frame, ...], snapshot: Snapshot) -> UnwindError:
+        visited = {position(snapshot.arch, frame) for frame in frames}
+        try:
+            _, caller = step_out(frames[-1], snapshot, row_for)
+            if caller is not None:
+                check_new(snapshot.arch, caller, visited)
+        except UnwindError as stop:
+            stop.pc = frames[-1].pc
+            return stop
+        raise AssertionError(f"{snapshot}: the walk over the trace stops at {frames[-1].pc:#x}, one step does not")
+
+    return why
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The arrays that a sweep fills, grown as needed."""
+
+    site: NDArray[np.int32]
+    sites: list[NDArray[Any]]
+    nodes: list[NDArray[Any]]
+    sites_used: int = 0
+    nodes_used: int = 0
+
+    @classmethod
+    def of(cls, steps: int) -> _Columns:
+        from unwinders.rows.native.sweep import MOST_NEW
+
+        nodes, sites = 2 * MOST_NEW, 1 << 12  # pages that are never written cost nothing
+        return cls(
+            np.empty(steps, np.int32),
+            [np.empty(sites, dtype) for dtype in (np.uint64, np.bool_, np.int32)],
+            [np.empty((nodes, 0) if i == VALUES else nodes, dtype) for i, dtype in enumerate(_NODE)],
+        )
+
+    def grow(self) -> None:
+        """Room for twice as many, of whatever is more than half full."""
+        if 2 * self.nodes_used >= len(self.nodes[0]):
+            self.nodes = [_longer(column, self.nodes_used, 2 * len(column)) for column in self.nodes]
+        if 2 * self.sites_used >= len(self.sites[0]):
+            self.sites = [_longer(column, self.sites_used, 2 * len(column)) for column in self.sites]
+
+    def widen(self, width: int) -> None:
+        """One column of values per register; what is there did not know the new ones."""
+        values = self.nodes[VALUES]
+        if values.shape[1] < width:
+            self.nodes[VALUES] = np.empty((len(values), width), np.uint64)
+            self.nodes[VALUES][: self.nodes_used, : values.shape[1]] = values[: self.nodes_used]
+            self.nodes[VALUES][: self.nodes_used, values.shape[1] :] = 0
+
+
+def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
+    out = np.empty((length, *column.shape[1:]), column.dtype)
+    out[:used] = column[:used]
+    return out
+
+
+def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
+    """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
+    from unwinders.rows.native import sweep as native
+    from unwinders.rows.native.plan import CALLER, INTERRUPTED
+    from unwinders.rows.native.prefetch import lines
+
+    arch, pcs = trace.arch, trace.pc
+    registers = np.asarray(trace.registers)  # of a file, too: an array like any other
+    state = np.zeros(8, np.int64)
+    state[native.HEAD] = state[native.LAST_ROW] = state[native.LAST_SITE] = -1
+    asked = np.zeros(1, np.uint64)  # the pc whose row is missing
+    writes = trace.writes
+    # A column of a table would be another type to numba: the kernel would be compiled once more for it.
+    journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
+    memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
+    masks = map(np.uint64, (arch.word_mask, arch.code_mask, arch.signature))
+    facts = (*masks, np.int64(1 + len(arch.frame_pointers)))
+    plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
+    known = -1
+    while True:
+        if len(plan) != known:
+            known, rows = len(plan), plan.rows()
+            index = np.array([arch.index[name] for name in plan.registers], np.int64)
+            columns.widen(len(index))
+        why = native.sweep(
+            state,
+            asked,
+            np.int64(len(trace)),
+            registers,
+            np.uint64(registers.ctypes.data),
+            lines(np.append(index, arch.index[arch.pc]), registers.itemsize),
+            np.int64(arch.index[arch.pc]),
+            index,
+            journal,
+            plan.lookup,
+            rows,
+            facts,
+            memory,
+            tuple(columns.nodes),
+            tuple(columns.sites),
+            columns.site,
+            (np.zeros(len(index), np.uint64), np.zeros(len(index), np.uint64)),
+        )
+        columns.nodes_used, columns.sites_used = int(state[native.NODES]), int(state[native.SITES])
+        if why == native.DONE:
+            return
+        if why == native.FULL:
+            columns.grow()
+        elif why == native.ASK_INTERRUPTED:
+            step = int(state[native.STEP])
+            plan.ask(np.unique(pcs[step : step + AHEAD]).tolist(), INTERRUPTED)
+        else:
+            plan.ask([int(asked[0])], CALLER)
+
+
+def _memory(regions: tuple[Region, ...], sp: int) -> tuple[NDArray[Any], ...]:
+    """A flat copy of memory, as `unwinders.rows.native.sweep` reads it.
+
+    Starts, sizes and places of the regions; the bytes, as 8-byte words, as 4-byte words; a mark per granule. A
+    region's place has its address's offset within a granule. The stack, read most often, comes first.
+    """
+    placed: list[int] = []
+    at = 0
+    mapped = sorted((r for r in regions if r.data), key=lambda region: not region.address <= sp <= region.end)
+    for region in mapped:
+        at += region.address % 8
+        placed.append(at)
+        at += len(region.data)
+        at += -at % 8
+    words = np.zeros(at // 8 + 1, np.uint64)
+    octets = words.view(np.uint8)
+    for region, place in zip(mapped, placed, strict=True):
+        octets[place : place + len(region.data)] = np.frombuffer(region.data, np.uint8)
+    return (
+        np.array([region.address for region in mapped], np.uint64),
+        np.array([len(region.data) for region in mapped], np.uint64),
+        np.array(placed, np.int64),
+        octets,
+        words,
+        words.view(np.uint32),
+        np.zeros(len(words), np.uint8),
+    )

@@ -1,0 +1,107 @@
+"""The one stack walk. Its guards stand here once, for every row technique.
+
+* SP moves towards the caller at every step: ``caller's SP > SP``. Equal is allowed where nothing need be on the
+  stack: for an interrupted frame, and where the row has the return address in a register.
+* Where SP is not known on both sides, the same holds for the frame pointer; a caller's frame pointer of zero is the
+  mark of the outermost frame, not a step back.
+* A signal may have switched stacks, so neither is asked of a signal frame's row.
+* pc, SP and frame pointers never all repeat from one caller to another. A caller may be where the interrupted frame is:
+  at the first instruction of a function behind a call that does not return, with an empty frame, the return address is
+  pc itself (https://github.com/libunwind/libunwind/issues/54 is about the same address, one frame further out).
+* There are at most MAX_FRAMES frames.
+
+A return address of zero marks the outermost frame too: no code is there, thread starters leave it behind, and gdb,
+libunwind and elfutils all end the stack at it. A pc of zero that a signal interrupted is no end but a call through a
+null pointer (https://github.com/libunwind/libunwind/issues/106).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from testbed.arch import Arch
+from testbed.contract.rows import AtCfa, AtExpression, AtRegister, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.image import LoadedImage, image_covering
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, UnwindError
+from unwinders.rows.apply import apply, return_address_rule
+
+MAX_FRAMES = 1024
+
+RowFor = Callable[[Frame, LoadedImage | None], UnwindRow]
+
+
+def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
+    """Unwind by rows: ask for the row of each frame, apply it, until a row says root or something is unknown.
+
+    ``row_for`` gets a frame and the image that covers its ``lookup_pc`` (None: no image does) and raises an
+    UnwindError where it has no row. The error that ends the walk is ``stopped``, with the pc of the last frame; the
+    frames found until then are kept. Any other exception is a bug and passes through.
+    """
+    frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+    done: list[Frame] = []
+    visited = {position(snapshot.arch, frame)}
+    try:
+        while True:
+            cfa, caller = step_out(frame, snapshot, row_for)
+            if caller is None:
+                return Backtrace((*done, replace(frame, cfa=cfa)), None, snapshot.images)
+            check_new(snapshot.arch, caller, visited)
+            visited.add(position(snapshot.arch, caller))
+            done.append(replace(frame, cfa=cfa))
+            frame = caller
+    except UnwindError as stop:
+        stop.pc = frame.pc
+        return Backtrace((*done, frame), stop, snapshot.images)
+
+
+def step_out(frame: Frame, snapshot: Snapshot, row_for: RowFor) -> tuple[int | None, Frame | None]:
+    """This frame's CFA and its caller, None where this is the root. Raises the UnwindError that ends the walk here."""
+    loaded = image_covering(snapshot.images, frame.lookup_pc)
+    row = row_for(frame, loaded)
+    cfa, caller = apply(row, frame, snapshot, loaded.bias if loaded else 0)
+    if caller is None or (caller.pc == 0 and caller.kind is FrameKind.CALLER):
+        return cfa, None
+    if not row.signal_frame:
+        may_stay = frame.kind is FrameKind.INTERRUPTED or keeps_return_address(row, snapshot)
+        check_progress(snapshot.arch, frame, caller, may_stay=may_stay)
+    return cfa, replace(caller, found_by=row.found_by)
+
+
+def check_new(arch: Arch, caller: Frame, visited: Collection[tuple[int | None, ...]]) -> None:
+    """Raise NoProgress where a frame at the caller's position is there already, or there are too many."""
+    if position(arch, caller) in visited:
+        raise NoProgress(f"a frame with pc {caller.pc:#x} and the same stack is there already")
+    if len(visited) >= MAX_FRAMES:
+        raise NoProgress(f"more than {MAX_FRAMES} frames")
+
+
+def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool) -> None:
+    """Raise NoProgress unless the caller's frame lies further out than this one, or ``may_stay`` where it is."""
+    for name in (arch.sp, *arch.frame_pointers):
+        if name not in frame.registers or name not in caller.registers:
+            continue
+        here, there = frame.registers[name], caller.registers[name]
+        if name != arch.sp and there == 0:
+            return
+        if there < here:
+            raise NoProgress(f"{name} goes back from {here:#x} to {there:#x}")
+        if there == here and not may_stay:
+            raise NoProgress(f"{name} stays at {here:#x}")
+        return
+
+
+def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
+    """True where the row has the return address in a register, so that the frame may be empty."""
+    return not isinstance(return_address_rule(row, snapshot), AtCfa | AtRegister | AtExpression)
+
+
+def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:
+    """What never repeats in a walk: what the pc is, pc, SP and frame pointers."""
+    return (
+        int(frame.kind is FrameKind.CALLER),
+        frame.pc,
+        *(frame.registers.get(name) for name in (arch.sp, *arch.frame_pointers)),
+    )

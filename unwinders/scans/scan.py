@@ -1,0 +1,100 @@
+"""Stack scanning: the walk that asks every word of the stack whether it could be a return address.
+
+From SP upwards, one word at a time::
+
+    location       = first word at or above SP (then above the last one found) that is plausible
+    return address = *location,  caller's SP = location + one word
+
+What counts as plausible, and how many words are tried, is the strategy's choice. The scan that reaches the end of the
+mapped stack has seen every word there is, so it claims the root; one that gives up before that stops honestly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, NoUnwindInfo, UnreadableMemory
+from testbed.image import LoadedImage
+from testbed.trace import Snapshot
+
+MAX_FRAMES = 1024
+HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
+
+IN_A_REGISTER = "the return address is in a register and nowhere on the stack, so this caller cannot be found there"
+LEFT_BY_A_JUMP = "what left by a tail call has left its return address behind, and the call that it is of is not over"
+GAVE_UP = "the scan gives up after a fixed number of words: the frame is larger, or the stack ended without a mark"
+
+Plausible = Callable[[Snapshot, int, Frame], bool]
+"""(snapshot, code address, the frame that would return there) -> could it be a return address?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One scanner: how many words from SP for the first caller, how many for each later one, and what it believes."""
+
+    first_words: int
+    words: int
+    plausible: Plausible
+    claims_sp: bool  # takes location + one word for the caller's SP, whatever the ABI says
+
+
+def scan(snapshot: Snapshot, options: Scan) -> Backtrace:
+    """The callers that one scanner finds on the stack."""
+    arch = snapshot.arch
+    frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+    frames = [frame]
+    location = -(-snapshot.sp // arch.word) * arch.word
+    try:
+        end = snapshot.memory.mapped_until(snapshot.sp)
+    except UnreadableMemory as stop:
+        return _stopped(snapshot, frames, stop)
+    while len(frames) < MAX_FRAMES:
+        words = options.first_words if len(frames) == 1 else options.words
+        found = _next(snapshot, options, frame, location, min(end, location + words * arch.word))
+        if found is None:
+            if location + words * arch.word >= end:
+                return Backtrace(tuple(frames), None, snapshot.images)
+            return _stopped(
+                snapshot, frames, NoUnwindInfo(f"no plausible return address in {words} words from {location:#x}")
+            )
+        at, pc = found
+        location = at + arch.word
+        registers = {arch.pc: pc} | ({arch.sp: location} if options.claims_sp else {})
+        frame = Frame(FrameKind.CALLER, pc, registers, found_by=f"scan, at {at:#x}")
+        frames.append(frame)
+    return _stopped(snapshot, frames, NoUnwindInfo(f"more than {MAX_FRAMES} frames"))
+
+
+def _next(snapshot: Snapshot, options: Scan, frame: Frame, location: int, end: int) -> tuple[int, int] | None:
+    """Where the next plausible return address is, and the code address it names."""
+    arch = snapshot.arch
+    low, high = _code_range(snapshot.images)
+    data = snapshot.memory.read(location, max(0, end - location) // arch.word * arch.word)
+    words = np.frombuffer(data, f"<u{arch.word}")
+    # Almost no word of a stack points anywhere near code.
+    for i in np.flatnonzero((words > low) & (words <= high | 1)).tolist():
+        value = int(words[i])
+        if options.plausible(snapshot, value, frame):
+            return location + i * arch.word, arch.code_address(value)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _code_range(images: tuple[LoadedImage, ...]) -> tuple[int, int]:
+    """The lowest and the highest run-time address around executable segments."""
+    spans = [
+        (s.address + loaded.bias, s.address + len(s.data) + loaded.bias)
+        for loaded in images
+        for s in loaded.image.segments
+        if s.executable
+    ]
+    return min((low for low, _ in spans), default=0), max((high for _, high in spans), default=0)
+
+
+def _stopped(snapshot: Snapshot, frames: list[Frame], stop: NoUnwindInfo | UnreadableMemory) -> Backtrace:
+    stop.pc = frames[-1].pc
+    return Backtrace(tuple(frames), stop, snapshot.images)

@@ -1,0 +1,1 @@
+"""Strategies that believe a table in the file."""

@@ -1,0 +1,79 @@
+"""`__unwind_info`, Apple's compact unwind table: what exceptions, crash reporters and samplers on its platforms use.
+
+Two binary searches find the function's 32-bit encoding; it says one thing for the whole function, and that is true
+where it calls another: an exception cannot be thrown from anywhere else. An encoding that defers to an FDE of
+`__eh_frame` is part of the format: then that FDE's row is applied, found by its offset and not by a search. Source:
+LLVM, ``include/mach-o/compact_unwind_encoding.h``.
+"""
+
+from __future__ import annotations
+
+from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.image import Image, LoadedImage
+from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders.formats.compact_unwind import SECTION, compact_table
+from unwinders.rows.native.traces import over_traces
+from unwinders.rows.walk import walk
+
+
+def rows(image: Image) -> RowTable:
+    """What `__unwind_info` claims at every pc of an image."""
+    return compact_table(image).all_rows()
+
+
+def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+    """The row of the function that a frame is in."""
+    if loaded is None:
+        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+    row = compact_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    if row is None:
+        raise NoUnwindInfo(f"{SECTION} says nothing about {frame.lookup_pc:#x}")
+    return row
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows of `__unwind_info` give."""
+    return walk(snapshot, row_for)
+
+
+_LIES = frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.WRONG})
+_CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
+
+LIMITS = (
+    Limit(
+        Trait.PROLOGUE,
+        _LIES | {Outcome.REFUSED},
+        "the one encoding of a function describes its finished frame: in the prologue it counts from a frame pointer "
+        "that is still the caller's, or takes what is not on the stack yet",
+        _CALLS_ONLY,
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        _LIES | {Outcome.REFUSED},
+        "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once more "
+        "what is already off, or counts from a frame pointer that is the caller's again",
+        _CALLS_ONLY,
+    ),
+    Limit(
+        Trait.FRAMELESS,
+        frozenset({Outcome.WRONG_REGISTER}),
+        "a frameless function takes its whole frame with the first register that it saves: until it has saved the "
+        "others, SP says that the frame is finished, and the encoding takes those registers from empty places",
+        _CALLS_ONLY,
+    ),
+)
+
+COMPACT_UNWIND = Unwinder(
+    name="compact_unwind",
+    summary="two-level search in Mach-O's __unwind_info, then one row per function, or the FDE that it defers to",
+    unwind=unwind,
+    rows=rows,
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
+    arches=frozenset({"x86_64", "arm64"}),
+    needs=frozenset({SECTION}),
+    limits=LIMITS,
+)

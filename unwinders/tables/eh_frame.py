@@ -1,0 +1,120 @@
+"""`.eh_frame`, searched linearly: the call frame information that every process carries.
+
+The FDE that covers the frame's lookup pc is executed up to that pc; the row it gives is applied. There is no other
+technique behind it: where no FDE covers the pc, it stops. Source: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.
+"""
+
+from __future__ import annotations
+
+from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.image import Image, LoadedImage
+from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders.formats.cfi import cfi_table
+from unwinders.rows.native.traces import over_traces
+from unwinders.rows.walk import RowFor, walk
+
+SECTION = ".eh_frame"
+
+
+def rows(image: Image) -> RowTable:
+    """What `.eh_frame` claims at every pc of an image."""
+    return cfi_table(image, SECTION)
+
+
+def table_rows(section: str) -> RowFor:
+    """Rows of one section of whatever image covers the frame. Raises NoUnwindInfo where nothing does."""
+
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        if loaded is None:
+            raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+        row = cfi_table(loaded.image, section).at(frame.lookup_pc - loaded.bias)
+        if row is None:
+            raise NoUnwindInfo(f"no row of {section} covers {frame.lookup_pc:#x}")
+        return row
+
+    return row_for
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows of `.eh_frame` give."""
+    return walk(snapshot, table_rows(SECTION))
+
+
+def table_limits(*without_a_table: Outcome) -> tuple[Limit, ...]:
+    """The limits of every technique that believes call frame information."""
+    return (
+        Limit(
+            Trait.WRONG_TABLE,
+            frozenset(Outcome) - {Outcome.EXACT, Outcome.REFUSED, Outcome.CRASHED, Outcome.HUNG},
+            "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
+            "https://github.com/llvm/llvm-project/issues/63598",
+        ),
+        Limit(
+            Trait.NO_TABLE,
+            frozenset({Outcome.REFUSED, Outcome.STOPPED, *without_a_table}),
+            "code that nobody wrote a table for: there is nothing to apply; or, where a return address is its very "
+            "first byte, the row of the code before it",
+            "https://github.com/openssl/openssl/issues/8853",
+        ),
+        Limit(
+            Trait.NO_CODE,
+            frozenset({Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED}),
+            "where a null pointer leads there is no table; once the fault's handler has written another pc into its "
+            "frame, nothing remembers the old one",
+            "https://github.com/libunwind/libunwind/issues/106",
+        ),
+        Limit(
+            Trait.LOST_REGISTER,
+            frozenset({Outcome.STOPPED}),
+            "the table says that a caller's register cannot be had any more, and the caller's row needs it",
+            "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+        ),
+        Limit(
+            Trait.OPEN_END,
+            frozenset({Outcome.PHANTOM, Outcome.STOPPED}),
+            "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+            "https://github.com/kstenerud/KSCrash/issues/764",
+        ),
+    )
+
+
+REALIGNED = Limit(
+    Trait.REALIGNED,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+    "unoptimised epilogue has popped that one: what is counted from it then is somewhere else",
+    "https://github.com/libunwind/libunwind/issues/43",
+)
+
+SYNCHRONOUS = Limit(
+    Trait.SYNCHRONOUS,
+    frozenset(
+        {
+            Outcome.REFUSED,
+            Outcome.ENDED_EARLY,
+            Outcome.SKIPPED,
+            Outcome.PHANTOM,
+            Outcome.WRONG_REGISTER,
+            Outcome.WRONG,
+        }
+    ),
+    "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an epilogue "
+    "they speak of what is not there yet, or no longer",
+    "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
+)
+
+EH_FRAME = Unwinder(
+    name="eh_frame",
+    summary="the rows of .eh_frame, found by linear search, applied frame by frame",
+    unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: table_rows(SECTION)),
+    rows=rows,
+    # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
+    arches=frozenset({"x86_64", "arm64"}),
+    needs=frozenset({SECTION}),
+    limits=(*table_limits(Outcome.ENDED_EARLY), SYNCHRONOUS, REALIGNED),
+)

@@ -1,0 +1,62 @@
+"""`.eh_frame_hdr`, searched by halves, then one FDE of `.eh_frame`: what a C++ runtime does for every throw.
+
+Unlike the linear search of `.eh_frame` it looks at one FDE only, so it believes the index: an FDE that the index does
+not name does not exist for it, and a wrong index is a stop, not a reason to search linearly after all. Source: LSB
+5.0 core, section 10.6.2.
+"""
+
+from __future__ import annotations
+
+from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.image import Image, LoadedImage
+from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
+from unwinders.rows.native.traces import over_traces
+from unwinders.rows.walk import walk
+from unwinders.tables.eh_frame import EH_FRAME
+
+
+def rows(image: Image) -> RowTable:
+    """What a search in `.eh_frame_hdr` finds at every pc of an image."""
+    return search_table(image).all_rows()
+
+
+def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+    """The row of the FDE that the index names for a frame. Raises NoUnwindInfo where that one does not cover it."""
+    if loaded is None:
+        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+    row = search_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    if row is None:
+        raise NoUnwindInfo(f"the FDE that {SECTION} names does not cover {frame.lookup_pc:#x}")
+    return row
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows found through `.eh_frame_hdr` give."""
+    return walk(snapshot, row_for)
+
+
+EH_FRAME_HDR = Unwinder(
+    name="eh_frame_hdr",
+    summary="binary search in the sorted table of .eh_frame_hdr, then the rows of the one FDE that it names",
+    unwind=unwind,
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
+    rows=rows,
+    # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
+    arches=frozenset({"x86_64", "arm64"}),
+    needs=frozenset({SECTION, FRAME}),
+    limits=(
+        *EH_FRAME.limits,
+        Limit(
+            Trait.WRONG_INDEX,
+            frozenset({Outcome.REFUSED}),
+            "the index is believed: where the entry that it names is another function's, there is no row, though one "
+            "exists",
+            "https://github.com/libunwind/libunwind/issues/285",
+        ),
+    ),
+)

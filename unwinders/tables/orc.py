@@ -1,0 +1,79 @@
+"""`.orc_unwind`: the Linux kernel's own unwinder for x86_64, on the table that objtool makes from the instructions.
+
+No call frame information is involved: objtool follows the code itself. The table has the previous SP and BP and no
+other register, so the callers' are unknown. There is no other technique behind it: where no entry covers the pc, it
+stops. Source: Linux, Documentation/arch/x86/orc-unwinder.rst and arch/x86/kernel/unwind_orc.c.
+"""
+
+from __future__ import annotations
+
+from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, Unwinder
+from testbed.image import Image, LoadedImage
+from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders.formats.orc import ENTRIES, PLACES, orc_table
+from unwinders.rows.native.traces import over_traces
+from unwinders.rows.walk import walk
+from unwinders.shared_limits import TABLES, shared_limits
+
+
+def rows(image: Image) -> RowTable:
+    """What `.orc_unwind` claims at every pc of an image."""
+    return orc_table(image)
+
+
+def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+    """The row in force at a frame. Raises NoUnwindInfo where there is none."""
+    if loaded is None:
+        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+    row = orc_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    if row is None:
+        raise NoUnwindInfo(f"no entry of {ENTRIES} covers {frame.lookup_pc:#x}")
+    return row
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the entries of `.orc_unwind` give."""
+    return walk(snapshot, row_for)
+
+
+ORC = Unwinder(
+    name="orc",
+    summary="binary search in .orc_unwind_ip, then the entry's SP and BP rules: the Linux kernel's own unwinder",
+    unwind=unwind,
+    rows=rows,
+    limits=shared_limits(
+        TABLES,
+        {
+            Trait.WRONG_TABLE: (
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.WRONG_REGISTER,
+                Outcome.WRONG,
+            ),
+            Trait.NO_TABLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+                Outcome.ENDED_EARLY,
+            ),
+            Trait.SIGNAL: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.NO_CODE: (Outcome.REFUSED,),
+            Trait.INEXPRESSIBLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.LOST_REGISTER: (Outcome.REFUSED,),
+            Trait.OPEN_END: (Outcome.PHANTOM,),
+        },
+    ),
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
+    arches=frozenset({"x86_64"}),
+    needs=frozenset({ENTRIES, PLACES}),
+)
+"""The strategy as the catalogue holds it."""

@@ -1,0 +1,94 @@
+"""`.sframe`: for every pc the distances from SP or FP to the CFA, the return address and the saved FP. No more.
+
+The format exists so that a profiler, or a kernel, can walk a stack without interpreting DWARF. It knows nothing about
+other registers, so the callers' are unknown, and where a CFA needs one of them it has no row. There is no other
+technique behind it: where no row covers the pc, it stops. Source: The SFrame Format, versions 1 to 3.
+"""
+
+from __future__ import annotations
+
+from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, Unwinder
+from testbed.image import Image, LoadedImage
+from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+from unwinders.formats.sframe import SECTION, sframe_table
+from unwinders.rows.native.traces import over_traces
+from unwinders.rows.walk import walk
+from unwinders.shared_limits import TABLES, shared_limits
+
+
+def rows(image: Image) -> RowTable:
+    """What `.sframe` claims at every pc of an image."""
+    return sframe_table(image)
+
+
+def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+    """The row in force at a frame. Raises NoUnwindInfo where there is none."""
+    if loaded is None:
+        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+    row = sframe_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    if row is None:
+        raise NoUnwindInfo(f"no row of {SECTION} covers {frame.lookup_pc:#x}")
+    return row
+
+
+def unwind(snapshot: Snapshot) -> Backtrace:
+    """The callers that the rows of `.sframe` give."""
+    return walk(snapshot, row_for)
+
+
+SFRAME = Unwinder(
+    name="sframe",
+    summary="the rows of .sframe: CFA, return address and frame pointer, found by pc, applied frame by frame",
+    unwind=unwind,
+    rows=rows,
+    limits=shared_limits(
+        TABLES,
+        {
+            Trait.WRONG_TABLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.PHANTOM,
+                Outcome.WRONG_REGISTER,
+                Outcome.WRONG,
+            ),
+            Trait.NO_TABLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+                Outcome.ENDED_EARLY,
+            ),
+            Trait.SIGNAL: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.NO_CODE: (Outcome.REFUSED,),
+            Trait.INEXPRESSIBLE: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.REALIGNED: (
+                Outcome.REFUSED,
+                Outcome.STOPPED,
+            ),
+            Trait.LOST_REGISTER: (Outcome.REFUSED,),
+            Trait.UNSAID_END: (
+                Outcome.STOPPED,
+                Outcome.PHANTOM,
+            ),
+            Trait.OPEN_END: (
+                Outcome.STOPPED,
+                Outcome.PHANTOM,
+            ),
+        },
+    ),
+    unwind_trace=over_traces(unwind, lambda arch: row_for),
+    # The ABIs that the format has a number for.
+    arches=frozenset({"x86_64", "arm64"}),
+    needs=frozenset({SECTION}),
+)
+"""The strategy as the catalogue holds it."""
