@@ -9,7 +9,7 @@ from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table, Value, spread
 from benchmarks.workload import FOREVER, TARGETS, Target, scale_for, workload
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.unwinder import Backtrace
+from testbed.contract.frames import Backtrace
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.referee import libdw, libunwind, llvm_libunwind

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from testbed.arch import ARCHES, arch_named
 from testbed.campaign.matrix import Matrix
 from testbed.campaign.names import true_frames
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.naming.symbolize import NamedBacktrace, symbolize
 from testbed.program.model import Program, program_from_text
 from testbed.runs.run import Run, judge, judge_all, run_program

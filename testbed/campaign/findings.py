@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.referee import Finding, Referee
 from testbed.runs.by_name import Programs, named_run
 from testbed.runs.run import Run, judge, run_built

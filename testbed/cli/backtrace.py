@@ -7,7 +7,7 @@ import click
 from programs import PROGRAMS
 from testbed.campaign.names import true_frames
 from testbed.cli.strategies import strategy_named
-from testbed.contract.unwinder import Backtrace
+from testbed.contract.frames import Backtrace
 from testbed.naming.symbolize import symbolize
 from testbed.report.styles import STYLES, shown
 from testbed.runs.by_name import named_run

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
 from testbed.report.foreign_text import foreign_data, foreign_text

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot, Trace
 from testbed.words.errors import UnwindError
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, Function, Line, debug_info
 from testbed.image.debug.tail_chains import Certainty, Chain, Link, tail_chain

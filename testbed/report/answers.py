@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.runs.run import NATIVE_FROM, Run, judge
 from testbed.verdicts.one import Verdict, exact_verdict
 from testbed.verdicts.trace import OUTCOMES, judge_trace

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.contract.unwinder import Backtrace
+from testbed.contract.frames import Backtrace
 from testbed.image.debug import debug_info
 from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin
 from testbed.trace import Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from testbed.contract.unwinder import Backtrace
+from testbed.contract.frames import Backtrace
 from testbed.foreign.read import Foreign
 from testbed.naming.symbolize import symbolize
 from testbed.report.debugger_styles import frames_data, gdb, shown

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
-from testbed.contract.unwinder import Frame, Unwinder
+from testbed.contract.frames import Frame
+from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.report.listing import listing
 from testbed.report.show_text import AFTER, BEFORE, word_words

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.campaign.matrix import Matrix
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import describe
 from testbed.naming.symbolize import NamedBacktrace, Origin, with_places
 from testbed.report.markup import chip, heading, marked, page, paragraph, table, verdict_words

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.names import true_frames
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.words import STYLES, frame_pointer, stack_pointer

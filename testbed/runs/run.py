@@ -13,7 +13,8 @@ from types import MappingProxyType
 from testbed.arch import Arch
 from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, Recipe, first_recipe, recipe_named
-from testbed.contract.unwinder import Backtrace, Frame, Unwinder
+from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, describe, read_image
 from testbed.image.disassembly import disassemble
 from testbed.image.symbols import readable

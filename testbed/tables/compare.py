@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
+from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable, Rule, SameValue, Undefined, UnwindRow
-from testbed.contract.unwinder import Backtrace, Limit, Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image
 from testbed.runs.run import Run, judge
 from testbed.words.traits import Trait

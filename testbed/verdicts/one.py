@@ -19,7 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.contract.unwinder import Backtrace, Frame, Limit
+from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.unwinder import Limit
 from testbed.truth import CallStack, TrueFrame
 from testbed.words.errors import ToolCrashed, ToolHung
 from testbed.words.outcome import Outcome

@@ -15,7 +15,8 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import Finding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import Unit
 from testbed.cli import cli
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import Evaluation, evaluate
 from testbed.generate.program import shape_named

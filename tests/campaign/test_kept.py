@@ -14,7 +14,8 @@ from programs import PROGRAMS
 from testbed.campaign import kept as results
 from testbed.campaign.matrix import Unit, judge_unit
 from testbed.cli import main
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from unwinders import UNWINDERS
 

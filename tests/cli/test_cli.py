@@ -350,7 +350,8 @@ def test_what_ran_before_a_crash_can_still_be_looked_at(testbed: Testbed, tmp_pa
 def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     from types import MappingProxyType
 
-    from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
+    from testbed.contract.frames import Backtrace, Frame, FrameKind
+    from testbed.contract.unwinder import Unwinder
 
     liar = Unwinder(
         name="always_root",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.contract.unwinder import Backtrace
+from testbed.contract.frames import Backtrace
 from testbed.foreign import Places, read_snapshot
 from testbed.image import read_image
 from testbed.naming.symbolize import symbolize

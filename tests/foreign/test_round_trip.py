@@ -10,7 +10,8 @@ import pytest
 import testbed
 from programs import PROGRAMS
 from testbed.build.recipes import recipes_for
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.foreign import Places, read_snapshot
 from testbed.image import LoadedImage

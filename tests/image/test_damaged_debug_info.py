@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from testbed.contract.unwinder import Frame, FrameKind
+from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Section
 from testbed.image.debug import debug_info
 from testbed.naming.symbolize import Origin, symbolize

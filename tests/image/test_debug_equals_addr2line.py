@@ -14,7 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES
-from testbed.contract.unwinder import Frame, FrameKind
+from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, read_elf
 from testbed.image.debug import debug_info
 from testbed.image.symbols import demangled

@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
-from testbed.contract.unwinder import Frame, FrameKind
+from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Segment, Symbol, describe, read_elf
 from testbed.image.debug import DebugInfo, Function, Target, debug_info
 from testbed.image.debug.call_sites import CallSite

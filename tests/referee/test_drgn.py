@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.contract.unwinder import Frame, FrameKind
+from testbed.contract.frames import Frame, FrameKind
 from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
 from testbed.referee.process.file_tool import PATIENCE, Asked
 from testbed.runs.run import judge_all

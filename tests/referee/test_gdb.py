@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.contract.unwinder import FrameKind
+from testbed.contract.frames import FrameKind
 from testbed.image import LoadedImage, read_elf
 from testbed.referee.gdb import strategy as gdb
 from testbed.referee.gdb.strategy import GDB, backtrace_of

@@ -6,7 +6,8 @@ import pytest
 
 import testbed
 from testbed.arch import ARCHES
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee import REFEREES, Finding
 from testbed.referee.profilers import agent, in_handler

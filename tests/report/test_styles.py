@@ -12,12 +12,13 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.campaign.names import true_frames
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, NoUnwindInfo
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, Symbol
 from testbed.naming.symbolize import symbolize
 from testbed.report.styles import STYLES, Shown, shown
 from testbed.runs.run import Run, run_program
 from testbed.trace import Memory, Snapshot
+from testbed.words.errors import NoUnwindInfo
 from tests.image.hand_made import BASE, image_of
 
 

@@ -13,8 +13,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import Unit, units
+from testbed.contract.frames import Backtrace
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.report.compare_text import comparison_page
 from testbed.runs.run import Run, run_program

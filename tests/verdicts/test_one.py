@@ -10,7 +10,8 @@ from itertools import combinations
 import pytest
 
 import testbed
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import CallStack

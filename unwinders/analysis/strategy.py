@@ -10,8 +10,9 @@ address, it stops. The function at the image's entry has no caller.
 
 from __future__ import annotations
 
+from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo

@@ -15,8 +15,10 @@ outermost return address never shows, at no site. The link register is added as 
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Limit, NoUnwindInfo, UnreadableMemory, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo, UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 from unwinders.chains.frame_records import KERNEL_ARM64, listed, not_a_pointer, read_record, record_in_force, unlinked

@@ -17,8 +17,10 @@ nonzero argument can have unpredictable effects, including crashing the calling 
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Limit, UnreadableMemory, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
+from testbed.words.errors import UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 from unwinders.chains.frame_records import listed, not_a_pointer, read_record, record_in_force, unlinked

@@ -16,8 +16,9 @@ from __future__ import annotations
 from functools import cache
 
 from testbed.arch import Arch, FrameRecord
+from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
-from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome

@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import cache
 
 from testbed.arch import Arch
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, UnwindRow
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit
+from testbed.contract.unwinder import Limit
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome

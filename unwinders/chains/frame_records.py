@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from testbed.arch import FrameRecord
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, UnwindError
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit
 from testbed.image import image_covering
 from testbed.trace import Snapshot
+from testbed.words.errors import UnwindError
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 

@@ -11,8 +11,10 @@ from the interrupted instruction. Its ``__libc_stack_end`` is the end of the map
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, UnreadableMemory, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
+from testbed.words.errors import UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 from unwinders.chains.frame_records import listed, not_a_pointer, read_record, record_in_force, unlinked

@@ -13,7 +13,8 @@ DWARF tables (https://lists.infradead.org/pipermail/linux-arm-kernel/2021-Decemb
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Symbol, image_covering
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome

@@ -14,8 +14,10 @@ address once more. A record whose previous pointer is zero still gives its retur
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Limit, UnreadableMemory, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
+from testbed.words.errors import UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 from unwinders.chains.frame_records import KERNEL_ARM64, listed, not_a_pointer, read_record, record_in_force, unlinked

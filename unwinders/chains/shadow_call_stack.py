@@ -12,8 +12,10 @@ address in the link register, and its caller is missing here. Source: https://cl
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Limit, NoProgress, UnreadableMemory, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 from unwinders.chains.frame_records import listed

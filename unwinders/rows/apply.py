@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     AtCfa,
     AtExpression,
@@ -32,7 +33,6 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule, UnwindError
 from unwinders.rows.expression import evaluate

@@ -21,8 +21,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from testbed.arch import Arch
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import AtCfa, AtExpression, AtRegister, UnwindRow
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError

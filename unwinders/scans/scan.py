@@ -17,9 +17,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, NoUnwindInfo, UnreadableMemory
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
+from testbed.words.errors import NoUnwindInfo, UnreadableMemory
 
 MAX_FRAMES = 1024
 HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"

@@ -7,7 +7,8 @@ since. The caller of a function that keeps its return address in the link regist
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome

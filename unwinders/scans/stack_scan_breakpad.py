@@ -8,7 +8,8 @@ tables and its frame pointers give it (``StackwalkerARM64::PtrauthStrip``), not 
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait

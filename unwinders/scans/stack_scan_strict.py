@@ -11,7 +11,8 @@ by a tail call, since the call names another function: the price of every check 
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome

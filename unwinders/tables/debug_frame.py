@@ -6,8 +6,9 @@ are plain addresses, and a CIE of version 4 says how wide they are. Source: DWAR
 
 from __future__ import annotations
 
+from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Backtrace, Limit, Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome

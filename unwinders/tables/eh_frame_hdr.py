@@ -7,8 +7,9 @@ not name does not exist for it, and a wrong index is a stop, not a reason to sea
 
 from __future__ import annotations
 
+from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Backtrace, Frame, Limit, Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo

@@ -7,8 +7,9 @@ technique behind it: where no row covers the pc, it stops. Source: The SFrame Fo
 
 from __future__ import annotations
 
+from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Backtrace, Frame, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.memory import image_range
 from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME, FINDINGS

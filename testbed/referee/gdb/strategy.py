@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.referee.gdb.findings import FINDINGS
 from testbed.referee.gdb.limits import WITH_EHABI, WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee

@@ -12,7 +12,8 @@ import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.libdw.library import (
     Detach,

@@ -11,7 +11,8 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage, image_covering
 from testbed.referee.libunwind.library import (
     ARCH,

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.referee.lldb.findings import FINDINGS
 from testbed.referee.lldb.limits import WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee

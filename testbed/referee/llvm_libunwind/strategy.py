@@ -18,7 +18,8 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from testbed.arch import ARCHES
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.limits import limit_on, signed, table_limits
 from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word

@@ -23,7 +23,8 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.arch.dumps import dump_layouts
 from testbed.build import cache as kept_files
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage

@@ -21,7 +21,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.arch.gdb_targets import gdb_target
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.referee.process.json_lines import Child
 from testbed.referee.process.without_tables import file_of, without_tables

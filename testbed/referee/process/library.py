@@ -17,7 +17,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.trace import Memory, Regions, Snapshot
 from testbed.words import errors

@@ -20,7 +20,7 @@ from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
 from testbed.arch import Arch
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.symbols import demangled
 from testbed.machine.load import map_image

@@ -13,7 +13,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Limit, Unwinder
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image, image_covering
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script

@@ -13,7 +13,7 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.referee.process.library import forked
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot

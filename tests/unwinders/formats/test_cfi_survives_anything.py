@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import IsExpression, RowTable
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import SIZE, START, X86_64, block, cie, entry, image, snapshot, u, uleb

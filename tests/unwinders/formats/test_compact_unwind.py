@@ -10,8 +10,8 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
+from testbed.contract.frames import Backtrace
 from testbed.contract.rows import AtCfa, RegisterPlus, UnwindRow
-from testbed.contract.unwinder import Backtrace
 from testbed.image import Image, LoadedImage
 from testbed.runs.run import judge_all, run_program
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnknownRegister

@@ -12,8 +12,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import Unit, units
+from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.rows import AtCfa, RegisterPlus, Undefined, UnwindRow
-from testbed.contract.unwinder import Backtrace, FrameKind
 from testbed.image import Image, LoadedImage, Section, Segment
 from testbed.runs.run import judge_all, run_program
 from testbed.trace import Snapshot

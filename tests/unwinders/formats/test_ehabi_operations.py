@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, Rule, UnwindRow
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.frames import ARM32, START, image, snapshot, u, words

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     AtCfa,
     AtExpression,
@@ -20,7 +21,6 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.formats.test_cfi_survives_anything import mutated

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Backtrace
 from testbed.image import LoadedImage
 from testbed.words.errors import MalformedTable, UnsupportedRule
 from tests.unwinders.formats.test_cfi_survives_anything import mutated

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.arch import Arch
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
@@ -20,7 +21,6 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule

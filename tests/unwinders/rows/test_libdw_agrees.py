@@ -19,7 +19,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES, Tool
 from testbed.campaign.matrix import Unit, units
-from testbed.contract.unwinder import Backtrace
+from testbed.contract.frames import Backtrace
 from testbed.machine import record
 from testbed.referee.libdw import strategy as libdw
 from testbed.trace import Snapshot

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from testbed.arch import Arch
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import AtCfa, AtRegister, Constant, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory

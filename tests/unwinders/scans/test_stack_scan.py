@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo

@@ -19,8 +19,8 @@ from testbed.build.layout import TEXT_BASE
 from testbed.build.link import assemble_program
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
 from testbed.campaign.matrix import Unit, units
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, read_elf
 from testbed.program.model import Program, program_from_text
 from testbed.runs.run import judge_all, run_built

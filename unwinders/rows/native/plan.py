@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     AtCfa,
     AtExpression,
@@ -28,7 +29,6 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import LoadedImage, image_covering
 from testbed.words.errors import UnwindError
 from unwinders.rows.walk import RowFor

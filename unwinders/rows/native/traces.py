@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.contract.backtraces import SPECIFICATION, Backtraces, Nodes, Sites, Why
-from testbed.contract.unwinder import Backtrace, Frame
+from testbed.contract.frames import Backtrace, Frame
 from testbed.trace import Region, Snapshot, Trace
 from testbed.words.errors import UnwindError
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out

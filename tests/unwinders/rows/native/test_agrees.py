@@ -16,7 +16,8 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import Unit, units
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.unwinder import Backtrace, Unwinder
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.machine import record
 from testbed.trace import Trace
 from testbed.words.errors import ToolchainMissing

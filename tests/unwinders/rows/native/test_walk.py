@@ -12,6 +12,7 @@ import pytest
 import testbed
 from testbed.arch import ARCHES, Arch
 from testbed.contract.backtraces import Backtraces
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
@@ -27,7 +28,6 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.runs.run import judge, judge_all
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes

@@ -1,0 +1,61 @@
+"""Frames and backtraces: what a strategy says about one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from testbed.image import LoadedImage, describe
+from testbed.words.errors import UnwindError
+
+
+class FrameKind(Enum):
+    """What a frame's pc is."""
+
+    INTERRUPTED = "pc is the next instruction to execute"
+    CALLER = "pc is a return address: the instruction after a call"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame: the registers that its function will see when it resumes.
+
+    A register that is missing is unknown. ``registers[arch.pc]`` is always there. ``cfa`` is this frame's own
+    canonical frame address (the caller's SP), where the technique computes one. ``found_by`` names the rule or
+    row that found this frame.
+    """
+
+    kind: FrameKind
+    pc: int
+    registers: Mapping[str, int]
+    cfa: int | None = None
+    found_by: str = ""
+
+    @property
+    def lookup_pc(self) -> int:
+        """The address to look this frame up by: inside the call instruction for a CALLER.
+
+        A call can be the last instruction of its function (the callee never returns), so a return address may
+        already belong to the next function: https://github.com/libunwind/libunwind/issues/54. Nowhere else
+        subtracts.
+        """
+        return self.pc if self.kind is FrameKind.INTERRUPTED else self.pc - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Backtrace:
+    """What a strategy says. ``frames[0]`` is the interrupted one, then its callers, innermost first.
+
+    ``stopped`` None is a *claim*: the last frame is the root of the stack. Otherwise it is the reason why the
+    strategy does not know more. ``images`` are those that name the frames when it is printed.
+    """
+
+    frames: tuple[Frame, ...]
+    stopped: UnwindError | None
+    images: tuple[LoadedImage, ...] = field(default=(), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        end = "root" if self.stopped is None else f"{self.stopped.reason}: {self.stopped}"
+        names = (describe(self.images, f.pc, caller=f.kind is FrameKind.CALLER) for f in self.frames)
+        return " < ".join(names) + f" ({end})"
