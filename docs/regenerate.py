@@ -24,7 +24,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-GOLDEN = ROOT / "tests" / "golden" / "matrix.json"
 _BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision) -->\n.*?<!-- end -->", re.S)
 
 
@@ -58,19 +57,17 @@ def strategies() -> str:
 
 def precision() -> str:
     """Precision and recall of every strategy by instruction set, from the golden counts that the tests keep."""
+    sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.report.words import share
     from testbed.verdicts.one import Callers
+    from tests.golden import STRATEGIES, all_cells
     from unwinders import UNWINDERS
 
     found: dict[tuple[str, str], Callers] = {}
-    for cell, counts in json.loads(GOLDEN.read_text(encoding="utf-8")).items():
-        if "callers" not in counts:
-            sys.exit(f"{GOLDEN} counts no callers: pytest --update-golden -n0 tests/campaign/test_matrix.py")
-        unit, _, name = cell.rpartition("-")
-        _, arch, recipe = unit.split("-", 2)
-        isa = RECIPES[recipe].isa_on(ARCHES[arch])
+    for unit, name, counts in all_cells(STRATEGIES):
+        isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
         assert isa is not None
         found[name, isa.name] = found.get((name, isa.name), Callers()) + Callers(*counts["callers"])
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]

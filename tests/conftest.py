@@ -18,6 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The golden counts of the programs may have been written by several processes; their sum is written last, once."""
+    if session.config.getoption("--update-golden") and not hasattr(session.config, "workerinput"):
+        from tests.golden import STRATEGIES, write_summary
+
+        write_summary(STRATEGIES)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
     yield from _skipping()

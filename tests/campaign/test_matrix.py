@@ -1,18 +1,16 @@
 """The matrix as tests: one per cell, `pytest -k "leaf_call and arm64 and eh_frame"`.
 
-A cell passes when every site is exact or explained by a declared limit, and when how much is explained is what
-tests/golden/ says. That file also says which cells there are, so that collecting tests builds nothing; a test holds it
-to what the strategies apply to. `pytest --update-golden -n0 tests/campaign/test_matrix.py` writes it anew: review its
-diff.
+A cell passes when every site is exact or explained by a declared limit, and when how much is explained is what the
+golden counts say. They also say which cells there are, so that collecting tests builds nothing; a test holds them to
+what the strategies apply to. `pytest --update-golden tests/campaign/test_matrix.py` writes them anew, with
+``-k "golden_counts and leaf_call"`` those of one program: review the diff of tests/golden/summary.txt.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,26 +25,24 @@ from testbed.runs.run import Run, judge_all
 from testbed.verdicts.one import Callers
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
+from tests.golden import (
+    STRATEGIES,
+    UPDATE,
+    Counts,
+    all_cells,
+    counted,
+    of_program,
+    of_unit,
+    summary_of,
+    tools_of_set,
+    write_program,
+    write_tools,
+)
 from tests.installed import installed, tools_of
 from tests.known_failures import KNOWN_FAILURES
 from unwinders import UNWINDERS
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "matrix.json"
-# The versions of GCC and binutils that made what was counted: {architecture: versions}.
-TOOLS = GOLDEN.with_name("tools.json")
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-
-
-@lru_cache(maxsize=1)
-def golden() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    return loaded
-
-
-@lru_cache(maxsize=1)
-def golden_tools() -> Mapping[str, str]:
-    loaded: Mapping[str, str] = json.loads(TOOLS.read_text(encoding="utf-8"))
-    return loaded
 
 
 def gnu(unit: Unit) -> bool:
@@ -55,9 +51,10 @@ def gnu(unit: Unit) -> bool:
 
 def cells() -> Iterator[Any]:
     for unit in UNITS:
+        there = of_unit(STRATEGIES, unit)
         for unwinder in UNWINDERS:
-            name = f"{unit}-{unwinder}"
-            if name in golden():
+            if unwinder in there:
+                name = f"{unit}-{unwinder}"
                 marks = [pytest.mark.xfail(reason=KNOWN_FAILURES[name])] if name in KNOWN_FAILURES else []
                 yield pytest.param(unit, unwinder, id=name, marks=marks)
 
@@ -78,58 +75,77 @@ def judged(unit: Unit, name: str) -> Cell | None:
     return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name]))
 
 
-def counted(cell: Cell) -> dict[str, Any]:
-    """What the golden file keeps of a cell: never a pc."""
-    return {
-        "sites": cell.sites,
-        "exact": cell.exact,
-        "transition": cell.transition,
-        "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
-        "explained": {
-            f"{trait.name} {outcome.value}": cell.shown[trait, outcome]
-            for trait, outcome in sorted(cell.shown, key=lambda pair: (pair[0].name, pair[1].value))
-        },
-    }
-
-
 @pytest.mark.parametrize(("unit", "name"), list(cells()))
 def test_cell(unit: Unit, name: str, request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        pytest.skip("test_golden_counts_of judges all cells of a program and writes them")
     cell = judged(unit, name)
-    assert cell is not None, "the strategy does not apply to this file any more: update the golden file"
-    assert cell.sites > 0, "nothing was compared"
-    assert cell.sites == cell.exact + cell.explained + cell.unexplained + cell.transition
-    assert not cell.unexplained, f"{cell.unexplained} unexplained: {cell.first_unexplained}"
-    if request.config.getoption("--update-golden"):
-        pytest.skip("golden counts are being written by test_golden_counts_are_complete")
-    if gnu(unit) and tools_of(unit) != golden_tools()[unit.arch]:
-        pytest.skip(f"all explained; the golden counts are of {golden_tools()[unit.arch]}, here is {tools_of(unit)}")
-    assert counted(cell) == golden()[str(cell)], "how much is explained has changed: review the golden diff"
+    assert cell is not None, f"the strategy does not apply to this file any more: {UPDATE}"
+    check(cell)
+    tools = tools_of_set(STRATEGIES).get(unit.arch)
+    if gnu(unit) and tools_of(unit) != tools:
+        pytest.skip(f"all explained; the golden counts are of {tools}, here is {tools_of(unit)}")
+    assert counted(cell) == of_unit(STRATEGIES, unit)[name], f"how much is explained has changed: {UPDATE}"
 
 
-def test_golden_counts_are_complete(request: pytest.FixtureRequest) -> None:
-    """The golden file has exactly the cells that exist; with --update-golden it is written here.
+def check(cell: Cell) -> None:
+    """Every site of a cell is exact, explained or a transition."""
+    assert cell.sites > 0, f"{cell}: nothing was compared"
+    assert cell.sites == cell.exact + cell.explained + cell.unexplained + cell.transition, str(cell)
+    assert not cell.unexplained, f"{cell}: {cell.unexplained} unexplained: {cell.first_unexplained}"
 
-    Cells whose compiler is not installed cannot be looked at; they stay as they are.
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_golden_counts_of(program: str, request: pytest.FixtureRequest) -> None:
+    """The golden counts of a program have exactly the cells that exist; with --update-golden they are written here.
+
+    Units whose compiler is not installed cannot be looked at; they stay as they are.
     """
-    here = installed(UNITS)
-    missing = [str(unit) for unit in UNITS if unit not in set(here)]
-
-    def left(name: str) -> bool:
-        return name.rpartition("-")[0] in missing
-
+    planned = [unit for unit in UNITS if unit.program == program]
+    here = installed(planned)
     if request.config.getoption("--update-golden"):
-        found = {str(cell): counted(cell) for unit in here for name in UNWINDERS if (cell := judged(unit, name))}
-        found |= {name: counts for name, counts in golden().items() if left(name)}
-        tools = {unit.arch: str(tools_of(unit)) for unit in here if gnu(unit)}
-        TOOLS.write_text(json.dumps({**golden_tools(), **tools}, indent=1) + "\n", encoding="utf-8")
-        lines = ",\n".join(f'"{name}": {json.dumps(counts)}' for name, counts in found.items())
-        GOLDEN.parent.mkdir(exist_ok=True)
-        GOLDEN.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
-        golden.cache_clear()
-    there = {f"{unit}-{name}" for unit in here for name, u in UNWINDERS.items() if u.applies_to(image_of(unit))}
-    assert {name for name in golden() if not left(name)} == there, (
-        "pytest --update-golden -n0 tests/campaign/test_matrix.py"
-    )
+        update(planned, whole=selected(request.session) >= PROGRAMS.keys())
+    for unit in here:
+        there = {name for name, unwinder in UNWINDERS.items() if unwinder.applies_to(image_of(unit))}
+        assert of_unit(STRATEGIES, unit).keys() == there, f"{unit}: {UPDATE}"
+    assert of_program(STRATEGIES, program).keys() <= {f"{unit.arch}-{unit.recipe}" for unit in planned}, UPDATE
+
+
+def selected(session: pytest.Session) -> set[str]:
+    """The programs whose golden counts this invocation of pytest looks at."""
+    function = test_golden_counts_of.__name__
+    return {item.callspec.params["program"] for item in session.items if item.name.startswith(f"{function}[")}
+
+
+def update(planned: list[Unit], *, whole: bool) -> None:
+    """Judge and write the units of one program. Counts made by other tools are only written for all programs at once:
+    tools.json says one version for all."""
+    here = installed(planned)
+    now = {**tools_of_set(STRATEGIES), **{unit.arch: str(tools_of(unit)) for unit in installed(UNITS) if gnu(unit)}}
+    if now != tools_of_set(STRATEGIES):
+        assert whole, f"{STRATEGIES.tools} names another GCC or binutils: update all programs, {UPDATE}"
+        write_tools(STRATEGIES, now)
+    cells = {unit: {name: cell for name in UNWINDERS if (cell := judged(unit, name))} for unit in here}
+    counts: dict[Unit, dict[str, Counts]] = {
+        unit: {name: counted(cell) for name, cell in cells[unit].items()}
+        if unit in cells
+        else dict(of_unit(STRATEGIES, unit))
+        for unit in planned
+    }
+    write_program(STRATEGIES, planned[0].program, counts)
+    for cell in (cell for of_one in cells.values() for cell in of_one.values()):
+        if str(cell) not in KNOWN_FAILURES:
+            check(cell)
+
+
+def test_the_summary_is_the_sum_of_the_programs(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        pytest.skip("written when all tests are through")
+    assert STRATEGIES.summary.read_text(encoding="utf-8") == summary_of(all_cells(STRATEGIES)), UPDATE
+
+
+def test_every_file_of_golden_counts_is_of_a_program() -> None:
+    assert set(STRATEGIES.programs()) == set(PROGRAMS), "delete those of programs that are gone, and update"
 
 
 def image_of(unit: Unit) -> Image:
@@ -145,8 +161,8 @@ def test_known_failures_name_cells_that_exist() -> None:
 def test_every_limit_is_shown_somewhere_with_every_outcome() -> None:
     """A limit that nothing exercises is an excuse in waiting; the golden counts say what occurred."""
     shown: dict[str, Counter[str]] = {name: Counter() for name in UNWINDERS}
-    for cell, counts in golden().items():
-        shown[cell.rpartition("-")[2]].update(counts["explained"])
+    for _, name, counts in all_cells(STRATEGIES):
+        shown[name].update(counts["explained"])
     for unwinder in UNWINDERS.values():
         for limit in unwinder.limits:
             assert limit.because, f"{unwinder.name}: {limit.trait.name} without a reason"
@@ -163,19 +179,18 @@ def test_table_strategies_are_exact_everywhere_with_asynchronous_tables() -> Non
     that no table can say it. GCC's rows of a realigned frame are wrong in one unoptimised epilogue.
     """
     declared = {"WRONG_TABLE", "NO_TABLE", "NO_CODE", "LOST_REGISTER", "OPEN_END", "SYNCHRONOUS", "REALIGNED"}
-    rows = {name: counts for name, counts in golden().items() if name.endswith("-eh_frame")}
-    arches = {name.split("-")[1] for name in rows}
-    assert {"x86_64", "arm64"} <= arches
-    for name, counts in rows.items():
-        assert {pair.partition(" ")[0] for pair in counts["explained"]} <= declared, name
-        assert counts["exact"] == counts["sites"] - counts["transition"] - sum(counts["explained"].values()) > 0, name
+    rows = {unit: counts for unit, name, counts in all_cells(STRATEGIES) if name == "eh_frame"}
+    assert {"x86_64", "arm64"} <= {unit.arch for unit in rows}
+    for unit, counts in rows.items():
+        assert {pair.partition(" ")[0] for pair in counts["explained"]} <= declared, unit
+        assert counts["exact"] == counts["sites"] - counts["transition"] - sum(counts["explained"].values()) > 0, unit
 
 
 def test_precision_and_recall_are_what_each_technique_can_have() -> None:
     """Tables say no caller that is not there; the stricter scanner says fewer false ones than the plain one."""
     said: dict[str, Callers] = dict.fromkeys(UNWINDERS, Callers())
-    for cell, counts in golden().items():
-        said[cell.rpartition("-")[2]] += Callers(*counts["callers"])
+    for _, name, counts in all_cells(STRATEGIES):
+        said[name] += Callers(*counts["callers"])
     precision = {name: callers.precision or 0 for name, callers in said.items()}
     recall = {name: callers.recall or 0 for name, callers in said.items()}
     assert all(0 < share <= 1 for share in (*precision.values(), *recall.values()))

@@ -18,7 +18,7 @@ from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from testbed.words.traits import Trait
-from tests.campaign.test_matrix import golden
+from tests.golden import STRATEGIES, of_unit
 from tests.unwinders.frames import ARM64, START, X86_64, block, cie, entry, image, snapshot, u, uleb, words
 from unwinders import UNWINDERS
 from unwinders.formats.cfi import cfi_table
@@ -33,7 +33,7 @@ FUNCTIONS = ((0x1000, 0x20), (0x1040, 0x40), (0x1080, 0x10))  # a gap behind the
 # without tables there is a row for the start code only.
 SOUND = [p for p in PROGRAMS.values() if not any(source.header.exchanged for source in p.sources.values())]
 WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.NO_TABLE not in recipe.traits]
-UNITS = [u for u in units(SOUND, [X86_64, ARM64], WITH_TABLES) if f"{u}-{EH_FRAME_HDR.name}" in golden()]
+UNITS = [u for u in units(SOUND, [X86_64, ARM64], WITH_TABLES) if EH_FRAME_HDR.name in of_unit(STRATEGIES, u)]
 
 
 def frame_section(bodies: tuple[bytes, ...] = (b"", b"\x41\x0e\x10", b"")) -> tuple[bytes, tuple[int, ...]]:

@@ -19,7 +19,7 @@ from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rul
 from testbed.image import Image
 from testbed.program.model import Program
 from testbed.runs.run import judge_all, run_built
-from tests.campaign.test_matrix import golden
+from tests.golden import STRATEGIES, of_unit
 from tests.unwinders import producers
 from tests.unwinders.tables.test_sframe_producers import EXPRESSIBLE, assert_equal_at_every_pc
 from unwinders.formats.cfi import cfi_table
@@ -31,7 +31,7 @@ WRITTEN = [unit for unit in EXPRESSIBLE if unit.arch == X86_64.name]
 C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, ARCHES["x86_64"])]
 # What has rows besides those of `_start`, in functions that have a symbol for objtool to begin at.
 CALLED = PROGRAMS.keys() - {"end_false", "end_undefined", "end_zero", "no_symbol"}
-BUILT = [u for u in units(PROGRAMS.values(), [X86_64], RECIPES.values()) if f"{u}-{ORC.name}" in golden()]
+BUILT = [u for u in units(PROGRAMS.values(), [X86_64], RECIPES.values()) if ORC.name in of_unit(STRATEGIES, u)]
 FLAGS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 # ORC's offsets have 16 bits; of a frame of 64 KiB objtool writes the lower ones without a word.
 TOO_LARGE = {"probed_frame"}
