@@ -20,7 +20,7 @@ from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, st
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
-from testbed.machine.record_light import record_light
+from testbed.machine.python_hooks import record_light
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.machine.tape import Recorder

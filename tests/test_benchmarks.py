@@ -20,7 +20,7 @@ from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, st
 from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.machine.record_light import record_light
+from testbed.machine.python_hooks import record_light
 from testbed.referee import libunwind
 from testbed.referee.libunwind import library as libunwind_library
 from unwinders.tables.eh_frame import EH_FRAME

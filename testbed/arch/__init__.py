@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copyreg
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from testbed.arch.arm32 import ARM32
@@ -34,3 +35,10 @@ def arch_named(name: str) -> Arch:
                     f"with a recipe for {isa.name} (testbed list recipes)"
                 )
     raise UsageError(f"no architecture {name!r}; {nearest(folded, ARCHES)}")
+
+
+def _by_name(arch: Arch) -> tuple[Callable[[str], Arch], tuple[str]]:
+    return arch_named, (arch.name,)
+
+
+copyreg.pickle(Arch, _by_name)  # worker processes get the catalogue's own value, not a copy: it is compared by identity

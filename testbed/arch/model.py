@@ -215,11 +215,6 @@ class Arch:
     def __repr__(self) -> str:
         return f"<Arch {self.name}>"
 
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        from testbed.arch import arch_named
-
-        return arch_named, (self.name,)
-
     @cached_property
     def index(self) -> Mapping[str, int]:
         """Column of each register in a trace, by name."""

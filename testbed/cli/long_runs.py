@@ -48,7 +48,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 def is_long(run: Run, budget: int) -> bool:
     """True where a run that was stopped after WHOLE steps is to go on: in pieces, since more are not held at once.
 
-    A run in which signals arrive is never cut: see `testbed.machine.record_light`.
+    A run in which signals arrive is never cut: see `testbed.machine.python_hooks`.
     """
     return budget > WHOLE == len(run) and isinstance(run.trace.end, EmulationError)
 

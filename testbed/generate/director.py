@@ -19,31 +19,13 @@ from __future__ import annotations
 
 import re
 
+from testbed.generate.letters import FLAGS, NUMBERED, ORDER
 from testbed.generate.shape import Call, Function, How, Shape, why_not
 from testbed.words.errors import DirectorError
 
-_NUMBERED = {"r": "saved", "a": "alloca", "v": "vla", "o": "align", "s": "recursion"}
-_FLAGS = {"p": "pointer", "d": "sub_first", "e": "early", "m": "ends"}
-_ORDER = "rpdavoems"
 _CALLS = {how.value: how for how in How}
 _PART = re.compile(r"(?P<letter>[a-z])(?P<number>0|[1-9]\d{0,5})?")
-_NEEDS_NUMBER = (*_NUMBERED, *_CALLS, "t")
-
-
-def spelled(shape: Shape) -> str:
-    """The director string of a shape."""
-    return "+".join(_spelled(function) for function in shape.functions)
-
-
-def _spelled(function: Function) -> str:
-    text = f"f{function.frame or ''}"
-    for letter in _ORDER:
-        if letter in _FLAGS:
-            text += letter * getattr(function, _FLAGS[letter])
-        elif value := getattr(function, _NUMBERED[letter]):
-            text += f"{letter}{value}"
-    text += "".join(f"{call.how.value}{call.callee}" for call in function.calls)
-    return text + ("" if function.tail is None else f"t{function.tail}") + "n" * function.stops
+_NEEDS_NUMBER = (*NUMBERED, *_CALLS, "t")
 
 
 def parse_director(text: str) -> Shape:
@@ -70,14 +52,14 @@ def _function(text: str, start: int, end: int) -> Function:
             raise DirectorError(text, position, f"{text[position]!r} is no letter of the grammar")
         letter, digits = match["letter"], match["number"]
         number = int(digits or 0)
-        known = letter == "f" or letter in (*_NEEDS_NUMBER, *_FLAGS, "n")
+        known = letter == "f" or letter in (*_NEEDS_NUMBER, *FLAGS, "n")
         if not known:
-            raise DirectorError(text, position, f"no option {letter!r}; there are f {' '.join(_ORDER)} c i t n")
+            raise DirectorError(text, position, f"no option {letter!r}; there are f {' '.join(ORDER)} c i t n")
         if (letter == "f") != (position == start):
             raise DirectorError(text, position, "a function begins with one 'f'")
         if letter in _NEEDS_NUMBER and digits is None:
             raise DirectorError(text, position, f"{letter!r} needs a number")
-        if letter in (*_FLAGS, "n") and digits is not None:
+        if letter in (*FLAGS, "n") and digits is not None:
             raise DirectorError(text, position, f"{letter!r} takes no number")
         if last:
             raise DirectorError(text, position, f"nothing can follow {last!r}: it is the end of its function")
@@ -86,10 +68,10 @@ def _function(text: str, start: int, end: int) -> Function:
         elif calls and letter not in "tn":
             raise DirectorError(text, position, f"the option {letter!r} belongs before the calls")
         else:
-            name = {"f": "frame", "t": "tail", "n": "stops", **_NUMBERED, **_FLAGS}[letter]
-            if name in fields or (letter in _NUMBERED and number == 0):
+            name = {"f": "frame", "t": "tail", "n": "stops", **NUMBERED, **FLAGS}[letter]
+            if name in fields or (letter in NUMBERED and number == 0):
                 raise DirectorError(text, position, f"{letter!r} is given twice, or with 0")
-            fields[name] = True if letter in (*_FLAGS, "n") else number
+            fields[name] = True if letter in (*FLAGS, "n") else number
             last = letter if letter in "tn" else ""
         position = match.end()
     if start == end:

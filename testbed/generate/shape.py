@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from testbed.generate.letters import FLAGS, NUMBERED, ORDER
+
 MOST_FUNCTIONS = 8
 MOST_FRAME = 32768  # bytes
 MOST_SAVED = 6
@@ -41,7 +43,7 @@ class Function:
     local whose size is known at run time, ``align`` is the alignment of an over-aligned local in bytes. ``early`` is a
     way out before there is a frame, ``ends`` a second epilogue. ``recursion`` is how deep it calls itself where another
     function calls it. Then come ``calls``, in order. At the end it returns; or it jumps to the function ``tail``; or it
-    calls one that does not return (``stops``).
+    calls one that does not return (``stops``). ``str(function)`` is its part of the director string.
     """
 
     frame: int = 0
@@ -57,6 +59,16 @@ class Function:
     calls: tuple[Call, ...] = ()
     tail: int | None = None
     stops: bool = False
+
+    def __str__(self) -> str:
+        text = f"f{self.frame or ''}"
+        for letter in ORDER:
+            if letter in FLAGS:
+                text += letter * getattr(self, FLAGS[letter])
+            elif value := getattr(self, NUMBERED[letter]):
+                text += f"{letter}{value}"
+        text += "".join(f"{call.how.value}{call.callee}" for call in self.calls)
+        return text + ("" if self.tail is None else f"t{self.tail}") + "n" * self.stops
 
     @property
     def dynamic(self) -> bool:
@@ -81,9 +93,7 @@ class Shape:
     functions: tuple[Function, ...]
 
     def __str__(self) -> str:
-        from testbed.generate.director import spelled  # the spelling belongs to the grammar
-
-        return spelled(self)
+        return "+".join(map(str, self.functions))
 
 
 def why_not(shape: Shape) -> tuple[int, str] | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from testbed.image import Image, LoadedImage, describe
 from testbed.machine.load import load
-from testbed.machine.record_light import record_light
+from testbed.machine.python_hooks import record_light
 from testbed.machine.start import start_machine
 from testbed.machine.stops import Fault
 from testbed.machine.tape import Recorder

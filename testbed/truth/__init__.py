@@ -2,6 +2,6 @@
 
 from testbed.truth.expectations import disagreements, frame_names
 from testbed.truth.model import Activation, CallStack, TrueFrame
-from testbed.truth.observe import Truth, observe
+from testbed.truth.truth import Truth, observe
 
 __all__ = ["Activation", "CallStack", "TrueFrame", "Truth", "disagreements", "frame_names", "observe"]

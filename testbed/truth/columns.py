@@ -5,49 +5,13 @@ The same facts as `Truth.stack` and `Truth.traits` give, for whole traces; a tes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.truth.outer import reuses_pointer, tail_called
 from testbed.truth.transfers import Bools
+from testbed.truth.truth import Truth
 from testbed.words.traits import Trait
-
-if TYPE_CHECKING:
-    from testbed.truth.observe import Truth
-
-
-@dataclass(frozen=True, eq=False)
-class OuterTraits:
-    """What the activations further out add to every step of an activation; ``isas`` is a set of bits."""
-
-    frameless_caller: Bools
-    fp_reused: Bools
-    tail_called: Bools
-    signed: Bools
-    isas: NDArray[np.int8]
-
-
-def outer_traits(truth: Truth) -> OuterTraits:
-    """For every activation; a parent always comes before its children."""
-    activations, sites = truth.activations, truth.sites
-    inner = np.flatnonzero(activations.parent >= 0)
-    parent, call = activations.parent[inner], activations.opened[inner] - 1
-    added = np.zeros(len(activations), np.int64)
-    frameless = (activations.parent[parent] >= 0) & ~sites.moved[call]
-    reused = _reuses_pointer(truth, parent, call).astype(np.int64)
-    tail_called = _tail_called(truth, parent, call).astype(np.int64)
-    signed = truth.signed[call].astype(np.int64)
-    isa = np.int64(16) << sites.isa[call].astype(np.int64)
-    added[inner] = frameless | reused << 1 | tail_called << 2 | signed << 3 | isa
-    bits, parents = added.tolist(), activations.parent.tolist()
-    for index, outer in enumerate(parents):
-        if outer >= 0:
-            bits[index] |= bits[outer]
-    every = np.array(bits, np.int64)
-    isas = (every >> 4).astype(np.int8)
-    return OuterTraits((every & 1) != 0, (every & 2) != 0, (every & 4) != 0, (every & 8) != 0, isas)
 
 
 def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
@@ -63,9 +27,9 @@ def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
         case Trait.FRAMELESS_CALLER:
             return outer.frameless_caller[node]
         case Trait.FP_REUSED:
-            return outer.fp_reused[node] | _reuses_pointer(truth, node, steps)
+            return outer.fp_reused[node] | reuses_pointer(truth.trace, truth.activations, sites, node, steps)
         case Trait.TAIL_CALLED:
-            return outer.tail_called[node] | _tail_called(truth, node, steps)
+            return outer.tail_called[node] | tail_called(truth.trace, truth.activations, truth.function, node, steps)
         case Trait.SIGNED:
             return outer.signed[node] | truth.signed[steps]
         case Trait.MIXED_ISA:
@@ -100,26 +64,3 @@ def _link(truth: Truth, steps: NDArray[np.int64]) -> tuple[Bools, Bools]:
         (value & np.uint64(arch.code_mask & ~arch.signature)) == truth.activations.return_address[node]
     )
     return live, (value != 0) & ~live
-
-
-def _tail_called(truth: Truth, index: NDArray[np.int32], step: NDArray[np.int64]) -> Bools:
-    """As `Truth` has it: the function at the step is not the one at the activation's first step."""
-    pcs = truth.trace.pc
-    different: Bools = _functions(truth, pcs[truth.activations.opened[index]]) != _functions(truth, pcs[step])
-    return different
-
-
-def _functions(truth: Truth, pcs: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    distinct, place = np.unique(pcs, return_inverse=True)
-    return np.array([truth.function(pc) for pc in distinct.tolist()], np.uint64)[place]
-
-
-def _reuses_pointer(truth: Truth, index: NDArray[np.int32], step: NDArray[np.int64]) -> Bools:
-    """As `Truth` has it: FP is neither its entry value nor an address in the activation's own frame."""
-    activations, sites = truth.activations, truth.sites
-    word = np.uint64(truth.trace.arch.word)
-    end = np.where(activations.parent[index] >= 0, activations.cfa[index], activations.entry_sp[index] + word)
-    pointer = sites.frame_pointer[step]
-    inside = (truth.trace.sp[step] <= pointer) & (pointer < end)
-    found: Bools = sites.moved[step] & ~inside
-    return found

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from testbed.image import Symbol, image_covering
 from testbed.trace import Trace
 from testbed.truth.model import TrueFrame
-from testbed.truth.observe import Truth
+from testbed.truth.truth import Truth
 
 NO_FUNCTION = -1
 

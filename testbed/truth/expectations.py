@@ -11,7 +11,7 @@ from testbed.image import describe, image_covering
 from testbed.image.symbols import symbol_for
 from testbed.program.model import Expectation
 from testbed.trace import Trace
-from testbed.truth.observe import Truth
+from testbed.truth.truth import Truth
 
 _CLONE = re.compile(r"(?:\.(?:constprop|isra)\.\d+)+$")
 

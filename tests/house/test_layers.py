@@ -1,16 +1,20 @@
-"""The house's arrows point one way: each room may import only from rooms below it."""
+"""The house's arrows point one way: each room imports only from rooms below it, and no modules import in a circle.
+
+Every import is an arrow, wherever it stands: in a function or under TYPE_CHECKING, too.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# Rooms of testbed, lowest first; a room may import from itself, from its own line and from lines above it here.
+# Rooms of testbed, lowest first; a room imports from itself and from lines above it here. Rooms on one line do not know
+# each other.
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(line.split())
     for line in (
@@ -18,8 +22,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "arch",
         "image program",
         "generate trace",
-        "contract export foreign build",
-        "machine remote",
+        "contract export build",
+        "machine remote foreign",
         "referee truth naming",
         "verdicts",
         "runs",
@@ -68,9 +72,79 @@ def test_a_room_imports_only_from_rooms_below(path: Path) -> None:
         other = room(module)
         if other is None or other == own:
             continue
-        if relative(path) == "testbed/arch/model.py" and other == "arch":
-            continue
-        assert level(other) <= level(own), f"{relative(path)} imports {module}, which is above it"
+        assert level(other) < level(own), f"{relative(path)} imports {module}, which is not below {own}"
+
+
+def module_name(path: Path) -> str:
+    return relative(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def arrows() -> dict[str, list[str]]:
+    """Which modules of the project each of them imports; ``from package import module`` is an arrow to the module."""
+    paths = {
+        module_name(p): p for folder in ("testbed", "unwinders", "programs", "benchmarks") for p in modules(folder)
+    }
+    found = {}
+    for name, path in paths.items():
+        targets = (m if m in paths else m.rpartition(".")[0] for m in imported(path))
+        found[name] = sorted({target for target in targets if target in paths and target != name})
+    return found
+
+
+def circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
+    """Modules each of which imports the next one, the last one the first; empty where there is no circle."""
+    done: set[str] = set()
+
+    def search(name: str, trail: list[str]) -> list[str]:
+        if name in trail:
+            return trail[trail.index(name) :]
+        if name in done:
+            return []
+        for target in graph[name]:
+            if found := search(target, [*trail, name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in graph if (found := search(name, []))), [])
+
+
+def test_no_modules_import_in_a_circle() -> None:
+    found = circle(arrows())
+    assert found == [], f"a circle of imports: {' -> '.join([*found, *found[:1]])}"
+
+
+@pytest.mark.parametrize(
+    ("graph", "found"),
+    [
+        ({"a": ["b", "c"], "b": ["c"], "c": []}, []),
+        ({"a": ["b"], "b": ["b"]}, ["b"]),
+        ({"a": ["b"], "b": ["c"], "c": ["d"], "d": ["b"]}, ["b", "c", "d"]),
+    ],
+)
+def test_a_circle_is_found_and_a_diamond_is_none(graph: dict[str, list[str]], found: list[str]) -> None:
+    assert circle(graph) == found
+
+
+def bound_names(path: Path) -> Iterator[str]:
+    """What a module defines or imports at its top level, but for its own submodules."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.ImportFrom) and node.module != module_name(path):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+@pytest.mark.parametrize(
+    "path", [p for f in ("testbed", "unwinders", "programs") for p in modules(f) if p.stem == "__init__"], ids=relative
+)
+def test_a_package_has_no_name_that_is_one_of_its_modules(path: Path) -> None:
+    """``testbed.run`` must not be a function here and a module there, depending on what was imported first."""
+    inside = {p.stem for p in path.parent.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    shadowed = inside & set(bound_names(path))
+    assert shadowed == set(), f"{relative(path)} hides its modules {sorted(shadowed)}"
 
 
 @pytest.mark.parametrize("path", [*modules("testbed"), *modules("unwinders"), *modules("programs")], ids=relative)

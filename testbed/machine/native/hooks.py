@@ -187,7 +187,7 @@ def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state:
                     _store(entry + eight, zero)
     stale = _load(state + _U(8 * BLOCK_STATE))
     if stale != zero:
-        # A hooked store in a Thumb IT block leaves the block's state behind: see `testbed.machine.record_light`.
+        # A hooked store in a Thumb IT block leaves the block's state behind: see `testbed.machine.python_hooks`.
         word, flags = _load(state + _U(8 * WORD)), _load(state + _U(8 * FLAGS))
         number = _U(_load_id(_load(state + _U(8 * IDS)) + flags * _U(4)))
         _call(_load(state + _U(8 * READ)), engine, number, word, zero)

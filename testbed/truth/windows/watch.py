@@ -20,10 +20,10 @@ from testbed.truth.model import Activations
 from testbed.truth.native.follow import Events, Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.native.sites import last_active, steps_by_activation
 from testbed.truth.native.walk import ALIVE, ENTRY, PARENT, RETURN, RETURNED, THROWN
-from testbed.truth.observe import Truth
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import Sites, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
+from testbed.truth.truth import Truth
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.segments import OpenSegment, Steps, count, cut, extents
 from testbed.truth.windows.slots import OpenSlots, Slots, find_slots

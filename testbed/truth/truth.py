@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from testbed.image import image_covering
 from testbed.trace import Trace
-from testbed.truth.columns import OuterTraits, outer_traits
 from testbed.truth.follow import follow
 from testbed.truth.leftovers import find_code_pointers, find_leftovers
 from testbed.truth.model import Activations, CallStack, TrueFrame
+from testbed.truth.outer import OuterTraits, outer_traits
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import Sites, describe_sites
 from testbed.truth.transfers import find_transfers
@@ -123,7 +123,7 @@ class Truth:
     @cached_property
     def outer(self) -> OuterTraits:
         """What further activations add to the traits of each, in columns."""
-        return outer_traits(self)
+        return outer_traits(self.trace, self.activations, self.sites, self.signed, self.function)
 
     def _leads_nowhere(self, step: int) -> bool:
         """Only where a signal came instead of an instruction can there be none."""
