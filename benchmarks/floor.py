@@ -8,7 +8,7 @@ from numba import cfunc
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
-from benchmarks.workload import Target, steps
+from benchmarks.workload import BenchmarkTarget, steps
 from testbed.machine.columns import Column
 from testbed.machine.native.hooks import CODE_HOOK, WRITE_HOOK
 from testbed.machine.start import Machine
@@ -38,7 +38,7 @@ def run_empty_hooks(made: object) -> None:
     assert stops.ending == Exited(0), stops.ending
 
 
-def fill_rows(target: Target, scale: int) -> None:
+def fill_rows(target: BenchmarkTarget, scale: int) -> None:
     """New memory for the registers of every step, each row written to once; no emulator."""
     from numpy import uint64
 

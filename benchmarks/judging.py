@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, Value, spread
-from benchmarks.workload import FOREVER, TARGETS, Target, scale_for, workload
+from benchmarks.table import Table, TableValue, spread
+from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, scale_for, workload
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.image import LoadedImage
@@ -27,7 +27,7 @@ Frames = Callable[[Snapshot], tuple[int, ...]]
 
 def judging(*, quick: bool, rounds: int) -> Table:
     """Nanoseconds per frame of each evaluator, and how many times the first one's."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[TableValue, ...]] = []
     notes = [
         "A snapshot's frames are the interrupted one and every caller; all evaluators find the same. The libraries "
         "are called through ctypes and read registers and memory through Python callbacks, whose share was not "
@@ -100,7 +100,7 @@ def _looked_up(walked: Backtraces, snapshot: Snapshot) -> tuple[int, ...]:
 Opened = tuple[Frames, Callable[[], None]]
 
 
-def _libdw(target: Target, trace: Trace) -> Opened | str:
+def _libdw(target: BenchmarkTarget, trace: Trace) -> Opened | str:
     library = libdw_library.load()
     if library is None:
         return "libdw is not installed (Debian package libdw1): its rows are left out."
@@ -108,7 +108,7 @@ def _libdw(target: Target, trace: Trace) -> Opened | str:
     return session.frames, session.close
 
 
-def _libunwind(target: Target, trace: Trace) -> Opened | str:
+def _libunwind(target: BenchmarkTarget, trace: Trace) -> Opened | str:
     if target.arch != libunwind_library.ARCH:
         return "libunwind is asked on x86_64 only: Debian's library of another architecture is for cross builds."
     library = libunwind_library.load()
@@ -118,12 +118,12 @@ def _libunwind(target: Target, trace: Trace) -> Opened | str:
     return session.frames, session.close
 
 
-def _llvm(target: Target, trace: Trace) -> Opened | str:
+def _llvm(target: BenchmarkTarget, trace: Trace) -> Opened | str:
     session = llvm_libunwind.LlvmLibunwind(llvm_library.load(), trace.images)
     return session.frames, session.close
 
 
-def _agreed(target: Target, snapshots: Sequence[Snapshot], ways: dict[str, Frames]) -> int:
+def _agreed(target: BenchmarkTarget, snapshots: Sequence[Snapshot], ways: dict[str, Frames]) -> int:
     """The number of frames of all snapshots. Raises where two evaluators differ: their times would not compare."""
     total = 0
     for snapshot in snapshots:

@@ -15,8 +15,8 @@ from unicorn import unicorn_const as const
 
 from benchmarks.floor import fill_rows, run_empty_hooks
 from benchmarks.rounds import Contender, Measured, compare
-from benchmarks.table import Table, Value, spread
-from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, steps, workload
+from benchmarks.table import Table, TableValue, spread
+from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
@@ -86,7 +86,7 @@ def run_recorder(recorder: Recorder) -> Callable[[object], None]:
     return run
 
 
-def run_pieces(target: Target, scale: int) -> Callable[[object], None]:
+def run_pieces(target: BenchmarkTarget, scale: int) -> Callable[[object], None]:
     """The same in pieces of one length, which are written over: what `testbed.runs.long` works on."""
 
     def run(_: object) -> None:
@@ -105,7 +105,7 @@ def recording(*, quick: bool, rounds: int) -> Table:
     ways: dict[str, Callable[[object], None]] = {"unhooked": run_unhooked, "naive Python hooks": run_naive}
     ways |= {name: run_recorder(recorder) for name, recorder in recorders().items()}
     ways[EMPTY] = run_empty_hooks
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[TableValue, ...]] = []
     for target in TARGETS[:1] if quick else TARGETS:
         scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in (*ways, ROWS, PIECES)}
         measured = compare(
@@ -135,11 +135,11 @@ def recording(*, quick: bool, rounds: int) -> Table:
     return Table("recording", "Recording", columns, tuple(rows), tuple(notes + _missing()))
 
 
-def _filling(target: Target, scale: int) -> Callable[[object], None]:
+def _filling(target: BenchmarkTarget, scale: int) -> Callable[[object], None]:
     return lambda _: fill_rows(target, scale)
 
 
-def _prepared(target: Target, scale: int) -> Callable[[], Machine]:
+def _prepared(target: BenchmarkTarget, scale: int) -> Callable[[], Machine]:
     return lambda: machine(target, scale)
 
 
@@ -147,7 +147,7 @@ def _missing() -> list[str]:
     return [] if "native recorder" in recorders() else [NO_NATIVE]
 
 
-def _recorded(target: Target, scale: int, recorder: Recorder) -> Trace:
+def _recorded(target: BenchmarkTarget, scale: int, recorder: Recorder) -> Trace:
     return record(LoadedImage(workload(target, scale).image), budget=FOREVER, recorder=recorder)
 
 
@@ -159,7 +159,7 @@ def scaling(*, quick: bool, rounds: int) -> Table:
         "native recorder": (10_000, 100_000, 1_000_000, 10_000_000),
     }
     scales = {n: 1 + i if quick else scale_for(target, n) for i, n in enumerate(lengths["native recorder"])}
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[TableValue, ...]] = []
     for name, recorder in recorders().items():
         here = [scales[n] for n in lengths[name]][: 2 if quick else None]
         contenders: dict[str, Contender] = {}
@@ -191,8 +191,8 @@ def _observe(trace: Trace) -> Callable[[object], object]:
 
 
 def _scaling_rows(
-    target: Target, part: str, scales: Sequence[int], measured: Mapping[str, Measured]
-) -> list[tuple[Value, ...]]:
+    target: BenchmarkTarget, part: str, scales: Sequence[int], measured: Mapping[str, Measured]
+) -> list[tuple[TableValue, ...]]:
     return [
         (part, steps(target, scale), *spread(result.nanoseconds, result.ratio))
         for scale, result in zip(scales, measured.values(), strict=True)
@@ -201,7 +201,7 @@ def _scaling_rows(
 
 def memory(*, quick: bool) -> Table:
     """Bytes per step: of the finished trace, of the process at its peak, and of a file."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[TableValue, ...]] = []
     save = optional("testbed.trace.file", "save_trace")
     for target in TARGETS[:1] if quick else TARGETS:
         ways = [*((name, 1_000_000) for name in recorders()), (PIECES, 1_000_000), (PIECES, 10_000_000)]
@@ -233,7 +233,7 @@ def memory(*, quick: bool) -> Table:
     return Table("memory", "Memory per step", columns, tuple(rows), notes)
 
 
-def measure_memory(target: Target, scale: int, name: str) -> tuple[int, int, int]:
+def measure_memory(target: BenchmarkTarget, scale: int, name: str) -> tuple[int, int, int]:
     """(bytes of the trace's columns, growth of this process's largest resident size, bytes of a file or 0)."""
     if name == PIECES:
         return _memory_of_pieces(target, scale)
@@ -254,7 +254,7 @@ def measure_memory(target: Target, scale: int, name: str) -> tuple[int, int, int
     return sum(column.nbytes for column in columns), grown, disk
 
 
-def _memory_of_pieces(target: Target, scale: int) -> tuple[int, int, int]:
+def _memory_of_pieces(target: BenchmarkTarget, scale: int) -> tuple[int, int, int]:
     image = workload(target, scale).image
     list(record_chunks(workload(target, 1).image, budget=FOREVER))
     before, held = _largest(), 0

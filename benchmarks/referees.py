@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, Value, spread
+from benchmarks.table import Table, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
@@ -20,7 +20,7 @@ OURS = ("eh_frame", "debug_frame", "ehabi", "prologue_analysis", "fp_chain", "st
 
 def referees(*, quick: bool, rounds: int) -> Table:
     """Microseconds per snapshot, and snapshots per second; the baseline is the first strategy of ours."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[TableValue, ...]] = []
     asked = [*(UNWINDERS[name] for name in OURS), *present().values()]
     for target in TARGETS[:1] if quick else TARGETS:
         built = workload(target, 1 if quick else scale_for(target, STEPS))

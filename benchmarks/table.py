@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.rounds import Spread
 
-Value = str | int | float | None
+TableValue = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +18,14 @@ class Table:
     key: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
+    rows: tuple[tuple[TableValue, ...], ...]
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for row in self.rows:
             assert len(row) == len(self.columns), (self.key, row)
 
-    def column(self, name: str) -> list[Value]:
+    def column(self, name: str) -> list[TableValue]:
         i = self.columns.index(name)
         return [row[i] for row in self.rows]
 
@@ -46,14 +46,14 @@ class Table:
         return "\n".join(lines) + "\n"
 
 
-def spread(*spreads: Spread) -> Iterator[Value]:
+def spread(*spreads: Spread) -> Iterator[TableValue]:
     """The median and the range of each, as two columns."""
     for each in spreads:
         yield each.median
         yield f"{text_of(each.least)} to {text_of(each.most)}"
 
 
-def text_of(value: Value) -> str:
+def text_of(value: TableValue) -> str:
     """A number with three significant digits or five decimals, and no exponent; "-" for none."""
     if value is None:
         return "-"

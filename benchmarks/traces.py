@@ -8,7 +8,7 @@ from functools import partial
 
 from benchmarks.recorders import recorders
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, Value, spread
+from benchmarks.table import Table, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
 from testbed.build import Built
 from testbed.contract.backtraces import Backtraces
@@ -31,7 +31,7 @@ PIECES = "all of it in pieces"
 
 def traces(*, quick: bool, rounds: int) -> Table:
     """Nanoseconds per step, and per frame of each step, of every part; and all of them together in steps per second."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[tuple[TableValue, ...]] = []
     name, recorder = list(recorders().items())[-1]
     for plain in TARGETS[:1] if quick else TARGETS:
         target = replace(plain, recipe=f"{plain.recipe}-fp")  # frame pointers: the chain has something to do

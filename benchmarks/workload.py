@@ -20,7 +20,7 @@ FOREVER = 2**40  # a budget that no run uses up
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class BenchmarkTarget:
     """An architecture and a recipe of ``-O2``; ``name`` is what tables call it."""
 
     name: str
@@ -33,7 +33,7 @@ class Target:
 
 
 TARGETS = tuple(
-    Target(isa.name if len(arch.isas) > 1 else arch.name, arch.name, recipe.name)
+    BenchmarkTarget(isa.name if len(arch.isas) > 1 else arch.name, arch.name, recipe.name)
     for arch in ARCHES.values()
     for isa in arch.isas
     for recipe in RECIPES.values()
@@ -46,7 +46,7 @@ TARGETS = tuple(
 
 
 @lru_cache(maxsize=64)
-def workload(target: Target, scale: int) -> Built:
+def workload(target: BenchmarkTarget, scale: int) -> Built:
     """The program with ``scale`` rounds, built (or taken from the cache)."""
     text = SOURCE.read_text(encoding="utf-8")
     scaled = text.replace("#define SCALE 1\n", f"#define SCALE {scale}\n")
@@ -56,25 +56,25 @@ def workload(target: Target, scale: int) -> Built:
     return build(program, target.value, RECIPES[target.recipe])
 
 
-def machine(target: Target, scale: int) -> Machine:
+def machine(target: BenchmarkTarget, scale: int) -> Machine:
     """A machine before the program's first instruction."""
     return start_machine(LoadedImage(workload(target, scale).image), seed=1)
 
 
 @lru_cache(maxsize=8)
-def _line(target: Target) -> tuple[int, int]:
+def _line(target: BenchmarkTarget) -> tuple[int, int]:
     """(steps of one round, steps of everything else), from two short runs."""
     one, two = (len(record_light(machine(target, scale), FOREVER).sizes) for scale in (1, 2))
     return two - one, 2 * one - two
 
 
-def steps(target: Target, scale: int) -> int:
+def steps(target: BenchmarkTarget, scale: int) -> int:
     """The number of instructions that the program executes."""
     each, other = _line(target)
     return other + scale * each
 
 
-def scale_for(target: Target, wanted: int) -> int:
+def scale_for(target: BenchmarkTarget, wanted: int) -> int:
     """The number of rounds whose length is nearest to ``wanted`` steps; at least one."""
     each, other = _line(target)
     return max(1, round((wanted - other) / each))

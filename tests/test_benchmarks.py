@@ -16,7 +16,7 @@ from benchmarks.recorders import EMPTY, PIECES, ROWS, recorders, run_naive, run_
 from benchmarks.report import write_picture
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import Table
-from benchmarks.workload import FOREVER, TARGETS, Target, machine, scale_for, steps, workload
+from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
 from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
@@ -72,7 +72,7 @@ def test_every_instruction_set_is_measured() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_the_length_of_a_run_is_known_before_it_runs(target: Target) -> None:
+def test_the_length_of_a_run_is_known_before_it_runs(target: BenchmarkTarget) -> None:
     scale = scale_for(target, 30_000)
     recorded = len(record_light(machine(target, scale), FOREVER).sizes)
     assert recorded == steps(target, scale)
@@ -80,7 +80,7 @@ def test_the_length_of_a_run_is_known_before_it_runs(target: Target) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_every_way_to_record_runs_the_program_to_its_exit(target: Target) -> None:
+def test_every_way_to_record_runs_the_program_to_its_exit(target: BenchmarkTarget) -> None:
     for run in (run_unhooked, run_naive, *map(run_recorder, recorders().values())):
         run(machine(target, 1))  # asserts the exit status by itself
 

@@ -31,7 +31,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class SourceInstruction:
     place: Place
     isa: Isa
     mnemonic: str
@@ -94,7 +94,7 @@ class MarkSize:
     size: Expression
 
 
-Statement = Label | Instruction | Data | Fill | Align | Cfi | Ehabi | MarkGlobal | MarkType | MarkSize
+Statement = Label | SourceInstruction | Data | Fill | Align | Cfi | Ehabi | MarkGlobal | MarkType | MarkSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +137,10 @@ _DIRECTIVES = (*_DATA, *_STRINGS, *EHABI, *_OTHERS, ".space", ".zero", ".skip", 
 
 def read_assembly(source: Source, arch: Arch, isa: Isa) -> Assembly:
     """Read a source whose first statement is in ``isa``. Raises BuildError at the first thing it does not know."""
-    return _Reader(source, arch, isa).read()
+    return _SourceReader(source, arch, isa).read()
 
 
-class _Reader:
+class _SourceReader:
     def __init__(self, source: Source, arch: Arch, isa: Isa) -> None:
         self.source, self.arch, self.isa = source, arch, isa
         self.statements: list[Statement] = []
@@ -201,7 +201,7 @@ class _Reader:
         if not _OPERANDS.fullmatch(operands):
             wrong = next(character for character in operands if not _OPERANDS.fullmatch(character))
             raise place.error(f"{wrong!r} in the operands {operands!r}: keystone cannot be given that")
-        self.statements.append(Instruction(place, self.isa, mnemonic, operands))
+        self.statements.append(SourceInstruction(place, self.isa, mnemonic, operands))
 
     def directive(self, place: Place, name: str, rest: str) -> None:
         operands = tuple(part.strip() for part in rest.split(",")) if rest else ()

@@ -115,7 +115,7 @@ class BKeyFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class SignalFrame:
+class MarkSignalFrame:
     pass
 
 
@@ -141,7 +141,7 @@ CfiRule = (
     | Escape
     | NegateRaState
 )
-CfiDirective = StartProc | EndProc | SignalFrame | BKeyFrame | ReturnColumn | CfiRule
+CfiDirective = StartProc | EndProc | MarkSignalFrame | BKeyFrame | ReturnColumn | CfiRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch, Isa
-from testbed.build.assembly import Align, Data, Fill, Instruction, Label, Statement
+from testbed.build.assembly import Align, Data, Fill, Label, SourceInstruction, Statement
 from testbed.build.keystone_process import call_keystone
 from testbed.build.place import Place
 from testbed.words.errors import BuildError
@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"[A-Za-z_.$][\w.$]*|(?<![\w.$])\d\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class AssembledCode:
     """What was assembled: the bytes from ``base`` on, and the address of each statement, in source order.
 
     Data is zero in ``content``: only the caller knows the values of its labels. ``labels`` are plain addresses.
@@ -48,7 +48,7 @@ class Code:
         return self.base + len(self.content)
 
 
-def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> Code:
+def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> AssembledCode:
     """Assemble the statements of a source one after another from ``base`` on.
 
     Raises BuildError with file, line, column and keystone's reason.
@@ -57,15 +57,15 @@ def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> Cod
         raise ValueError(f"{base:#x} is no multiple of {_ALIGNED}: .p2align would count from it")
     isas = _labels(statements)
     names = {s.name: f"zz_{i}" for i, s in enumerate(statements) if isinstance(s, Label)}
-    texts = [_rewritten(s, arch, names, isas) if isinstance(s, Instruction) else "" for s in statements]
-    used = list(dict.fromkeys(s.isa for s in statements if isinstance(s, Instruction | Align)))
+    texts = [_rewritten(s, arch, names, isas) if isinstance(s, SourceInstruction) else "" for s in statements]
+    used = list(dict.fromkeys(s.isa for s in statements if isinstance(s, SourceInstruction | Align)))
     sizes = [_first_guess(statement) for statement in statements]
     for _ in range(_MOST_ROUNDS):
         found, pieces = list(sizes), [b""] * len(statements)
         for isa in used:
             code, positions = _assemble_one_isa(statements, texts, sizes, isa, arch, base)
             for i, statement in enumerate(statements):
-                if isinstance(statement, Instruction | Align) and statement.isa is isa:
+                if isinstance(statement, SourceInstruction | Align) and statement.isa is isa:
                     found[i] = positions[i + 1] - positions[i]
                     pieces[i] = code[positions[i] - base :][: found[i]]
                     if isinstance(statement, Align) and isa.padding:
@@ -74,7 +74,7 @@ def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> Cod
                     pieces[i] = bytes(sizes[i])
         if found == sizes or len(used) == 1:
             labels = {s.name: positions[i] for i, s in enumerate(statements) if isinstance(s, Label)}
-            return Code(base, b"".join(pieces), tuple(positions[:-1]), labels)
+            return AssembledCode(base, b"".join(pieces), tuple(positions[:-1]), labels)
         sizes = found
     raise BuildError(f"{statements[0].place.path}: the addresses do not settle in {_MOST_ROUNDS} rounds")
 
@@ -101,7 +101,7 @@ def _labels(statements: Sequence[Statement]) -> dict[str, Isa]:
 
 def _first_guess(statement: Statement) -> int:
     match statement:
-        case Instruction():
+        case SourceInstruction():
             return 4
         case Data(size=size, values=values):
             return size * len(values)
@@ -124,7 +124,7 @@ def _assemble_one_isa(
         lines.append(f"zz_{number}:")
         owners.append(statement)
         match statement:
-            case Instruction() if statement.isa is isa:
+            case SourceInstruction() if statement.isa is isa:
                 lines.append(texts[number])
             case Align(boundary=boundary) if statement.isa is isa:
                 lines.append(f".p2align {boundary.bit_length() - 1:#x}")
@@ -159,7 +159,7 @@ def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, ow
             works = middle
     wrong = _culprit(isa, lines, fails, at)
     owner = owners[wrong]
-    shown = f"{owner.mnemonic} {owner.operands}" if isinstance(owner, Instruction) else lines[wrong]
+    shown = f"{owner.mnemonic} {owner.operands}" if isinstance(owner, SourceInstruction) else lines[wrong]
     raise owner.place.error(f"keystone: {reason}: {shown.rstrip()}")
 
 
@@ -181,7 +181,7 @@ def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
     return count - 1
 
 
-def _rewritten(instruction: Instruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:
+def _rewritten(instruction: SourceInstruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:
     """The instruction as keystone gets it: numbers in hexadecimal, labels under names that it cannot mistake."""
     place, mnemonic = instruction.place, instruction.mnemonic
     given = instruction.isa.encodings.get(f"{mnemonic} {instruction.operands}".strip().lower())
@@ -202,7 +202,7 @@ def _rewritten(instruction: Instruction, arch: Arch, names: Mapping[str, str], i
     return f"{mnemonic} {_TOKEN.sub(replaced, instruction.operands)}".rstrip()
 
 
-def interworking(instruction: Instruction, target: Isa) -> str:
+def interworking(instruction: SourceInstruction, target: Isa) -> str:
     """The mnemonic of a jump to a label of instruction set ``target``: what a linker makes of it.
 
     ``bl`` to the other instruction set becomes ``blx`` and the other way round (ELF for the Arm Architecture,

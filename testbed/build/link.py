@@ -13,15 +13,15 @@ from testbed.build.assembly import (
     Data,
     Ehabi,
     Fill,
-    Instruction,
     Label,
     MarkGlobal,
     MarkSize,
     MarkType,
+    SourceInstruction,
     read_assembly,
 )
 from testbed.build.expressions import Expression
-from testbed.build.keystone import Code, assemble_code
+from testbed.build.keystone import AssembledCode, assemble_code
 from testbed.build.layout import TEXT_BASE, ZEROED_BASE
 from testbed.build.place import Place
 from testbed.build.round_trip import verify
@@ -39,7 +39,7 @@ from testbed.words.errors import BuildError
 def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     """The bytes of a static ELF executable. Raises BuildError with file, line and column."""
     assembly = read_assembly(source, arch, isa)
-    if not any(isinstance(statement, Instruction) for statement in assembly.statements):
+    if not any(isinstance(statement, SourceInstruction) for statement in assembly.statements):
         raise BuildError(f"{source.path}: there is no instruction in it")
     code = assemble_code(assembly.statements, arch, TEXT_BASE)
     _check(assembly, code, arch)
@@ -61,20 +61,20 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     )
 
 
-def _check(assembly: Assembly, code: Code, arch: Arch) -> None:
+def _check(assembly: Assembly, code: AssembledCode, arch: Arch) -> None:
     """Compare every instruction with what was written."""
     ends = (*code.addresses[1:], code.end)
     instructions = [
         (statement, at, end - at)
         for statement, at, end in zip(assembly.statements, code.addresses, ends, strict=True)
-        if isinstance(statement, Instruction)
+        if isinstance(statement, SourceInstruction)
     ]
     isas = {s.name: s.isa for s in assembly.statements if isinstance(s, Label)}
     labels = {name: (address, isas[name]) for name, address in code.labels.items()}
     verify(instructions, _stretches(instructions, code), arch, labels)
 
 
-def _stretches(instructions: list[tuple[Instruction, int, int]], code: Code) -> Mapping[int, bytes]:
+def _stretches(instructions: list[tuple[SourceInstruction, int, int]], code: AssembledCode) -> Mapping[int, bytes]:
     """The code, cut at data and where the instruction set changes."""
     bounds: list[list[int]] = []
     before: Isa | None = None
@@ -87,7 +87,7 @@ def _stretches(instructions: list[tuple[Instruction, int, int]], code: Code) -> 
     return {start: code.content[start - code.base : end - code.base] for start, end in bounds}
 
 
-def _symbols(assembly: Assembly, code: Code, arch: Arch) -> dict[str, ElfSymbol]:
+def _symbols(assembly: Assembly, code: AssembledCode, arch: Arch) -> dict[str, ElfSymbol]:
     """Every label as a symbol, with what the directives say of it."""
     symbols: dict[str, ElfSymbol] = {}
     isas: dict[str, Isa] = {}
@@ -117,12 +117,12 @@ def _symbols(assembly: Assembly, code: Code, arch: Arch) -> dict[str, ElfSymbol]
     }
 
 
-def _resolver(code: Code, at: int) -> Callable[[str], int | None]:
+def _resolver(code: AssembledCode, at: int) -> Callable[[str], int | None]:
     """Values of names in the expressions of a statement at an address: ``.`` is that address."""
     return lambda name: at if name == "." else code.labels.get(name)
 
 
-def _with_data(assembly: Assembly, code: Code, symbols: Mapping[str, ElfSymbol]) -> bytes:
+def _with_data(assembly: Assembly, code: AssembledCode, symbols: Mapping[str, ElfSymbol]) -> bytes:
     """The code with its data filled in. A lone function name is a code pointer: it has the Thumb bit."""
     content = bytearray(code.content)
     for statement, at in zip(assembly.statements, code.addresses, strict=True):
@@ -136,26 +136,28 @@ def _with_data(assembly: Assembly, code: Code, symbols: Mapping[str, ElfSymbol])
     return bytes(content)
 
 
-def _encoded(expression: Expression, size: int, code: Code, at: int, symbols: Mapping[str, ElfSymbol]) -> bytes:
+def _encoded(
+    expression: Expression, size: int, code: AssembledCode, at: int, symbols: Mapping[str, ElfSymbol]
+) -> bytes:
     value = _pointer(expression, code, at, symbols)
     if not -(1 << (8 * size - 1)) <= value < 1 << (8 * size):
         raise expression.place.error(f"{expression.text!r} is {value:#x}: that does not fit {size} bytes")
     return (value % (1 << (8 * size))).to_bytes(size, "little")
 
 
-def _pointer(expression: Expression, code: Code, at: int, symbols: Mapping[str, ElfSymbol]) -> int:
+def _pointer(expression: Expression, code: AssembledCode, at: int, symbols: Mapping[str, ElfSymbol]) -> int:
     symbol = symbols.get(expression.symbol or "")
     return symbol.value if symbol else expression.value(_resolver(code, at))
 
 
-def _mapping(assembly: Assembly, code: Code) -> Iterator[ElfSymbol]:
+def _mapping(assembly: Assembly, code: AssembledCode) -> Iterator[ElfSymbol]:
     """Mapping symbols ($a, $t, $x for code, $d for data) wherever the kind of content changes."""
-    if not any(s.isa.mapping_symbol for s in assembly.statements if isinstance(s, Instruction)):
+    if not any(s.isa.mapping_symbol for s in assembly.statements if isinstance(s, SourceInstruction)):
         return
     now = ""
     for statement, at in zip(assembly.statements, code.addresses, strict=True):
         match statement:
-            case Instruction(isa=isa):
+            case SourceInstruction(isa=isa):
                 kind = isa.mapping_symbol
             case Data():
                 kind = "$d"
@@ -168,7 +170,7 @@ def _mapping(assembly: Assembly, code: Code) -> Iterator[ElfSymbol]:
         now = kind
 
 
-def _procedures(assembly: Assembly, code: Code) -> Iterator[Procedure]:
+def _procedures(assembly: Assembly, code: AssembledCode) -> Iterator[Procedure]:
     """What stands between each ``.cfi_startproc`` and its ``.cfi_endproc``."""
     now: Procedure | None = None
     for statement, at in zip(assembly.statements, code.addresses, strict=True):
@@ -186,7 +188,7 @@ def _procedures(assembly: Assembly, code: Code) -> Iterator[Procedure]:
             case d.EndProc():
                 yield replace(now, end=at)
                 now = None
-            case d.SignalFrame():
+            case d.MarkSignalFrame():
                 now = replace(now, signal_frame=True)
             case d.BKeyFrame():
                 now = replace(now, b_key=True)
@@ -198,7 +200,7 @@ def _procedures(assembly: Assembly, code: Code) -> Iterator[Procedure]:
         raise now.place.error(".cfi_startproc without .cfi_endproc")
 
 
-def _handled(assembly: Assembly, code: Code) -> Iterator[HandledFunction]:
+def _handled(assembly: Assembly, code: AssembledCode) -> Iterator[HandledFunction]:
     """What stands between each ``.fnstart`` and its ``.fnend``."""
     now: HandledFunction | None = None
     for statement, at in zip(assembly.statements, code.addresses, strict=True):
@@ -247,7 +249,7 @@ def _check_handled(function: HandledFunction) -> None:
         raise function.place.error(".cantunwind with a personality or handler data")
 
 
-def _exchange(frame: EhFrame, assembly: Assembly, code: Code) -> EhFrame:
+def _exchange(frame: EhFrame, assembly: Assembly, code: AssembledCode) -> EhFrame:
     """The entries as the search table is to name them: two of them the wrong way round, if the header says so."""
     names = assembly.source.header.exchanged
     if not names:
@@ -264,7 +266,7 @@ def _exchange(frame: EhFrame, assembly: Assembly, code: Code) -> EhFrame:
 
 def _tables(
     assembly: Assembly,
-    code: Code,
+    code: AssembledCode,
     arch: Arch,
     procedures: tuple[Procedure, ...],
     handled: tuple[HandledFunction, ...],

@@ -75,7 +75,7 @@ def read_cfi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> 
         case ".cfi_b_key_frame", ():
             return d.BKeyFrame()
         case ".cfi_signal_frame", ():
-            return d.SignalFrame()
+            return d.MarkSignalFrame()
         case ".cfi_return_column", (of,):
             return d.ReturnColumn(register(of))
     if name not in _CFI:

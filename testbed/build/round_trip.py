@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from capstone import Cs
 
 from testbed.arch import Arch, Isa
-from testbed.build.assembly import Instruction
+from testbed.build.assembly import SourceInstruction
 from testbed.build.keystone import interworking, number
 
 # Spellings of one instruction, a line each.
@@ -65,7 +65,7 @@ class _Operand:
 
 
 def verify(
-    instructions: Sequence[tuple[Instruction, int, int]],
+    instructions: Sequence[tuple[SourceInstruction, int, int]],
     read: Mapping[int, bytes],
     arch: Arch,
     labels: Mapping[str, tuple[int, Isa]],
@@ -86,12 +86,12 @@ def verify(
             raise instruction.place.error(f"keystone assembled {_text(instruction)!r} as {f'{mnemonic} {operands}'!r}")
 
 
-def _text(instruction: Instruction) -> str:
+def _text(instruction: SourceInstruction) -> str:
     return f"{instruction.mnemonic} {instruction.operands}".rstrip()
 
 
 def _decode(
-    instructions: Sequence[tuple[Instruction, int, int]], read: Mapping[int, bytes]
+    instructions: Sequence[tuple[SourceInstruction, int, int]], read: Mapping[int, bytes]
 ) -> dict[int, tuple[int, str, str]]:
     """By address: size, mnemonic and operands. A stretch is decoded in one go: Thumb's ``it`` reaches on."""
     isa_at = {address: instruction.isa for instruction, address, _ in instructions}
@@ -103,7 +103,7 @@ def _decode(
 
 
 def _same(
-    instruction: Instruction,
+    instruction: SourceInstruction,
     mnemonic: str,
     operands: str,
     address: int,
@@ -179,7 +179,7 @@ def _split(text: str) -> list[str]:
     return [*parts, current.strip()] if text.strip() else []
 
 
-def _operand(text: str, arch: Arch, labels: Mapping[str, tuple[int, Isa]], at: Instruction) -> _Operand:
+def _operand(text: str, arch: Arch, labels: Mapping[str, tuple[int, Isa]], at: SourceInstruction) -> _Operand:
     names: list[str] = []
     numbers: list[int] = []
     label = False

@@ -26,7 +26,7 @@ _PLACE = re.compile(r" \([^()]*/[^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Reproduction:
     """What became of a finding: what was said and true there today, or why it could not be tried (``missing``).
 
     ``tool`` is the version that said it, ``command`` the one command that shows it. ``shows`` is false where the tool
@@ -47,20 +47,20 @@ class Shown:
     problem: str = ""
 
 
-def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], programs: Programs) -> Shown:
+def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], programs: Programs) -> Reproduction:
     """Build, run, ask and judge again. What goes wrong on the way is in the value, never raised."""
     unwinder = unwinders.get(finding.unwinder)
     found = referee.find()
     if found is None or unwinder is None:
-        return Shown(referee, finding, command_of(finding), missing=f"not installed: {referee.package}")
+        return Reproduction(referee, finding, command_of(finding), missing=f"not installed: {referee.package}")
     tool = _version(unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}")
     try:
         run = named_run(programs, finding.program, finding.arch, finding.recipe, seed=SEED, budget=BUDGET, fresh=False)
         step = run.step_at(finding.at)
     except ToolchainMissing as missing:
-        return Shown(referee, finding, command_of(finding), tool, missing=str(missing))
+        return Reproduction(referee, finding, command_of(finding), tool, missing=str(missing))
     except TestbedError as error:
-        return Shown(referee, finding, command_of(finding), tool, problem=str(error))
+        return Reproduction(referee, finding, command_of(finding), tool, problem=str(error))
     said, before = unwinder.unwind(run[step]), False
     if judge(run, step, said).exact:
         run = run_built(run.built, seed=SEED, budget=BUDGET)  # loaded anew: nothing is remembered of it
@@ -70,7 +70,7 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
     snapshot = run[step]
     verdict = judge(run, snapshot, said, unwinder)
     limit = finding.limit
-    return Shown(
+    return Reproduction(
         referee,
         finding,
         command_of(finding, before=before),

@@ -37,7 +37,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FuzzFinding:
     """A failure: the case where it was seen first, and the smallest shape that shows it."""
 
     seen: Unit  # its program is what a user types: gen:12
@@ -83,7 +83,7 @@ def failures(result: UnitResult) -> tuple[Failure, ...]:
     )
 
 
-def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwinder]) -> Finding:
+def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwinder]) -> FuzzFinding:
     """The finding of a failure of a case: the smallest shape that fails in the same way there."""
     language = PREFIXES[case.program.partition(":")[0]]
     chosen = [unwinder for unwinder in unwinders if unwinder.name == failure.unwinder]
@@ -97,4 +97,4 @@ def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwin
         smallest = same or smallest
         return same is not None
 
-    return Finding(case, shrink(shape, fails), smallest)
+    return FuzzFinding(case, shrink(shape, fails), smallest)

@@ -24,7 +24,7 @@ COMMANDS = (  # in the order of --help
 )
 
 
-class _Commands(click.Group):
+class _CommandGroup(click.Group):
     """The modules of this room as commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -37,7 +37,7 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
+@click.group(cls=_CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
 @click.version_option(package_name="testbed")
 def cli() -> None:
     """The referee of stack unwinders.

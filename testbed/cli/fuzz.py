@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES, Recipe
-from testbed.campaign.fuzz import DEFAULT_RECIPES, Finding, cases, failures, judge_case, shrunk
+from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import Unit, UnitResult, judge_units
 from testbed.cli.terminal import console_for_reports, matching
 from testbed.generate.program import shape_named
@@ -37,7 +37,7 @@ class _Report:
     skipped: int = 0
     sites: int = 0
     last_seed: int = -1
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FuzzFinding] = field(default_factory=list)
 
 
 @click.command("fuzz")

@@ -34,7 +34,7 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     """A snapshot as a minidump; ``below``: how many bytes under SP are kept."""
     layouts = dump_layouts(snapshot.arch)
     streams = 5
-    out = _Parts(bytearray(32 + 12 * streams))
+    out = _MinidumpParts(bytearray(32 + 12 * streams))
     context = out.put(bytes(filled(layouts.minidump, snapshot)))
     memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot, below=below)]
     directory = [
@@ -50,7 +50,7 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     return bytes(out.data)
 
 
-class _Parts:
+class _MinidumpParts:
     """The file as it grows; every part begins at a multiple of 8."""
 
     def __init__(self, data: bytearray) -> None:
@@ -72,7 +72,7 @@ def _thread(snapshot: Snapshot, context: int, size: int, memory: list[tuple[Piec
     return struct.pack("<IIIIIQQIIII", 1, THREAD, 0, 0, 0, 0, *where, size, context)
 
 
-def _modules(snapshot: Snapshot, out: _Parts) -> bytes:
+def _modules(snapshot: Snapshot, out: _MinidumpParts) -> bytes:
     """MDRawModuleList: base, size, checksum, time, name, VS_FIXEDFILEINFO, CodeView record, misc, two reserved."""
     listed = [loaded for loaded in snapshot.images if loaded.image.segments]
     parts = [struct.pack("<I", len(listed))]

@@ -25,7 +25,7 @@ _AGAIN = "the file is cut off or damaged: take it again (ulimit -c unlimited, an
 
 
 @dataclass(frozen=True, slots=True)
-class _Mapping:
+class _LoadSegment:
     """A PT_LOAD: its address, its size in memory, its bytes in the file (fewer: left out), whether it may execute."""
 
     address: int
@@ -35,7 +35,7 @@ class _Mapping:
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class _CoreNote:
     owner: str
     kind: int
     content: DumpBytes
@@ -84,7 +84,7 @@ def _arch(file: DumpBytes) -> Arch:
     return arch
 
 
-def _program_headers(file: DumpBytes, arch: Arch) -> tuple[list[_Mapping], list[_Note]]:
+def _program_headers(file: DumpBytes, arch: Arch) -> tuple[list[_LoadSegment], list[_CoreNote]]:
     wide = arch.word == 8
     at = file.unsigned(32 if wide else 28, arch.word, "e_phoff")
     size, count = (file.unsigned((54 if wide else 42) + 2 * i, 2, "the ELF header") for i in range(2))
@@ -94,8 +94,8 @@ def _program_headers(file: DumpBytes, arch: Arch) -> tuple[list[_Mapping], list[
     layout = "<IIQQQQQQ" if wide else "<IIIIIIII"
     if size != struct.calcsize(layout) or not 0 < count <= MOST_PIECES:
         raise file.error(54 if wide else 42, f"{count} program headers of {size} bytes; {_AGAIN}")
-    mappings: list[_Mapping] = []
-    notes: list[_Note] = []
+    mappings: list[_LoadSegment] = []
+    notes: list[_CoreNote] = []
     for i in range(count):
         header = file.take(at + i * size, size, f"program header {i}")
         if wide:
@@ -113,24 +113,26 @@ def _program_headers(file: DumpBytes, arch: Arch) -> tuple[list[_Mapping], list[
             raise file.error(at + i * size, f"memory at {address:#x} leaves the address space; {_AGAIN}")
         if kind == _LOAD:
             data = file.data[offset : offset + min(in_file, in_memory)]
-            mappings.append(_Mapping(address, in_memory, data, bool(flags & 1)))
+            mappings.append(_LoadSegment(address, in_memory, data, bool(flags & 1)))
         else:
             notes.extend(_notes(file.part(offset, in_file, "the notes")))
     return mappings, notes
 
 
-def _notes(part: DumpBytes) -> Iterator[_Note]:
+def _notes(part: DumpBytes) -> Iterator[_CoreNote]:
     """Notes: name size, content size, type, then both, each padded to 4 bytes."""
     at = 0
     while at + 12 <= len(part):
         name_size, size, kind = struct.unpack_from("<III", part.data, at)
         name = part.take(at + 12, name_size, f"the name of a note of type {kind:#x}")
         start = at + 12 + (name_size + 3 & ~3)
-        yield _Note(name.rstrip(b"\0").decode("latin-1"), kind, part.part(start, size, f"the note of type {kind:#x}"))
+        yield _CoreNote(
+            name.rstrip(b"\0").decode("latin-1"), kind, part.part(start, size, f"the note of type {kind:#x}")
+        )
         at = start + (size + 3 & ~3)
 
 
-def _registers(arch: Arch, notes: list[_Note]) -> dict[str, int]:
+def _registers(arch: Arch, notes: list[_CoreNote]) -> dict[str, int]:
     """All registers that one thread's notes have: NT_PRSTATUS must be whole, the others may be missing."""
     out: dict[str, int] = {}
     for layout in dump_layouts(arch).core:
@@ -141,7 +143,7 @@ def _registers(arch: Arch, notes: list[_Note]) -> dict[str, int]:
 
 
 def _files(
-    arch: Arch, notes: list[_Note], mappings: list[_Mapping], memory: tuple[tuple[int, bytes], ...]
+    arch: Arch, notes: list[_CoreNote], mappings: list[_LoadSegment], memory: tuple[tuple[int, bytes], ...]
 ) -> Iterator[Module]:
     """The mapped program files, by NT_FILE: count, page size, {start, end, offset} each, then the names.
 
@@ -171,7 +173,7 @@ def _files(
             yield Module(name, start, said_at)
 
 
-def _vdso(arch: Arch, notes: list[_Note], memory: tuple[tuple[int, bytes], ...]) -> Iterator[Module]:
+def _vdso(arch: Arch, notes: list[_CoreNote], memory: tuple[tuple[int, bytes], ...]) -> Iterator[Module]:
     note = next((n for n in notes if (n.owner, n.kind) == ("CORE", _AUXV)), None)
     for at in range(0, len(note.content) - 2 * arch.word + 1, 2 * arch.word) if note else ():
         if note and note.content.unsigned(at, arch.word, "NT_AUXV") == _SYSINFO_EHDR:

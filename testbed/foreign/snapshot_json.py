@@ -27,10 +27,10 @@ def read_json(path: Path, content: bytes) -> Dump:
 
     Raises SnapshotFileError (file, offset of a syntax error or 0, which value is wrong, what it should be).
     """
-    return _Reader(path).dump(content)
+    return _JsonReader(path).dump(content)
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.left = MOST_BYTES

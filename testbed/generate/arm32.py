@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from testbed.generate.dialect import Dialect, Frame, chunks, up
-from testbed.generate.shape import MOST_SAVED, Function
+from testbed.generate.dialect import Dialect, GeneratedFrame, chunks, up
+from testbed.generate.shape import MOST_SAVED, ShapeFunction
 
 _SAVED = ("r4", "r5", "r6", "r8", "r9")
 _REACH = 1000  # of a 16-bit store relative to SP
 _NUMBERS = {**{f"r{i}": i for i in range(13)}, "lr": 14}
 
 
-def frame(fp: str, split: bool, function: Function, slots: int) -> Frame:
+def frame(fp: str, split: bool, function: ShapeFunction, slots: int) -> GeneratedFrame:
     """``[locals][saved registers][fp, lr]``, from low to high addresses; CFA = fp + 8.
 
     ``split``: registers above ``fp`` in number would come between it and lr, so they are pushed after it (Thumb).
@@ -38,11 +38,11 @@ def frame(fp: str, split: bool, function: Function, slots: int) -> Frame:
         operands = tuple(f"[{fp}, #-{below + 4 * i:#x}]" for i in range(1, slots + 1))
     else:
         operands = tuple(f"[sp, #{4 * i:#x}]" for i in range(slots))
-    return Frame(tuple(enter), tuple(leave), tuple(give_back), operands, saved)
+    return GeneratedFrame(tuple(enter), tuple(leave), tuple(give_back), operands, saved)
 
 
 def _by_pushes(
-    fp: str, function: Function, pointer: bool, pushed: tuple[list[str], list[str]], size: int
+    fp: str, function: ShapeFunction, pointer: bool, pushed: tuple[list[str], list[str]], size: int
 ) -> tuple[list[str], list[str], list[str]]:
     first, second = pushed
     top, below = 4 * len(first), 4 * (len(first) + len(second))
@@ -73,7 +73,7 @@ def _by_pushes(
 
 
 def _by_stores(
-    fp: str, function: Function, pointer: bool, names: list[str], size: int
+    fp: str, function: ShapeFunction, pointer: bool, names: list[str], size: int
 ) -> tuple[list[str], list[str], list[str]]:
     area = 4 * len(names)
     whole = area + size

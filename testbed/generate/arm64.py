@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from testbed.generate.dialect import Dialect, Frame, up
-from testbed.generate.shape import MOST_SAVED, Function
+from testbed.generate.dialect import Dialect, GeneratedFrame, up
+from testbed.generate.shape import MOST_SAVED, ShapeFunction
 
 _SAVED = ("x19", "x20", "x21", "x22", "x23", "x29")
 _REACH = 504  # of stp and ldp
 
 
-def frame(function: Function, slots: int) -> Frame:
+def frame(function: ShapeFunction, slots: int) -> GeneratedFrame:
     """``[locals][x29, x30][saved registers]``, from low to high addresses; CFA = x29 + the size of the last two."""
     pointer = function.pointer or function.dynamic
     saved = _SAVED[: function.saved]
@@ -24,11 +24,11 @@ def frame(function: Function, slots: int) -> Frame:
         enter, leave = _by_index(function, pointer, pairs, area, size)
     operands = tuple(f"[x29, #-{8 * i:#x}]" if pointer else f"[sp, #{8 * (i - 1):#x}]" for i in range(1, slots + 1))
     narrow = tuple("w" + name[1:] for name in saved)
-    return Frame(tuple(enter), tuple(leave), (*leave, "    ret"), operands, narrow)
+    return GeneratedFrame(tuple(enter), tuple(leave), (*leave, "    ret"), operands, narrow)
 
 
 def _by_index(
-    function: Function, pointer: bool, pairs: list[list[str]], area: int, size: int
+    function: ShapeFunction, pointer: bool, pairs: list[list[str]], area: int, size: int
 ) -> tuple[list[str], list[str]]:
     enter: list[str] = []
     leave: list[str] = []
@@ -59,7 +59,7 @@ def _by_index(
 
 
 def _by_stores(
-    function: Function, pointer: bool, pairs: list[list[str]], area: int, size: int
+    function: ShapeFunction, pointer: bool, pairs: list[list[str]], area: int, size: int
 ) -> tuple[list[str], list[str]]:
     whole = area + size
     enter = [f"    sub sp, sp, #{whole:#x}", f"    .cfi_def_cfa_offset {whole:#x}"]

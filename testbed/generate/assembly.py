@@ -12,9 +12,9 @@ from types import MappingProxyType
 from testbed.arch import Isa
 from testbed.generate.arm32 import A32, THUMB
 from testbed.generate.arm64 import ARM64
-from testbed.generate.dialect import Dialect, Frame, up
+from testbed.generate.dialect import Dialect, GeneratedFrame, up
 from testbed.generate.evaluate import INPUT
-from testbed.generate.shape import Call, Function, How, Shape
+from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction
 from testbed.generate.x86_64 import X86_64
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB})
@@ -49,7 +49,7 @@ def _words(dialect: Dialect, key: str, **values: object) -> Iterator[str]:
 
 
 def _main(shape: Shape, dialect: Dialect) -> list[str]:
-    frame = dialect.frame(Function(pointer=True, calls=(Call(How.DIRECT, 0),)), 0)
+    frame = dialect.frame(ShapeFunction(pointer=True, calls=(ShapeCall(How.DIRECT, 0),)), 0)
     return [
         *frame.enter,
         *_words(dialect, "argument", n=hex(INPUT)),
@@ -93,7 +93,7 @@ def _function(shape: Shape, k: int, dialect: Dialect) -> list[str]:
     return lines
 
 
-def _dynamic(function: Function, dialect: Dialect) -> tuple[list[str], list[str]]:
+def _dynamic(function: ShapeFunction, dialect: Dialect) -> tuple[list[str], list[str]]:
     """What makes the locals below the frame, and what adds them to s at the end. SP stays where the last one begins."""
     made: list[str] = []
     kept: list[str] = []
@@ -138,7 +138,7 @@ def _calls(shape: Shape, k: int, dialect: Dialect, slots: Mapping[str, str]) -> 
         yield from called(*depth, *_words(dialect, key, to=f"f{call.callee}", literal=f".Lf{k}_to_f{call.callee}"))
 
 
-def _last(shape: Shape, k: int, dialect: Dialect, frame: Frame) -> Iterator[str]:
+def _last(shape: Shape, k: int, dialect: Dialect, frame: GeneratedFrame) -> Iterator[str]:
     function = shape.functions[k]
     if function.ends:
         yield from _words(dialect, "unless_2", to=f".Lf{k}_on")
@@ -159,7 +159,7 @@ def _last(shape: Shape, k: int, dialect: Dialect, frame: Frame) -> Iterator[str]
         yield from frame.give_back
 
 
-def _literals(function: Function, k: int, dialect: Dialect) -> list[str]:
+def _literals(function: ShapeFunction, k: int, dialect: Dialect) -> list[str]:
     callees = sorted({call.callee for call in function.calls if call.how is How.INDIRECT})
     lines = [dialect.literal.format(label=f".Lf{k}_to_f{callee}", f=f"f{callee}").strip("\n") for callee in callees]
     return [*(line for line in lines if line), ""]

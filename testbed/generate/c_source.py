@@ -7,7 +7,7 @@ makes a jump of the call from -O2 on), and ``finish``, which exits and is assemb
 from __future__ import annotations
 
 from testbed.generate.evaluate import INPUT
-from testbed.generate.shape import Function, How, Shape
+from testbed.generate.shape import How, Shape, ShapeFunction
 
 _FINISH = """\
 // finish(x) exits with the status of x and does not return.
@@ -91,7 +91,7 @@ def _function(shape: Shape, k: int) -> str:
     return "\n".join((*lines, "}", ""))
 
 
-def _locals(function: Function) -> tuple[list[str], list[str]]:
+def _locals(function: ShapeFunction) -> tuple[list[str], list[str]]:
     """The declarations of the locals that are not in a plain frame, and what is read from them at the end."""
     made, kept = [], []
     if function.align:
@@ -110,7 +110,7 @@ def _locals(function: Function) -> tuple[list[str], list[str]]:
     return made, kept
 
 
-def _last(shape: Shape, function: Function) -> str:
+def _last(shape: Shape, function: ShapeFunction) -> str:
     if function.stops:
         return "finish(s);"
     if function.tail is None:

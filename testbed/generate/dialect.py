@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from testbed.generate.shape import Function
+from testbed.generate.shape import ShapeFunction
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class GeneratedFrame:
     """A function's frame as lines of assembly with their CFI (and EHABI) directives.
 
     ``leave`` undoes ``enter`` and ends right before the jump; ``give_back`` does so and returns. ``slots`` are the
@@ -46,10 +46,10 @@ class Dialect:
     end: str
     finish: str
     literal: str
-    frame: Callable[[Function, int], Frame]
+    frame: Callable[[ShapeFunction, int], GeneratedFrame]
     at_sp: str  # an operand: ``{n}`` bytes from SP
     # True for a frame that formats without expressions have no row for.
-    inexpressible: Callable[[Function], bool] = lambda function: False
+    inexpressible: Callable[[ShapeFunction], bool] = lambda function: False
 
 
 def up(value: int, multiple: int) -> int:

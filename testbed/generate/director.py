@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 
 from testbed.generate.letters import FLAGS, NUMBERED, ORDER
-from testbed.generate.shape import Call, Function, How, Shape, why_not
+from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction, why_not
 from testbed.words.errors import DirectorError
 
 _CALLS = {how.value: how for how in How}
@@ -41,9 +41,9 @@ def parse_director(text: str) -> Shape:
     return shape
 
 
-def _function(text: str, start: int, end: int) -> Function:
+def _function(text: str, start: int, end: int) -> ShapeFunction:
     fields: dict[str, int | bool] = {}
-    calls: list[Call] = []
+    calls: list[ShapeCall] = []
     last = ""
     position = start
     while position < end:
@@ -64,7 +64,7 @@ def _function(text: str, start: int, end: int) -> Function:
         if last:
             raise DirectorError(text, position, f"nothing can follow {last!r}: it is the end of its function")
         if letter in _CALLS:
-            calls.append(Call(_CALLS[letter], number))
+            calls.append(ShapeCall(_CALLS[letter], number))
         elif calls and letter not in "tn":
             raise DirectorError(text, position, f"the option {letter!r} belongs before the calls")
         else:
@@ -76,4 +76,4 @@ def _function(text: str, start: int, end: int) -> Function:
         position = match.end()
     if start == end:
         raise DirectorError(text, start, "a function is missing: it begins with 'f'")
-    return Function(calls=tuple(calls), **fields)  # type: ignore[arg-type]
+    return ShapeFunction(calls=tuple(calls), **fields)  # type: ignore[arg-type]

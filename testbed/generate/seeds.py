@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from testbed.generate.evaluate import evaluate
-from testbed.generate.shape import ALIGNMENTS, Call, Function, How, Shape, why_not
+from testbed.generate.shape import ALIGNMENTS, How, Shape, ShapeCall, ShapeFunction, why_not
 from testbed.words.errors import DirectorError
 
 T = TypeVar("T")
@@ -53,16 +53,18 @@ def _rolled(dice: Iterator[int]) -> Shape:
     return Shape(tuple(_function(dice, number, count) for number in range(count)))
 
 
-def _function(dice: Iterator[int], number: int, count: int) -> Function:
+def _function(dice: Iterator[int], number: int, count: int) -> ShapeFunction:
     behind = range(number + 1, count)
     calls = (
-        tuple(Call(_one_of(dice, tuple(How)), _one_of(dice, behind)) for _ in range(next(dice) % 3)) if behind else ()
+        tuple(ShapeCall(_one_of(dice, tuple(How)), _one_of(dice, behind)) for _ in range(next(dice) % 3))
+        if behind
+        else ()
     )
     if behind and number + 1 not in {call.callee for call in calls}:  # otherwise much would never run
-        calls = (*calls, Call(How.DIRECT, number + 1))
+        calls = (*calls, ShapeCall(How.DIRECT, number + 1))
     last = next(dice) % 8
     dynamic = _once_in(dice, 3)
-    return Function(
+    return ShapeFunction(
         frame=_one_of(dice, _FRAMES),
         saved=_one_of(dice, (0, 0, 1, 2, 3, 4, 5, 6)),
         pointer=_once_in(dice, 2),

@@ -28,13 +28,13 @@ class How(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ShapeCall:
     how: How
     callee: int  # the number of a function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
+class ShapeFunction:
     """One function. ``frame`` is the bytes of its locals, ``saved`` how many callee-saved registers it uses (in
     assembly, the last of `MOST_SAVED` is the one that others chain frames with).
 
@@ -56,7 +56,7 @@ class Function:
     early: bool = False
     ends: bool = False
     recursion: int = 0
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ShapeCall, ...] = ()
     tail: int | None = None
     stops: bool = False
 
@@ -90,7 +90,7 @@ class Function:
 class Shape:
     """Functions, the first one called by ``main``. ``str(shape)`` is its director string."""
 
-    functions: tuple[Function, ...]
+    functions: tuple[ShapeFunction, ...]
 
     def __str__(self) -> str:
         return "+".join(map(str, self.functions))
@@ -107,7 +107,7 @@ def why_not(shape: Shape) -> tuple[int, str] | None:
     return None
 
 
-def _why_not(function: Function, number: int, count: int) -> str:
+def _why_not(function: ShapeFunction, number: int, count: int) -> str:
     limits = (
         ("a frame", function.frame, MOST_FRAME),
         ("saved registers", function.saved, MOST_SAVED),

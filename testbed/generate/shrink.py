@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from testbed.generate.evaluate import evaluate
-from testbed.generate.shape import ALIGNMENTS, Call, Function, How, Shape, why_not
+from testbed.generate.shape import ALIGNMENTS, How, Shape, ShapeCall, ShapeFunction, why_not
 from testbed.words.errors import DirectorError
 
 MOST_TRIES = 400
@@ -66,7 +66,7 @@ def _without(shape: Shape, gone: int) -> Shape:
         tuple(
             replace(
                 function,
-                calls=tuple(Call(call.how, moved(call.callee)) for call in function.calls if call.callee != gone),
+                calls=tuple(ShapeCall(call.how, moved(call.callee)) for call in function.calls if call.callee != gone),
                 tail=None if function.tail in (None, gone) else moved(function.tail),
             )
             for number, function in enumerate(shape.functions)
@@ -75,7 +75,7 @@ def _without(shape: Shape, gone: int) -> Shape:
     )
 
 
-def _less(function: Function, number: int) -> Iterator[Function]:
+def _less(function: ShapeFunction, number: int) -> Iterator[ShapeFunction]:
     calls = function.calls
     for i in range(len(calls)):
         yield replace(function, calls=calls[:i] + calls[i + 1 :])
@@ -97,9 +97,9 @@ def _less(function: Function, number: int) -> Iterator[Function]:
                 yield replace(function, **{name: value})  # type: ignore[arg-type]
     for i, call in enumerate(calls):
         if call.how is How.INDIRECT:
-            yield replace(function, calls=(*calls[:i], Call(How.DIRECT, call.callee), *calls[i + 1 :]))
+            yield replace(function, calls=(*calls[:i], ShapeCall(How.DIRECT, call.callee), *calls[i + 1 :]))
         if call.callee > number + 1:
-            yield replace(function, calls=(*calls[:i], Call(call.how, call.callee - 1), *calls[i + 1 :]))
+            yield replace(function, calls=(*calls[:i], ShapeCall(call.how, call.callee - 1), *calls[i + 1 :]))
 
 
 def _numbers(value: int, unit: int) -> tuple[int, ...]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from testbed.generate.dialect import Dialect, Frame, up
-from testbed.generate.shape import MOST_SAVED, Function
+from testbed.generate.dialect import Dialect, GeneratedFrame, up
+from testbed.generate.shape import MOST_SAVED, ShapeFunction
 
 _SAVED = ("rbx", "r12", "r13", "r14", "r15", "rbp")
 _NARROW = {"rbx": "ebx", "rbp": "ebp"}
 _RED_ZONE = 128
 
 
-def frame(function: Function, slots: int) -> Frame:
+def frame(function: ShapeFunction, slots: int) -> GeneratedFrame:
     """``[locals][saved registers][rbp][return address]``, from low to high addresses; CFA = rbp + 16."""
     pointer = function.pointer or function.dynamic
     saved = _SAVED[: function.saved]
@@ -32,10 +32,12 @@ def frame(function: Function, slots: int) -> Frame:
     else:
         operands = tuple(f"[rsp + {8 * i:#x}]" for i in range(slots))
     narrow = tuple(_NARROW.get(name, f"{name}d") for name in saved)
-    return Frame(tuple(enter), tuple(leave), (*leave, "    ret"), operands, narrow)
+    return GeneratedFrame(tuple(enter), tuple(leave), (*leave, "    ret"), operands, narrow)
 
 
-def _by_pushes(function: Function, pointer: bool, saved: tuple[str, ...], size: int) -> tuple[list[str], list[str]]:
+def _by_pushes(
+    function: ShapeFunction, pointer: bool, saved: tuple[str, ...], size: int
+) -> tuple[list[str], list[str]]:
     enter, leave, cfa = _record(pointer)
     for name in saved:
         cfa += 8
@@ -54,7 +56,9 @@ def _by_pushes(function: Function, pointer: bool, saved: tuple[str, ...], size: 
     return enter, leave
 
 
-def _by_stores(function: Function, pointer: bool, saved: tuple[str, ...], size: int) -> tuple[list[str], list[str]]:
+def _by_stores(
+    function: ShapeFunction, pointer: bool, saved: tuple[str, ...], size: int
+) -> tuple[list[str], list[str]]:
     enter, leave, cfa = _record(pointer)
     whole = size + 8 * len(saved)
     places = [(name, size + 8 * i, cfa + whole - size - 8 * i) for i, name in enumerate(saved)]

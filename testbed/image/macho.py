@@ -78,7 +78,7 @@ class SectionHeader:
 
 
 @dataclass(slots=True)
-class _Commands:
+class _LoadCommands:
     """The load commands as they are met; ``others`` holds the last one of each other kind that matters."""
 
     segments: list[SegmentCommand] = field(default_factory=list)
@@ -148,10 +148,10 @@ def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
     )
 
 
-def _read_commands(file: FileBytes) -> _Commands:
+def _read_commands(file: FileBytes) -> _LoadCommands:
     count, size = file.unsigned(16, 4, "the header"), file.unsigned(20, 4, "the header")
     file.take(_HEADER, size, "the load commands")
-    found = _Commands()
+    found = _LoadCommands()
     at, end = _HEADER, _HEADER + size
     for number in range(count):
         if at + 8 > end:
@@ -167,7 +167,7 @@ def _read_commands(file: FileBytes) -> _Commands:
     return found
 
 
-def _read_segment(command: FileBytes, found: _Commands) -> None:
+def _read_segment(command: FileBytes, found: _LoadCommands) -> None:
     command.take(0, _SEGMENT, "LC_SEGMENT_64")
     address, size, offset, file_size = (command.unsigned(24 + 8 * i, 8, "LC_SEGMENT_64") for i in range(4))
     segment = SegmentCommand(
@@ -197,7 +197,7 @@ def _name(command: FileBytes, offset: int) -> str:
     return command.take(offset, 16, "a name").rstrip(b"\0").decode("utf-8", "replace")
 
 
-def _entry(file: FileBytes, commands: _Commands, mach_o: MachO) -> int:
+def _entry(file: FileBytes, commands: _LoadCommands, mach_o: MachO) -> int:
     """The link-time address of the first instruction; 0 for a file that starts nowhere (a library)."""
     if main := commands.others.get(_LC_MAIN):
         offset = file.part(*main, "LC_MAIN").unsigned(8, 8, "LC_MAIN")
@@ -214,7 +214,7 @@ def _entry(file: FileBytes, commands: _Commands, mach_o: MachO) -> int:
     return 0
 
 
-def _linkedit(file: FileBytes, commands: _Commands, command: int, name: str) -> FileBytes | None:
+def _linkedit(file: FileBytes, commands: _LoadCommands, command: int, name: str) -> FileBytes | None:
     """The bytes that a linkedit_data_command {command, size, offset, size of data} names."""
     if command not in commands.others:
         return None
@@ -222,7 +222,7 @@ def _linkedit(file: FileBytes, commands: _Commands, command: int, name: str) -> 
     return file.part(said.unsigned(8, 4, name), said.unsigned(12, 4, name), name)
 
 
-def _fixups(file: FileBytes, commands: _Commands, base: int) -> Fixups:
+def _fixups(file: FileBytes, commands: _LoadCommands, base: int) -> Fixups:
     chained = _linkedit(file, commands, _LC_CHAINED_FIXUPS, "LC_DYLD_CHAINED_FIXUPS")
     if chained is not None:
         return chained_fixups(chained, file, commands.segments, base)
@@ -233,7 +233,7 @@ def _fixups(file: FileBytes, commands: _Commands, base: int) -> Fixups:
     return Fixups()
 
 
-def _segments(file: FileBytes, commands: _Commands, fixups: Fixups) -> Iterator[Segment]:
+def _segments(file: FileBytes, commands: _LoadCommands, fixups: Fixups) -> Iterator[Segment]:
     mapped = [segment for segment in commands.segments if segment.permissions]
     _bounded(file, sum(segment.file_size for segment in mapped), "segments")
     for segment in mapped:

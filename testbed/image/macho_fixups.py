@@ -26,7 +26,7 @@ _ADDRESS, _OFFSET = 2, 6  # chained pointer formats
 _NO_CHAIN, _MORE_CHAINS = 0xFFFF, 0x8000
 
 
-class _Segment(Protocol):
+class _AnySegment(Protocol):
     @property
     def name(self) -> str: ...
     @property
@@ -46,11 +46,11 @@ class Fixups:
     values: dict[int, int] = field(default_factory=dict)
 
 
-def rebase_opcodes(program: FileBytes, segments: Sequence[_Segment]) -> Fixups:
+def rebase_opcodes(program: FileBytes, segments: Sequence[_AnySegment]) -> Fixups:
     """Run the byte program of LC_DYLD_INFO. Raises ImageError for an opcode that does not exist, a type other than a
     pointer, or a word outside its segment's bytes."""
     found: list[int] = []
-    segment: _Segment | None = None
+    segment: _AnySegment | None = None
     at, offset = 0, 0
 
     def rebase(times: int, skip: int) -> None:
@@ -102,7 +102,7 @@ def rebase_opcodes(program: FileBytes, segments: Sequence[_Segment]) -> Fixups:
     return Fixups(tuple(found))
 
 
-def chained_fixups(said: FileBytes, file: FileBytes, segments: Sequence[_Segment], base: int) -> Fixups:
+def chained_fixups(said: FileBytes, file: FileBytes, segments: Sequence[_AnySegment], base: int) -> Fixups:
     """Follow the chains of LC_DYLD_CHAINED_FIXUPS. Imports are left as they are: `Image.imports` names them.
 
     Raises ImageError for a pointer format other than 2 and 6, and for a chain that leaves its page or its segment.

@@ -23,7 +23,7 @@ _EXTERNAL = 0x01
 _LOADERS_OWN = "dyld_stub_binder"  # x86_64 linkers name it in every file; only lazily bound calls come to it
 
 
-class _Section(Protocol):
+class _AnySection(Protocol):
     @property
     def address(self) -> int: ...
     @property
@@ -46,7 +46,7 @@ def function_starts(encoded: FileBytes, base: int) -> tuple[int, ...]:
 
 
 def read_symbols(
-    file: FileBytes, command: tuple[int, int] | None, sections: Sequence[_Section], functions: Sequence[int]
+    file: FileBytes, command: tuple[int, int] | None, sections: Sequence[_AnySection], functions: Sequence[int]
 ) -> tuple[tuple[Symbol, ...], tuple[str, ...]]:
     """The symbols that are defined in sections, by address; and the names that other files must define.
 

@@ -29,7 +29,7 @@ _PART = re.compile(
 _SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
 
 
-class _Lookup:
+class _CodeSymbols:
     """The symbols of one image that may name code, sorted by address."""
 
     def __init__(self, image: Image) -> None:
@@ -49,14 +49,14 @@ def _sorted(symbols: list[Symbol]) -> tuple[list[int], list[Symbol], list[int]]:
     return [s.address for s in symbols], symbols, reach
 
 
-_LOOKUPS: WeakKeyDictionary[Image, _Lookup] = WeakKeyDictionary()
+_LOOKUPS: WeakKeyDictionary[Image, _CodeSymbols] = WeakKeyDictionary()
 
 
 def symbol_for(image: Image, address: int) -> Symbol | None:
     """The symbol that names the code at a link-time address, or None."""
     lookup = _LOOKUPS.get(image)
     if lookup is None:
-        lookup = _LOOKUPS[image] = _Lookup(image)
+        lookup = _LOOKUPS[image] = _CodeSymbols(image)
     segment = segment_of(lookup.code, address)
     if segment is None:
         return None

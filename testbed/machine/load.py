@@ -23,7 +23,7 @@ SLIDE = 0x0A5C_4000  # the load bias of an image that may lie anywhere: nothing 
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class MappedPages:
     """Pages with the same permissions (Unicorn's ``UC_PROT_*`` bits) and their initial content."""
 
     address: int
@@ -35,7 +35,7 @@ class Mapping:
         return Region(self.address, self.data)
 
 
-def map_image(loaded: LoadedImage) -> tuple[Mapping, ...]:
+def map_image(loaded: LoadedImage) -> tuple[MappedPages, ...]:
     """The pages of a loaded image's segments; two segments on one page share it with both permissions.
 
     With a load bias, the words that hold addresses of the image are moved with it, as its loader would.
@@ -84,7 +84,7 @@ def load(image: Image) -> LoadedImage:
     return LoadedImage(image, SLIDE if image.position_independent else 0)
 
 
-def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[Mapping, ...]:
+def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[MappedPages, ...]:
     """Neighbouring pages with equal permissions as one mapping."""
     runs: list[tuple[int, list[bytearray]]] = []
     for page in sorted(pages):
@@ -94,10 +94,10 @@ def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[M
                 contents.append(pages[page])
                 continue
         runs.append((page, [pages[page]]))
-    return tuple(Mapping(start, b"".join(contents), permissions[start]) for start, contents in runs)
+    return tuple(MappedPages(start, b"".join(contents), permissions[start]) for start, contents in runs)
 
 
-def map_stack(arch: Arch) -> tuple[Mapping, int]:
+def map_stack(arch: Arch) -> tuple[MappedPages, int]:
     """The stack and the SP at entry, as Linux hands them over to ``_start``::
 
         SP + 0 words: argc = 0
@@ -111,9 +111,9 @@ def map_stack(arch: Arch) -> tuple[Mapping, int]:
     """
     sp = arch.stack_top
     data = bytes(STACK_SIZE + PAGE)
-    return Mapping(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE), sp
+    return MappedPages(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE), sp
 
 
-def map_alternate_stack(arch: Arch) -> Mapping:
+def map_alternate_stack(arch: Arch) -> MappedPages:
     """The stack of ``sigaltstack``: memory away from everything else."""
-    return Mapping(alternate_top(arch) - ALTERNATE_SIZE, bytes(ALTERNATE_SIZE), uc.UC_PROT_READ | uc.UC_PROT_WRITE)
+    return MappedPages(alternate_top(arch) - ALTERNATE_SIZE, bytes(ALTERNATE_SIZE), uc.UC_PROT_READ | uc.UC_PROT_WRITE)

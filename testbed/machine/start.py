@@ -27,7 +27,7 @@ class Machine:
 
     arch: Arch
     uc: Uc = field(repr=False)
-    mappings: tuple[load.Mapping, ...] = field(repr=False)
+    mappings: tuple[load.MappedPages, ...] = field(repr=False)
     start: int
     planted: Mapping[str, int]
     signals: tuple[Delivery, ...] = ()
@@ -71,7 +71,7 @@ def powered(arch: Arch, cpu: Cpu | None) -> Uc:
     return uc
 
 
-def plant(arch: Arch, seed: int, mappings: Iterable[load.Mapping]) -> Mapping[str, int]:
+def plant(arch: Arch, seed: int, mappings: Iterable[load.MappedPages]) -> Mapping[str, int]:
     """The entry value of every register but pc, SP and the flags.
 
     The frame pointers and the link register are zero: that is what the ABIs say marks the outermost frame. All

@@ -2,6 +2,6 @@
 
 from testbed.remote.packets import Answer, listen, serve, serving
 from testbed.remote.replay import Replay
-from testbed.remote.shown import Shown, triple
+from testbed.remote.shown import ShownSnapshot, triple
 
-__all__ = ["Answer", "Replay", "Shown", "listen", "serve", "serving", "triple"]
+__all__ = ["Answer", "Replay", "ShownSnapshot", "listen", "serve", "serving", "triple"]

@@ -34,7 +34,7 @@ _FIXED = {
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownSnapshot:
     """One snapshot at a time, as a target of gdb; another one may take its place between two stops."""
 
     snapshot: Snapshot

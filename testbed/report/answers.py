@@ -25,7 +25,7 @@ NOTHING = -(1 << 31)  # the chain of a backtrace without any frame
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class StepAnswers:
     """One strategy at every step: the verdict, its callers as a node of the forest, its CFA of the innermost frame."""
 
     unwinder: Unwinder
@@ -38,7 +38,7 @@ class Answer:
 class Answers:
     """All strategies, and the forest that their ``callers`` point into."""
 
-    each: tuple[Answer, ...]
+    each: tuple[StepAnswers, ...]
     pc: NDArray[np.float64] = field(repr=False)
     cfa: NDArray[np.float64] = field(repr=False)
     outer: NDArray[np.int32] = field(repr=False)
@@ -89,7 +89,7 @@ def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None
     return Answers(tuple(each), nodes[:, 0], nodes[:, 1], nodes[:, 2].astype(np.int32), tuple(forest.ends))
 
 
-def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> Answer:
+def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> StepAnswers:
     """One snapshot after the other."""
     verdicts = []
     callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
@@ -99,10 +99,10 @@ def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> Answer:
         verdicts.append(judge(run, snapshot, said, unwinder))
         callers[step] = forest.add(said)
         cfas[step] = _cfa(said)
-    return Answer(unwinder, tuple(verdicts), callers, cfas)
+    return StepAnswers(unwinder, tuple(verdicts), callers, cfas)
 
 
-def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> Answer:
+def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> StepAnswers:
     """From columns: a backtrace or a verdict is made only where it holds words that no column has."""
     judged = judge_trace(run.watched, said, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
     exact = ((judged.outcome == OUTCOMES.index(Outcome.EXACT)) & ~judged.transition).tolist()
@@ -118,7 +118,7 @@ def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -
         else:
             callers[step], cfas[step] = known[site]
     verdicts = [exact_verdict(len(run.truth(step))) if exact[step] else judged.at(step) for step in range(len(run))]
-    return Answer(unwinder, tuple(verdicts), callers, cfas)
+    return StepAnswers(unwinder, tuple(verdicts), callers, cfas)
 
 
 def _cfa(said: Backtrace) -> float:

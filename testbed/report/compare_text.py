@@ -14,7 +14,7 @@ from testbed.contract.rows import SameValue, UnwindRow
 from testbed.contract.unwinder import Limit
 from testbed.report.table_text import LEGEND, rule_text
 from testbed.report.words import count, share
-from testbed.tables.compare import Agreement, Comparison, Site, Span
+from testbed.tables.compare import Agreement, Comparison, RowSpan, Site
 
 
 def comparison_page(comparison: Comparison, *, why_not_run: str = "") -> RenderableType:
@@ -54,7 +54,7 @@ def _summary(comparison: Comparison, whole: int) -> Table:
     return table
 
 
-def _span(span: Span, arch: Arch) -> Iterator[RenderableType]:
+def _span(span: RowSpan, arch: Arch) -> Iterator[RenderableType]:
     head = f"  {span.start:x}..{span.end:x}  "
     if span.agreement is Agreement.SAME or (span.silent and span.agreement is Agreement.EQUAL):
         yield Text(f"{head}nothing in {', '.join(span.silent)}; {span.agreement.value} in the rest")

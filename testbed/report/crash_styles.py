@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from testbed.image import LoadedImage
 from testbed.naming.symbolize import NamedFrame, Origin
-from testbed.report.debugger_styles import Shown
+from testbed.report.debugger_styles import PrintedBacktrace
 
 _PER_LINE = 4  # registers
 
 
-def glibc(one: Shown) -> Iterator[str]:
+def glibc(one: PrintedBacktrace) -> Iterator[str]:
     """``backtrace_symbols``: ``file(symbol+0xe) [0x4008f0]``, the linker's name, the return address as it is."""
     for frame in one.physical:
         if frame.module is None or frame.pc is None:
@@ -24,14 +24,14 @@ def glibc(one: Shown) -> Iterator[str]:
         yield f"./{one.file(frame, '')}({inside}) [{frame.pc:#x}]"
 
 
-def libunwind(one: Shown) -> Iterator[str]:
+def libunwind(one: PrintedBacktrace) -> Iterator[str]:
     """A walk with ``unw_get_proc_name``: ``0x400920: (func+0x1c)``."""
     for frame in one.physical:
         name = f"({frame.symbol}+{frame.offset:#x})" if frame.symbol else "-- no symbol name for this frame"
         yield f"{frame.pc:#x}: {name}"
 
 
-def android(one: Shown) -> Iterator[str]:
+def android(one: PrintedBacktrace) -> Iterator[str]:
     """A tombstone's register block and backtrace: ``#00 pc 0001cb16  libc.so (abort+57)``, the offset decimal.
 
     A caller's pc is that of its call instruction, as libunwindstack adjusts it.
@@ -72,7 +72,7 @@ def _back_to_call(module: LoadedImage | None, pc: int) -> int:
     return isa.call_size
 
 
-def ios(one: Shown) -> Iterator[str]:
+def ios(one: PrintedBacktrace) -> Iterator[str]:
     """A crash report's thread: number, image, address, ``symbol + offset``, the place; inlined calls are marked."""
     number = 0
     for frame in one.names.frames:
@@ -83,7 +83,7 @@ def ios(one: Shown) -> Iterator[str]:
         number += 1
 
 
-def _ios_name(one: Shown, frame: NamedFrame) -> str:
+def _ios_name(one: PrintedBacktrace, frame: NamedFrame) -> str:
     base = frame.module.bias if frame.module else 0
     place = f" ({frame.line.file.rpartition('/')[2]}:{frame.line.line})" if frame.line and frame.line.file else ""
     if not frame.function:

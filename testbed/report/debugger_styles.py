@@ -16,7 +16,7 @@ from testbed.trace import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PrintedBacktrace:
     """What a style prints: the named frames, the snapshot they belong to, and why the walk stopped ("": the root).
 
     ``program`` is what the snapshot's first image is called, where its file's name in a cache is not what people know.
@@ -44,13 +44,13 @@ class Shown:
         return [frame for frame in self.names.frames if frame.origin is Origin.PHYSICAL]
 
 
-def shown(snapshot: Snapshot, said: Backtrace, names: NamedBacktrace, program: str = "") -> Shown:
+def shown(snapshot: Snapshot, said: Backtrace, names: NamedBacktrace, program: str = "") -> PrintedBacktrace:
     """A backtrace with its names, ready for a style."""
     stopped = "" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
-    return Shown(names, snapshot, stopped, program)
+    return PrintedBacktrace(names, snapshot, stopped, program)
 
 
-def gdb(one: Shown) -> Iterator[str]:
+def gdb(one: PrintedBacktrace) -> Iterator[str]:
     """``bt`` of gdb. A frame's address stands where execution is not at the start of a line."""
     for number, frame in enumerate(one.names.frames):
         address = f"{frame.pc:#0{one.digits + 2}x} in " if _shows_address(one, number) else ""
@@ -66,7 +66,7 @@ def gdb(one: Shown) -> Iterator[str]:
             yield f"({unsure} above {_physical_name(one, unsure.physical)})"
 
 
-def _shows_address(one: Shown, number: int) -> bool:
+def _shows_address(one: PrintedBacktrace, number: int) -> bool:
     """Not for a call that holds an inlined one, which has the same; not where execution is at the start of a line."""
     frame = one.names.frames[number]
     if frame.pc is None:
@@ -78,11 +78,11 @@ def _shows_address(one: Shown, number: int) -> bool:
     return not debug_info(frame.module.image).begins_line(frame.pc - frame.module.bias)
 
 
-def _physical_name(one: Shown, physical: int) -> str:
+def _physical_name(one: PrintedBacktrace, physical: int) -> str:
     return next(frame.function for frame in one.physical if frame.physical == physical)
 
 
-def lldb(one: Shown) -> Iterator[str]:
+def lldb(one: PrintedBacktrace) -> Iterator[str]:
     """``bt`` of LLDB: ``module`function``, ``[inlined]``, ``[artificial]`` for a tail call."""
     yield "* thread #1"
     frames = one.names.frames
@@ -103,7 +103,7 @@ def lldb(one: Shown) -> Iterator[str]:
         yield f"  {star} frame #{number}: {address}{one.file(frame, '???')}`{name}{place}{artificial}"
 
 
-def perf(one: Shown) -> Iterator[str]:
+def perf(one: PrintedBacktrace) -> Iterator[str]:
     """One sample of ``perf script``: the address, the symbol with its offset, the file; ``(inlined)``."""
     for frame in one.names.frames:
         if frame.pc is None:
@@ -117,7 +117,7 @@ def perf(one: Shown) -> Iterator[str]:
         yield f"\t{frame.pc:>16x} {name} ({one.file(frame, '[unknown]')})"
 
 
-def frames_data(one: Shown) -> dict[str, Any]:
+def frames_data(one: PrintedBacktrace) -> dict[str, Any]:
     """The named frames as JSON: one object per call, and what is unsure."""
     return {
         "schema": 1,
@@ -131,7 +131,7 @@ def frames_data(one: Shown) -> dict[str, Any]:
     }
 
 
-def _frame_data(one: Shown, frame: NamedFrame) -> dict[str, Any]:
+def _frame_data(one: PrintedBacktrace, frame: NamedFrame) -> dict[str, Any]:
     line = frame.line
     return {
         "origin": frame.origin.name,

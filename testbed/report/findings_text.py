@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from testbed.campaign.findings import Shown
+from testbed.campaign.findings import Reproduction
 
 _HEAD = """# Findings
 
@@ -19,7 +19,7 @@ no longer shows.
 """
 
 
-def print_findings(console: Console, shown: Sequence[Shown]) -> None:
+def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
     """Print each finding: what the tool says, what is true, why, and the command."""
     for each in shown:
         console.print(Text(each.finding.title, style="bold"))
@@ -34,7 +34,7 @@ def print_findings(console: Console, shown: Sequence[Shown]) -> None:
     )
 
 
-def findings_markdown(shown: Sequence[Shown]) -> str:
+def findings_markdown(shown: Sequence[Reproduction]) -> str:
     """FINDINGS.md."""
     parts = [_HEAD]
     tools = list(dict.fromkeys(each.referee.name for each in shown))
@@ -45,7 +45,7 @@ def findings_markdown(shown: Sequence[Shown]) -> str:
     return "\n".join(parts)
 
 
-def findings_data(shown: Sequence[Shown]) -> list[dict[str, Any]]:
+def findings_data(shown: Sequence[Reproduction]) -> list[dict[str, Any]]:
     """The findings as plain data."""
     return [
         {
@@ -74,7 +74,7 @@ def findings_data(shown: Sequence[Shown]) -> list[dict[str, Any]]:
     ]
 
 
-def _section(each: Shown) -> Iterator[str]:
+def _section(each: Reproduction) -> Iterator[str]:
     yield f"### {each.finding.title}\n"
     yield f"```\n{each.command}\n```\n"
     for name, text in _facts(each):
@@ -83,7 +83,7 @@ def _section(each: Shown) -> Iterator[str]:
     yield f"- {_state(each)}\n"
 
 
-def _facts(each: Shown) -> Iterator[tuple[str, str]]:
+def _facts(each: Reproduction) -> Iterator[tuple[str, str]]:
     finding = each.finding
     if each.verdict is not None:
         yield "at", f"{each.where} ({each.instruction}), {finding.program} on {finding.arch} by {finding.recipe}"
@@ -96,7 +96,7 @@ def _facts(each: Shown) -> Iterator[tuple[str, str]]:
     yield "first seen", f"{finding.since}, with {finding.tool}"
 
 
-def _state(each: Shown) -> str:
+def _state(each: Reproduction) -> str:
     if each.missing:
         return f"not tried: {each.missing}"
     if each.problem:

@@ -19,7 +19,7 @@ from testbed.truth import TrueFrame
 from testbed.verdicts.one import Verdict, judge_backtrace
 from testbed.words.outcome import Outcome
 
-Cell = str | Markup
+TableCell = str | Markup
 
 _STYLE = Markup(
     "<style>.tb{font:13px/1.45 system-ui,sans-serif;max-width:72rem}"
@@ -53,7 +53,7 @@ def heading(text: str) -> Markup:
     return Markup("<h4>{}</h4>").format(text)
 
 
-def paragraph(text: Cell) -> Markup:
+def paragraph(text: TableCell) -> Markup:
     return Markup("<div>{}</div>").format(text)
 
 
@@ -65,12 +65,12 @@ def chip(outcome: Outcome) -> Markup:
     )
 
 
-def marked(text: Cell, kind: str) -> Markup:
+def marked(text: TableCell, kind: str) -> Markup:
     """Text of one of the style's classes."""
     return Markup('<span class="{}">{}</span>').format(kind, text)
 
 
-def table(head: Sequence[Cell], rows: Iterable[Sequence[Cell]], *, here: int = -1) -> Markup:
+def table(head: Sequence[TableCell], rows: Iterable[Sequence[TableCell]], *, here: int = -1) -> Markup:
     """A table; the row ``here`` is marked."""
     top = Markup("").join(Markup("<th>{}</th>").format(cell) for cell in head)
     body = [
@@ -116,12 +116,12 @@ def _registers(run: Run, step: int) -> str:
 
 def _stack(run: Run, step: int) -> Markup:
     drawing = draw_stack(run, step, limit=32)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     if drawing.left_out:
         rows.append(("", "", f"{drawing.left_out} words further out", ""))
     for word in reversed(drawing.words):
         value = "" if word.value is None or word.kind is WordKind.UNTOUCHED else f"{word.value:#x}"
-        label: Cell = f"{word.kind.mark} {word_words(run, word)}"
+        label: TableCell = f"{word.kind.mark} {word_words(run, word)}"
         if word.kind in (WordKind.UNTOUCHED, WordKind.BELOW, WordKind.EDGE):
             label = marked(label, "dim")
         arrows = Markup("<b>← {}</b>").format(", ".join(word.marks)) if word.marks else ""
@@ -159,9 +159,9 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
         end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
         columns.setdefault((verdict.outcome, pcs, end), ([], verdict, said.frames, end))[0].append(unwinder.name)
     true = truth.pcs
-    rows: list[list[Cell]] = []
+    rows: list[list[TableCell]] = []
     for i in range(max([len(true), *(len(frames) for _, _, frames, _ in columns.values())]) + 1):
-        row: list[Cell] = [str(i), _calls(run, truth.frames[i]) if i < len(true) else "(root)" * (i == len(true))]
+        row: list[TableCell] = [str(i), _calls(run, truth.frames[i]) if i < len(true) else "(root)" * (i == len(true))]
         for _, _, frames, end in columns.values():
             if i < len(frames):
                 same = i < len(true) and true[i] == frames[i].pc

@@ -43,7 +43,7 @@ class _Count:
 
 
 @dataclass
-class _Line:
+class _StrategyLine:
     by_isa: dict[str, _Count] = field(default_factory=dict)
 
 
@@ -52,10 +52,10 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
 
     ``cells`` are those of a matrix as JSON, which ``command`` judged.
     """
-    lines: dict[str, _Line] = {}
+    lines: dict[str, _StrategyLine] = {}
     sites = 0
     for cell in cells:
-        line = lines.setdefault(cell["unwinder"], _Line())
+        line = lines.setdefault(cell["unwinder"], _StrategyLine())
         count = line.by_isa.setdefault(isa_of(cell["recipe"], cell["arch"]), _Count())
         judged = cell["sites"] - cell["transition"]
         sites += judged
@@ -72,7 +72,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     text.append("|---|---|---|" + "---|" * len(isas) + "---:|")
     for referee in referees.values():
         for unwinder in referee.unwinders:
-            mine = lines.get(unwinder.name, _Line())
+            mine = lines.get(unwinder.name, _StrategyLine())
             fields = " | ".join(_field(mine.by_isa.get(isa)) for isa in isas)
             unexplained = sum(count.unexplained for count in mine.by_isa.values())
             text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} | {unexplained or ''} |")
@@ -87,7 +87,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     return "\n".join(text) + "\n"
 
 
-def _callers(lines: Mapping[str, _Line], isas: Sequence[str]) -> Iterator[str]:
+def _callers(lines: Mapping[str, _StrategyLine], isas: Sequence[str]) -> Iterator[str]:
     """How much of the callers each found, whatever it made of the end of the stack and of registers."""
     yield "## Callers"
     yield ""

@@ -91,7 +91,7 @@ class StackDrawing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Extent:
+class _FrameExtent:
     """The words ``[low, high)`` of one activation's frame."""
 
     activation: Activation
@@ -127,9 +127,9 @@ def draw_stack(run: Run, step: int, *, limit: int = MAX_WORDS) -> StackDrawing:
     return StackDrawing(step, tuple(marked), left_out, elsewhere)
 
 
-def _extents(run: Run, step: int, sp: int) -> tuple[list[_Extent], bool]:
+def _extents(run: Run, step: int, sp: int) -> tuple[list[_FrameExtent], bool]:
     """The frames from SP up, until the bottom of this stack, or until the chain goes on elsewhere."""
-    extents: list[_Extent] = []
+    extents: list[_FrameExtent] = []
     low = sp - sp % run.arch.word
     index: int | None = int(run.watched.node[step])
     while index is not None:
@@ -139,7 +139,7 @@ def _extents(run: Run, step: int, sp: int) -> tuple[list[_Extent], bool]:
             return extents, True
         if not _mapped(run, low, high):
             return extents, bool(extents)
-        extents.append(_Extent(activation, low, high))
+        extents.append(_FrameExtent(activation, low, high))
         low, index = max(low, high), activation.parent
     return extents, False
 
@@ -151,7 +151,7 @@ def _mapped(run: Run, low: int, high: int) -> bool:
     return any(region.address <= low and high <= region.end for region in run.trace.initial)
 
 
-def _pointers(run: Run, step: int, extents: list[_Extent]) -> dict[int, list[str]]:
+def _pointers(run: Run, step: int, extents: list[_FrameExtent]) -> dict[int, list[str]]:
     """What points where: SP, the frame pointers of this architecture, and each CFA."""
     arch = run.arch
     pointers: dict[int, list[str]] = {}

@@ -23,12 +23,12 @@ from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
-Columns = dict[str, NDArray[Any]]
+StepperColumns = dict[str, NDArray[Any]]
 
 
-def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], Columns]:
+def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], StepperColumns]:
     """Facts (JSON) and columns of a run and what its strategies said."""
-    columns: Columns = {}
+    columns: StepperColumns = {}
     facts: dict[str, Any] = {
         "title": f"{run.program.name} · {run.arch} · {run.recipe.name}",
         "summary": run.program.summary,
@@ -60,7 +60,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     return facts, columns
 
 
-def _registers(run: Run, columns: Columns) -> list[dict[str, Any]]:
+def _registers(run: Run, columns: StepperColumns) -> list[dict[str, Any]]:
     """Each register as the steps that changed it and the values it then had."""
     arch = run.arch
     out = []
@@ -76,7 +76,7 @@ def _registers(run: Run, columns: Columns) -> list[dict[str, Any]]:
     return out
 
 
-def _code(run: Run, columns: Columns) -> list[list[Any]]:
+def _code(run: Run, columns: StepperColumns) -> list[list[Any]]:
     """The listing; a step names its line."""
     lines = listing(run).lines
     pcs = np.array([line.pc for line in lines], np.uint64)
@@ -95,7 +95,7 @@ def _code(run: Run, columns: Columns) -> list[list[Any]]:
     ]
 
 
-def _activations(run: Run, columns: Columns) -> list[str]:
+def _activations(run: Run, columns: StepperColumns) -> list[str]:
     """The tree of activations; ``extent`` is where the frames of an activation's stack may lie."""
     activations = run.watched.activations
     names: dict[str, int] = {}
@@ -112,7 +112,7 @@ def _activations(run: Run, columns: Columns) -> list[str]:
     return list(names)
 
 
-def _events(run: Run, columns: Columns) -> None:
+def _events(run: Run, columns: StepperColumns) -> None:
     events = events_of(run)
     columns["event_step"] = events.step
     columns["event_address"] = events.address.astype(np.float64)
@@ -120,7 +120,7 @@ def _events(run: Run, columns: Columns) -> None:
     columns["event_saved"] = events.saved
 
 
-def _traits(run: Run, columns: Columns) -> None:
+def _traits(run: Run, columns: StepperColumns) -> None:
     """One bit per trait, in the order of the enum; those from the 33rd on in a column of their own."""
     bit = {trait: 1 << i for i, trait in enumerate(Trait)}
     bits = np.array([sum(bit[t] for t in run.traits(k)) for k in range(len(run))], np.uint64)
@@ -128,7 +128,7 @@ def _traits(run: Run, columns: Columns) -> None:
     columns["moretraits"] = (bits >> np.uint64(32)).astype(np.uint32)
 
 
-def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[dict[str, Any]]:
+def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) -> list[dict[str, Any]]:
     """The rows in force at each line of the listing, for every strategy that is a table."""
     tables: list[dict[str, Any]] = []
     for unwinder in unwinders:
@@ -151,7 +151,7 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: Columns) -> list[d
 
 
 def _strategies(
-    run: Run, answers: Answers, cells: Sequence[Cell], columns: Columns
+    run: Run, answers: Answers, cells: Sequence[Cell], columns: StepperColumns
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Per step and strategy: the outcome, what explains it, how deep it is right, what differs, its callers."""
     index = {outcome: i for i, outcome in enumerate(Outcome)}

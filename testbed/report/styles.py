@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from testbed.report.crash_styles import android, glibc, ios, libunwind
-from testbed.report.debugger_styles import Shown, frames_data, gdb, lldb, perf, shown
+from testbed.report.debugger_styles import PrintedBacktrace, frames_data, gdb, lldb, perf, shown
 
-__all__ = ["STYLES", "Shown", "shown"]
+__all__ = ["STYLES", "PrintedBacktrace", "shown"]
 
 
-def as_json(one: Shown) -> Iterator[str]:
+def as_json(one: PrintedBacktrace) -> Iterator[str]:
     """Everything, for programs."""
     yield json.dumps(frames_data(one), indent=1)
 
 
-STYLES: Mapping[str, Callable[[Shown], Iterator[str]]] = MappingProxyType(
+STYLES: Mapping[str, Callable[[PrintedBacktrace], Iterator[str]]] = MappingProxyType(
     {
         "gdb": gdb,
         "lldb": lldb,

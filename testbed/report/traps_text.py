@@ -16,7 +16,7 @@ from testbed.words.traps import TRAPS
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TrapInCorpus:
     """A trap in the corpus: the programs that show it, and every reference that one of them gives, once."""
 
     number: int
@@ -24,7 +24,7 @@ class Shown:
     references: tuple[str, ...]
 
 
-def shown_traps(programs: Mapping[str, Program]) -> tuple[Shown, ...]:
+def shown_traps(programs: Mapping[str, Program]) -> tuple[TrapInCorpus, ...]:
     """Every trap, whether a program shows it or not."""
     found: dict[int, tuple[dict[str, Program], dict[str, None]]] = {number: ({}, {}) for number in TRAPS}
     for program in programs.values():
@@ -32,7 +32,7 @@ def shown_traps(programs: Mapping[str, Program]) -> tuple[Shown, ...]:
             for trap in source.header.traps:
                 found[trap.number][0][program.name] = program
                 found[trap.number][1].update(dict.fromkeys(trap.references))
-    return tuple(Shown(number, tuple(p.values()), tuple(r)) for number, (p, r) in found.items())
+    return tuple(TrapInCorpus(number, tuple(p.values()), tuple(r)) for number, (p, r) in found.items())
 
 
 def print_traps(console: Console, programs: Mapping[str, Program]) -> None:

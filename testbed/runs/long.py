@@ -14,7 +14,7 @@ from testbed.runs.run import Run, failure_of, judge
 from testbed.trace import Exited
 from testbed.trace.chunk import Chunks, Keyframe
 from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.watch import State, survey, watch
+from testbed.truth.windows.watch import WindowState, survey, watch
 from testbed.truth.windows.window import Held, Window, windows
 from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, joined, tally
 from testbed.verdicts.trace import Verdicts, judge_trace
@@ -26,12 +26,12 @@ Progress = Callable[[int], None]  # called with the step that was reached
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _WindowStart:
     """Where a window begins: the machine, the rows held before it, and what the truth knows there."""
 
     keyframe: Keyframe
     held: Held
-    state: State | None
+    state: WindowState | None
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class LongRun:
     built: Built
     chunks: Chunks = field(repr=False)
     known: Known = field(repr=False)
-    _places: dict[int, _Place] = field(default_factory=dict, repr=False)
+    _places: dict[int, _WindowStart] = field(default_factory=dict, repr=False)
     _apart: int = 1  # every how many windows a place is kept
     _piece: tuple[int, Run, Window] | None = field(default=None, repr=False)
 
@@ -77,10 +77,10 @@ class LongRun:
             if window.end > first:
                 yield Run(self.built, truth.trace, truth), window
 
-    def _keep(self, number: int, window: Window, state: State | None) -> None:
+    def _keep(self, number: int, window: Window, state: WindowState | None) -> None:
         """Note where a window begins; of too many places every second is given up."""
         if number % self._apart == 0 and window.first not in self._places:
-            self._places[window.first] = _Place(window.keyframe, window.held, state)
+            self._places[window.first] = _WindowStart(window.keyframe, window.held, state)
             if len(self._places) > KEPT:
                 self._places = dict(list(self._places.items())[::2])
                 self._apart *= 2

@@ -33,7 +33,7 @@ class Agreement(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FormatAnswer:
     """What one format says at a step: the CFA and the caller, or why there is none. ``because`` is the limit that
     its strategy declares for such a site."""
 
@@ -52,7 +52,7 @@ class Site:
     """A step at which the formats' answers differ, and the truth there (no caller: the root)."""
 
     step: int
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, FormatAnswer]
     true_cfa: int | None
     true_caller: int | None
 
@@ -66,13 +66,13 @@ class Site:
         """Those of them without a limit that says why."""
         return tuple(name for name in self.wrong if self.answers[name].because is None)
 
-    def _is_false(self, answer: Answer) -> bool:
+    def _is_false(self, answer: FormatAnswer) -> bool:
         other_cfa = None not in (answer.cfa, self.true_cfa) and answer.cfa != self.true_cfa
         return other_cfa or answer.caller != self.true_caller
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RowSpan:
     """The link-time pcs ``[start, end)``: each format's row there, or None where it has nothing to say.
 
     ``function`` is the name of the symbol that covers them, or "".
@@ -101,7 +101,7 @@ class Comparison:
 
     image: Image
     names: tuple[str, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[RowSpan, ...]
     ran: bool
 
     def bytes_of(self, agreement: Agreement) -> int:
@@ -109,7 +109,7 @@ class Comparison:
         return sum(span.end - span.start for span in self.spans if span.agreement is agreement)
 
     @property
-    def unexplained(self) -> tuple[Span, ...]:
+    def unexplained(self) -> tuple[RowSpan, ...]:
         """The spans where a format is wrong and no limit of its strategy says why."""
         return tuple(span for span in self.spans if span.site is not None and span.site.unexplained)
 
@@ -133,7 +133,7 @@ def compare_formats(image: Image, unwinders: Sequence[Unwinder], run: Run | None
     return Comparison(image, tuple(tables), tuple(_merged(spans)), run is not None)
 
 
-def _spans(image: Image, tables: Mapping[str, RowTable]) -> Iterator[Span]:
+def _spans(image: Image, tables: Mapping[str, RowTable]) -> Iterator[RowSpan]:
     """The code cut wherever some format changes what it says."""
     bounds = sorted({at for table in tables.values() for row in table for at in (row.start, row.end)})
     for start, end in pairwise(bounds):
@@ -143,7 +143,7 @@ def _spans(image: Image, tables: Mapping[str, RowTable]) -> Iterator[Span]:
             function = image.function_at(start)
             same = all(meaning == spoken[0] for meaning in spoken)
             agreement = Agreement.SAME if same else Agreement.UNDECIDED
-            yield Span(start, end, function.name if function else "", rows, agreement)
+            yield RowSpan(start, end, function.name if function else "", rows, agreement)
 
 
 def _meaning(row: UnwindRow, image: Image) -> tuple[Rule | None, Rule | None]:
@@ -153,9 +153,9 @@ def _meaning(row: UnwindRow, image: Image) -> tuple[Rule | None, Rule | None]:
     return (None, rule) if isinstance(rule, Undefined) else (row.cfa, rule)
 
 
-def _merged(spans: Iterator[Span]) -> Iterator[Span]:
+def _merged(spans: Iterator[RowSpan]) -> Iterator[RowSpan]:
     """Neighbours that say the same of one function as one span."""
-    last: Span | None = None
+    last: RowSpan | None = None
     for span in spans:
         if last is not None and last.end == span.start and _alike(last, span):
             last = replace(last, end=span.end)
@@ -167,7 +167,7 @@ def _merged(spans: Iterator[Span]) -> Iterator[Span]:
         yield last
 
 
-def _alike(left: Span, right: Span) -> bool:
+def _alike(left: RowSpan, right: RowSpan) -> bool:
     if (left.function, left.agreement, left.site) != (right.function, right.agreement, right.site):
         return False
     return all(_rules(left.rows[name]) == _rules(right.rows[name]) for name in left.rows)
@@ -188,7 +188,7 @@ def _visits(run: Run) -> list[tuple[int, list[int]]]:
     return sorted(found.items())
 
 
-def _decided(span: Span, unwinders: Sequence[Unwinder], run: Run, visits: list[tuple[int, list[int]]]) -> Span:
+def _decided(span: RowSpan, unwinders: Sequence[Unwinder], run: Run, visits: list[tuple[int, list[int]]]) -> RowSpan:
     """The span with what its executed instructions say: they differ, or are equal everywhere they ran."""
     asked = [unwinder for unwinder in unwinders if span.rows[unwinder.name] is not None]
     ran = False
@@ -216,14 +216,14 @@ def _site(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Site:
     return Site(step, answers, true[0].cfa, true[1].pc if len(true) > 1 else None)
 
 
-def _answer(said: Backtrace, because: Limit | None) -> Answer:
+def _answer(said: Backtrace, because: Limit | None) -> FormatAnswer:
     first = said.frames[0]
     if len(said.frames) > 1:
-        return Answer(first.cfa, said.frames[1].pc, "", because)
-    return Answer(first.cfa, None, "" if said.stopped is None else str(said.stopped), because)
+        return FormatAnswer(first.cfa, said.frames[1].pc, "", because)
+    return FormatAnswer(first.cfa, None, "" if said.stopped is None else str(said.stopped), because)
 
 
-def _equal(answers: Iterable[Answer]) -> bool:
+def _equal(answers: Iterable[FormatAnswer]) -> bool:
     """True where all that is claimed is one thing: at the root a CFA is not needed, and a stop claims nothing."""
     claimed = [answer for answer in answers if not answer.stopped]
     callers = {answer.caller for answer in claimed}

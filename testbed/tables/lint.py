@@ -38,7 +38,7 @@ _MOST_SLOTS = 4096  # words of a frame that are searched for a saved register
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing that a row says wrongly: what it says, what is true, the directive that would say so."""
 
     what: str  # "CFA", a register, or the "signature" of the return address
@@ -56,7 +56,7 @@ class Advice:
     pc: int
     where: str
     instruction: str
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     directives: tuple[str, ...]
     remembered: str = ""  # where the state that `.cfi_restore_state` gives back would be remembered
     more: int = 0
@@ -76,7 +76,7 @@ def lint(run: Run, table: RowTable) -> tuple[Advice, ...]:
 
     An instruction that is executed several times is wrong if it is so once. Steps in transition are left out.
     """
-    wrong: dict[int, tuple[int, tuple[Finding, ...]]] = {}
+    wrong: dict[int, tuple[int, tuple[LintFinding, ...]]] = {}
     for step, pc in enumerate(run.trace.pc.tolist()):
         if pc not in wrong and not run.watched.transition[step] and (found := findings(run, step, table)):
             wrong[pc] = (step, found)
@@ -84,7 +84,7 @@ def lint(run: Run, table: RowTable) -> tuple[Advice, ...]:
     return tuple(_grouped(run, table, wrong, executed))
 
 
-def findings(run: Run, step: int, table: RowTable) -> tuple[Finding, ...]:
+def findings(run: Run, step: int, table: RowTable) -> tuple[LintFinding, ...]:
     """What the row of one executed instruction says wrongly; empty where there is none, or no row."""
     row = _row(run, step, table)
     if row is None:
@@ -105,16 +105,16 @@ def _link_time(run: Run, step: int) -> int:
     return int(run.trace.pc[step]) - own.bias
 
 
-def _of_the_root(row: UnwindRow) -> tuple[Finding, ...]:
+def _of_the_root(row: UnwindRow) -> tuple[LintFinding, ...]:
     rule = row.registers.get(row.return_address)
     if isinstance(rule, Undefined):
         return ()
     name = row.return_address
     says = f"{name} is {_words(rule, name)}"
-    return (Finding(name, says, "and nobody called this function", f".cfi_undefined {name}"),)
+    return (LintFinding(name, says, "and nobody called this function", f".cfi_undefined {name}"),)
 
 
-def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFrame) -> Iterator[Finding]:
+def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFrame) -> Iterator[LintFinding]:
     arch = run.arch
     if isinstance(row.cfa, RegisterPlus) and at.registers[row.cfa.register] + row.cfa.offset != cfa:
         distance = cfa - at.sp
@@ -122,11 +122,11 @@ def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFr
         if row.cfa.register != arch.sp:
             directive = f".cfi_def_cfa {arch.sp}, {distance:#x}"
         true = f"the true CFA is {arch.sp}+{distance:#x} here"
-        yield Finding("CFA", f"CFA = {row.cfa.register}+{row.cfa.offset:#x}", true, directive)
+        yield LintFinding("CFA", f"CFA = {row.cfa.register}+{row.cfa.offset:#x}", true, directive)
     signed = bool(at.step is not None and run.watched.signed[at.step])
     if row.is_signed != signed:
         says = f"the return address is {'' if row.is_signed else 'not '}signed"
-        yield Finding("signature", says, f"and here it is{'' if signed else ' not'}", ".cfi_negate_ra_state")
+        yield LintFinding("signature", says, f"and here it is{'' if signed else ' not'}", ".cfi_negate_ra_state")
     for name in dict.fromkeys((row.return_address, *arch.preserved)):
         is_address = name == row.return_address
         true_value = caller.pc if is_address else caller.registers[name]
@@ -141,15 +141,15 @@ def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFr
             continue
         says = f"{name} is {_words(rule, name)}"
         if name in at.registers and name != arch.pc and same(at.registers[name]):
-            yield Finding(name, says, f"{name} still has the caller's value", f".cfi_restore {name}")
+            yield LintFinding(name, says, f"{name} still has the caller's value", f".cfi_restore {name}")
             continue
         slots = range(at.sp, min(cfa, at.sp + _MOST_SLOTS * arch.word), arch.word)
         slot = next((slot for slot in slots if same(_read(at, slot, size))), None)
         if slot is None:
-            yield Finding(name, says, f"the caller's {name} is nowhere in the frame", "")
+            yield LintFinding(name, says, f"the caller's {name} is nowhere in the frame", "")
         else:
             directive = f".cfi_offset {name}, -{cfa - slot:#x}"
-            yield Finding(name, says, f"the caller's {name} is at CFA-{cfa - slot:#x}", directive)
+            yield LintFinding(name, says, f"the caller's {name} is at CFA-{cfa - slot:#x}", directive)
 
 
 def _value(rule: Rule | None, name: str, at: Snapshot, cfa: int, size: int) -> tuple[bool, int | None]:
@@ -195,7 +195,7 @@ def _words(rule: Rule | None, name: str) -> str:
 def _grouped(
     run: Run,
     table: RowTable,
-    wrong: dict[int, tuple[int, tuple[Finding, ...]]],
+    wrong: dict[int, tuple[int, tuple[LintFinding, ...]]],
     executed: Iterable[tuple[int, int]],
 ) -> Iterator[Advice]:
     """One piece of advice for neighbouring instructions that are wrong in the same things."""
@@ -220,7 +220,7 @@ def _grouped(
         yield pending
 
 
-def _fix(run: Run, step: int, table: RowTable, found: tuple[Finding, ...]) -> tuple[tuple[str, ...], str]:
+def _fix(run: Run, step: int, table: RowTable, found: tuple[LintFinding, ...]) -> tuple[tuple[str, ...], str]:
     """The directives of the findings; where a row further up in the function says it all, a return to that row."""
     if len(found) > 1 and (row := _remembered(run, step, table)):
         bias = int(run.trace.pc[step]) - _link_time(run, step)

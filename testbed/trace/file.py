@@ -175,7 +175,7 @@ def load_trace_and_notes(path: Path | str) -> tuple[SavedTrace, Mapping[str, str
     """As `load_trace`, and the texts that were saved with it."""
     blocks = Blocks(Path(path))
     header = blocks.header
-    parts = _Parts(blocks)
+    parts = _StoredParts(blocks)
     try:
         if header["format"] != FORMAT:
             raise Malformed(f"it is of format {header['format']!r}")
@@ -229,7 +229,7 @@ def _end(told: Mapping[str, Any]) -> Exited | EmulationError:
     )
 
 
-def _image(parts: _Parts, arch: Arch, told: Mapping[str, Any]) -> LoadedImage:
+def _image(parts: _StoredParts, arch: Arch, told: Mapping[str, Any]) -> LoadedImage:
     path, bias = Path(told["path"]), _natural(told, "bias", 1 << 64)
     records = {str(isa): FrameRecord(**record) for isa, record in told["frame_records"].items()}
     content, offset = parts.bytes(_FILE, _natural(told, "bytes", 1 << 40), f"the program file {path.name}")
@@ -242,13 +242,13 @@ def _image(parts: _Parts, arch: Arch, told: Mapping[str, Any]) -> LoadedImage:
     return LoadedImage(image, bias)
 
 
-def _region(parts: _Parts, told: Mapping[str, Any]) -> Region:
+def _region(parts: _StoredParts, told: Mapping[str, Any]) -> Region:
     address = _natural(told, "address", 1 << 64)
     size = _natural(told, "bytes", (1 << 64) - address)
     return Region(address, parts.bytes(_MEMORY, size, f"memory at {address:#x}")[0])
 
 
-class _Parts:
+class _StoredParts:
     """Bytes that were written in parts, taken in the order in which they were written."""
 
     def __init__(self, blocks: Blocks) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Trace
 from testbed.truth.model import Activations
-from testbed.truth.sites import Sites
+from testbed.truth.sites import SiteFacts
 from testbed.truth.transfers import Bools
 
 FunctionAt = Callable[[int], int]  # the start of the function at a pc
@@ -31,7 +31,7 @@ class OuterTraits:
 
 
 def outer_traits(
-    trace: Trace, activations: Activations, sites: Sites, signed_steps: Bools, function: FunctionAt
+    trace: Trace, activations: Activations, sites: SiteFacts, signed_steps: Bools, function: FunctionAt
 ) -> OuterTraits:
     """For every activation; a parent always comes before its children."""
     inner = np.flatnonzero(activations.parent >= 0)
@@ -67,7 +67,7 @@ def _functions(function: FunctionAt, pcs: NDArray[np.uint64]) -> NDArray[np.uint
 
 
 def reuses_pointer(
-    trace: Trace, activations: Activations, sites: Sites, index: NDArray[np.int32], step: NDArray[np.int64]
+    trace: Trace, activations: Activations, sites: SiteFacts, index: NDArray[np.int32], step: NDArray[np.int64]
 ) -> Bools:
     """Where FP is neither its entry value nor an address in the activation's own frame."""
     word = np.uint64(trace.arch.word)

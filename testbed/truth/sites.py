@@ -24,7 +24,7 @@ NATIVE_FROM = 100_000  # steps, as in `testbed.truth.follow`
 
 
 @dataclass(frozen=True, eq=False)
-class Sites:
+class SiteFacts:
     """One row per step; ``moved`` is "FP is not its entry value", ``isa`` indexes ``arch.isas``."""
 
     prologue: Bools
@@ -36,7 +36,7 @@ class Sites:
     isa: NDArray[np.int8]
 
 
-def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> Sites:
+def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> SiteFacts:
     """The facts of every step of a followed trace. ``natively`` None: where the trace is long."""
     isa = isas(trace)
     pointer, moved, lowered = distances(trace, isa, path.activations.opened, path.node)
@@ -45,7 +45,7 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
     count = len(path.activations)
     order = _native().steps_by_activation(path.node, count) if natively else _by_activation(path.node)
     facts = frames(path.node, order, transfers.transfer, (trace.sp, pointer), (moved, lowered), natively=natively)
-    return Sites(
+    return SiteFacts(
         prologue=facts[0],
         epilogue=facts[1],
         frameless=facts[2],

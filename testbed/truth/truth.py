@@ -16,7 +16,7 @@ from testbed.truth.leftovers import find_code_pointers, find_leftovers
 from testbed.truth.model import Activations, CallStack, TrueFrame
 from testbed.truth.outer import OuterTraits, outer_traits
 from testbed.truth.signatures import find_signed
-from testbed.truth.sites import Sites, describe_sites
+from testbed.truth.sites import SiteFacts, describe_sites
 from testbed.truth.transfers import find_transfers
 from testbed.words.traits import Trait
 
@@ -41,7 +41,7 @@ class Truth:
     trace: Trace
     activations: Activations = field(repr=False)
     node: NDArray[np.int32] = field(repr=False)
-    sites: Sites = field(repr=False)
+    sites: SiteFacts = field(repr=False)
 
     @property
     def transition(self) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build import directives as d
-from testbed.build.assembly import Cfi, Data, Ehabi, Fill, Instruction, Label, read_assembly
+from testbed.build.assembly import Cfi, Data, Ehabi, Fill, Label, SourceInstruction, read_assembly
 from testbed.build.expressions import Expression
 from testbed.build.link import assemble_program
 from testbed.build.place import Place
@@ -34,7 +34,7 @@ def built(text: str, isa: str = "x86_64") -> bytes:
 def test_labels_comments_and_instructions() -> None:
     found = read("f: .Lg: add r0, r0, #1 // more\n.arm\n.thumb\n  bx lr\n")
     assert [(type(s).__name__, getattr(s, "name", "")) for s in found[:2]] == [("Label", "f"), ("Label", ".Lg")]
-    add, bx = (s for s in found if isinstance(s, Instruction))
+    add, bx = (s for s in found if isinstance(s, SourceInstruction))
     assert (add.mnemonic, add.operands, add.isa.name, bx.isa.name) == ("add", "r0, r0, #1", "a32", "thumb")
     assert (add.place.line, add.place.column, bx.place.line, bx.place.column) == (3, 9, 6, 3)
 
@@ -72,7 +72,7 @@ def test_data_and_strings() -> None:
         (".cfi_restore_state", d.RestoreState()),
         (".cfi_escape 0x0f, 3, -1", d.Escape(b"\x0f\x03\xff")),
         (".cfi_negate_ra_state", d.NegateRaState()),
-        (".cfi_signal_frame", d.SignalFrame()),
+        (".cfi_signal_frame", d.MarkSignalFrame()),
         (".cfi_return_column 3", d.ReturnColumn(3)),
         (".fnstart", d.FnStart()),
         (".fnend", d.FnEnd()),
@@ -177,4 +177,4 @@ def test_a_wrong_expression_is_an_error(text: str) -> None:
 
 
 def test_labels_are_read_before_any_statement() -> None:
-    assert [type(s) for s in read("a:\nb: nop")] == [Label, Label, Instruction]
+    assert [type(s) for s in read("a:\nb: nop")] == [Label, Label, SourceInstruction]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.fuzz import Finding, cases, failures, judge_case, shrunk
+from testbed.campaign.fuzz import FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import Unit
 from testbed.cli import cli
 from testbed.contract.frames import Backtrace
@@ -46,7 +46,7 @@ LARGE = "f120r3pi1c2+f64r1ms1c2i3+f24a3r2+f8d"  # function 1 has the frame; it i
 CASE = Unit(f"gen:{LARGE}", "arm64", "keystone")
 
 
-def finding_of(case: Unit, unwinder: Unwinder) -> Finding:
+def finding_of(case: Unit, unwinder: Unwinder) -> FuzzFinding:
     (failure,) = failures(judge_case(case, [unwinder]))
     return shrunk(case, shape_named(case.program.partition(":")[2]), failure, [unwinder])
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from testbed.generate.evaluate import evaluate
-from testbed.generate.shape import ALIGNMENTS, MOST_FRAME, Call, Function, How, Shape, why_not
+from testbed.generate.shape import ALIGNMENTS, MOST_FRAME, How, Shape, ShapeCall, ShapeFunction, why_not
 from testbed.words.errors import DirectorError
 
 
 @st.composite
-def functions(draw: st.DrawFn, number: int, count: int) -> Function:
+def functions(draw: st.DrawFn, number: int, count: int) -> ShapeFunction:
     behind = st.integers(number + 1, count - 1)
     is_last = number + 1 == count
-    calls = [] if is_last else draw(st.lists(st.builds(Call, st.sampled_from(How), behind), max_size=3))
-    return Function(
+    calls = [] if is_last else draw(st.lists(st.builds(ShapeCall, st.sampled_from(How), behind), max_size=3))
+    return ShapeFunction(
         frame=8 * draw(st.one_of(st.integers(0, 20), st.integers(0, MOST_FRAME // 8))),
         saved=draw(st.integers(0, 6)),
         pointer=draw(st.booleans()),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import evaluate
 from testbed.generate.seeds import shape_of_seed
-from testbed.generate.shape import Call, Function, How, Shape
+from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction
 from testbed.words.errors import DirectorError
 from tests.generate.shapes import shapes
 
@@ -36,7 +36,7 @@ def test_any_text_is_a_shape_or_an_error_that_names_a_place_in_it(text: str) -> 
 def test_every_letter_means_its_field() -> None:
     shape = parse_director("f64r2pda3v4o32ems2c1i2t1+f8n+f0")
     first, second, third = shape.functions
-    assert first == Function(
+    assert first == ShapeFunction(
         frame=64,
         saved=2,
         pointer=True,
@@ -47,11 +47,11 @@ def test_every_letter_means_its_field() -> None:
         early=True,
         ends=True,
         recursion=2,
-        calls=(Call(How.DIRECT, 1), Call(How.INDIRECT, 2)),
+        calls=(ShapeCall(How.DIRECT, 1), ShapeCall(How.INDIRECT, 2)),
         tail=1,
     )
-    assert second == Function(frame=8, stops=True)
-    assert third == Function()
+    assert second == ShapeFunction(frame=8, stops=True)
+    assert third == ShapeFunction()
     assert str(shape) == "f64r2pda3v4o32ems2c1i2t1+f8n+f"
 
 

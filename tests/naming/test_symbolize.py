@@ -16,7 +16,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Segment, Symbol, describe, read_elf
-from testbed.image.debug import DebugInfo, Function, Target, debug_info
+from testbed.image.debug import CallTarget, DebugInfo, Function, debug_info
 from testbed.image.debug.call_sites import CallSite
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
 from testbed.naming.symbolize import Origin, name_of, symbolize, with_names, with_places
@@ -100,9 +100,9 @@ def chain(calls: dict[str, list[str]], executing: str, *, unlisted: tuple[str, .
 
     def sites(name: str) -> tuple[CallSite, ...]:
         if name == "main":
-            return (CallSite(at["main"] + 8, None, Target(next(iter(calls)), at[next(iter(calls))]), tail=False),)
+            return (CallSite(at["main"] + 8, None, CallTarget(next(iter(calls)), at[next(iter(calls))]), tail=False),)
         tails = (
-            CallSite(None, at[name] + 1 + i, Target(callee, at[callee]), tail=True)
+            CallSite(None, at[name] + 1 + i, CallTarget(callee, at[callee]), tail=True)
             for i, callee in enumerate(calls.get(name, ()))
         )
         return (*tails, *((CallSite(None, at[name] + 9, None, tail=True),) if name == pointer else ()))

@@ -11,7 +11,7 @@ import pytest
 import testbed
 from testbed.contract.frames import Frame, FrameKind
 from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
-from testbed.referee.process.file_tool import PATIENCE, Asked
+from testbed.referee.process.file_tool import PATIENCE, FileTool
 from testbed.runs.run import judge_all
 from testbed.words.errors import ToolCrashed, ToolHung
 from unwinders import UNWINDERS
@@ -74,10 +74,10 @@ def test_registers_of_callers_are_told() -> None:
     assert unwinder.tool is not None and unwinder.tool().startswith("drgn ")
 
 
-def fake(tmp_path: Path, body: str, seconds: float) -> Asked:
+def fake(tmp_path: Path, body: str, seconds: float) -> FileTool:
     script = tmp_path / "tool.py"
     script.write_text(f"import os, sys, time\nasked = os.fdopen(int(sys.argv[1])); line = asked.readline()\n{body}\n")
-    return Asked(lambda requests, replies: [sys.executable, str(script), str(requests), str(replies)], seconds)
+    return FileTool(lambda requests, replies: [sys.executable, str(script), str(requests), str(replies)], seconds)
 
 
 def test_a_crash_and_a_hang_are_outcomes_and_the_next_snapshot_finds_a_new_process(tmp_path: Path) -> None:

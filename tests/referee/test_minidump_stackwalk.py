@@ -10,7 +10,7 @@ import pytest
 
 import testbed
 from testbed.referee.minidump_stackwalk import strategy as tool
-from testbed.referee.minidump_stackwalk.strategy import REFEREE, VARIABLE, Store, find, unwind_by
+from testbed.referee.minidump_stackwalk.strategy import REFEREE, VARIABLE, SymbolStore, find, unwind_by
 from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.runs.run import judge_all
 from testbed.words.errors import ToolCrashed, ToolHung
@@ -73,7 +73,7 @@ def script(folder: Path, body: str) -> list[str]:
 )
 def test_a_crash_is_an_outcome(body: str, said: str, tmp_path: Path) -> None:
     run = testbed.run("leaf_call", arch="arm64")
-    backtrace = unwind_by(script(tmp_path, body), Store(), False, run[5])
+    backtrace = unwind_by(script(tmp_path, body), SymbolStore(), False, run[5])
     assert isinstance(backtrace.stopped, ToolCrashed) and said in str(backtrace.stopped)
     assert testbed.judge(run, 5, backtrace).outcome.value == "crashed"
 
@@ -82,7 +82,7 @@ def test_a_hang_is_an_outcome_and_a_program_that_hangs_often_is_not_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tool, "SECONDS", 0.2)
-    run, store, started = testbed.run("leaf_call", arch="arm64"), Store(), time.monotonic()
+    run, store, started = testbed.run("leaf_call", arch="arm64"), SymbolStore(), time.monotonic()
     said = [unwind_by(script(tmp_path, "exec sleep 60"), store, False, run[step]) for step in range(8)]
     assert all(isinstance(each.stopped, ToolHung) for each in said)
     assert store.hung >= tool.PATIENCE and time.monotonic() - started < 8

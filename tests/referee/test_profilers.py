@@ -11,7 +11,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee import REFEREES, Finding
 from testbed.referee.profilers import agent, in_handler
-from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, Source, agent_for, found_for
+from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, AgentLibrary, agent_for, found_for
 from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
 from testbed.runs.run import Run, judge_all
 from testbed.words.errors import ToolchainMissing
@@ -23,7 +23,7 @@ FINDINGS = [finding for referee in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACK
 RIGHT = ("leaf_call", "callee_saved", "early_return", "hoisted_add", "other_stack", "recursion")
 
 
-def needs(source: Source, arch: str) -> None:
+def needs(source: AgentLibrary, arch: str) -> None:
     if found_for(source, ARCHES[arch]) is None:
         pytest.skip(GNU[arch].packages)
 
@@ -36,7 +36,7 @@ def outcomes(run: Run, unwinder: Unwinder) -> set[Outcome]:
 @pytest.mark.parametrize("program", RIGHT)
 @pytest.mark.parametrize(("source", "unwinder"), [(LIBGCC, LIBGCC_SAYS), (GLIBC, GLIBC_SAYS)], ids=lambda s: s.name)
 def test_gnu_is_exact_at_every_instruction_where_the_table_is_right(
-    source: Source, unwinder: Unwinder, program: str, arch: str
+    source: AgentLibrary, unwinder: Unwinder, program: str, arch: str
 ) -> None:
     needs(source, arch)
     run = testbed.run(program, arch=arch, recipe="clang-O2" if program == "recursion" else "clang-asm")

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.campaign.names import true_frames
 from testbed.naming.symbolize import Origin, symbolize
-from testbed.remote import Shown, serving
+from testbed.remote import ShownSnapshot, serving
 from testbed.runs.run import Run, run_file
 from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc, tool
 
@@ -48,7 +48,7 @@ def run_of(maker: str, arch: str, program: str) -> Run:
 
 def gdb_says(run: Run, step: int) -> list[tuple[str, int | None, int]]:
     """(function, the address where gdb shows one, line), down to main."""
-    with serving(lambda: Shown(run[step]).answer) as port:
+    with serving(lambda: ShownSnapshot(run[step]).answer) as port:
         commands = ("set debuginfod enabled off", f"target remote 127.0.0.1:{port}", "bt", "disconnect")
         arguments = [part for command in commands for part in ("-ex", command)]
         done = subprocess.run(

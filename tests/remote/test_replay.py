@@ -10,7 +10,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.arch.gdb_targets import gdb_target
-from testbed.remote import Replay, Shown
+from testbed.remote import Replay, ShownSnapshot
 from testbed.remote.shown import description, layout
 from testbed.runs.run import Run, run_program
 
@@ -41,26 +41,26 @@ def test_the_description_names_the_registers_of_the_g_packet(arch: str) -> None:
 def test_registers_are_those_of_the_snapshot(arch: str) -> None:
     run = run_of(arch)
     snapshot = run.at("leaf")
-    said = Shown(snapshot).answer("g")
+    said = ShownSnapshot(snapshot).answer("g")
     assert said is not None
     at = 0
     for number, (name, size) in enumerate(layout(run.arch)):
         digits = said[at : at + 2 * size]
         at += 2 * size
-        assert Shown(snapshot).answer(f"p{number:x}") == digits
+        assert ShownSnapshot(snapshot).answer(f"p{number:x}") == digits
         if name is None:
             assert digits == "xx" * size
         else:
             value = gdb_target(run.arch).constants.get(name) or snapshot.registers[name]
             assert int.from_bytes(bytes.fromhex(digits), "little") == value & ((1 << 8 * size) - 1)
     assert at == len(said)
-    assert Shown(snapshot).answer("pfff") == "E01"
+    assert ShownSnapshot(snapshot).answer("pfff") == "E01"
 
 
 @pytest.mark.parametrize("arch", ARCH_NAMES)
 def test_memory_is_that_of_the_step_and_ends_where_the_mapping_does(arch: str) -> None:
     run = run_of(arch)
-    first, later = Shown(run[0]), Shown(run.at("leaf+0x4"))
+    first, later = ShownSnapshot(run[0]), ShownSnapshot(run.at("leaf+0x4"))
     sp = later.snapshot.sp
     assert later.answer(f"m{sp:x},20") == later.snapshot.memory.read(sp, 32).hex()
     assert first.answer(f"m{sp:x},20") == run[0].memory.read(sp, 32).hex() != later.answer(f"m{sp:x},20")

@@ -15,7 +15,7 @@ from testbed.campaign.names import true_frames
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, Symbol
 from testbed.naming.symbolize import symbolize
-from testbed.report.styles import STYLES, Shown, shown
+from testbed.report.styles import STYLES, PrintedBacktrace, shown
 from testbed.runs.run import Run, run_program
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import NoUnwindInfo
@@ -27,18 +27,18 @@ def run_of(program: str, arch: str, recipe: str = "clang-O2") -> Run:
     return run_program(PROGRAMS[program], ARCHES[arch], recipe)
 
 
-def site(program: str, arch: str, location: str, recipe: str = "clang-O2") -> Shown:
+def site(program: str, arch: str, location: str, recipe: str = "clang-O2") -> PrintedBacktrace:
     run = run_of(program, arch, recipe)
     step = run.step_at(location)
     said = Backtrace(true_frames(run, step), None)
     return shown(run[step], said, symbolize(run.trace.images, said), program)
 
 
-def lines(style: str, one: Shown) -> list[str]:
+def lines(style: str, one: PrintedBacktrace) -> list[str]:
     return list(STYLES[style](one))
 
 
-def pcs(one: Shown) -> list[int]:
+def pcs(one: PrintedBacktrace) -> list[int]:
     return [frame.pc or 0 for frame in one.physical]
 
 

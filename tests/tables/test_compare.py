@@ -19,7 +19,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.report.compare_text import comparison_page
 from testbed.runs.run import Run, run_program
-from testbed.tables.compare import Agreement, Answer, Comparison, Site, compare_formats
+from testbed.tables.compare import Agreement, Comparison, FormatAnswer, Site, compare_formats
 from testbed.words.outcome import Outcome
 from tests.unwinders.frames import ARM64, START, X86_64, image
 from unwinders import UNWINDERS
@@ -173,8 +173,8 @@ def test_a_format_that_lies_is_found_named_and_not_explained() -> None:
 
 
 def test_an_answer_that_stops_claims_nothing() -> None:
-    stop = Answer(None, None, "NoUnwindInfo", None)
-    site = Site(0, {"a": stop, "b": Answer(0x10, 0x20, "", None)}, 0x10, 0x20)
+    stop = FormatAnswer(None, None, "NoUnwindInfo", None)
+    site = Site(0, {"a": stop, "b": FormatAnswer(0x10, 0x20, "", None)}, 0x10, 0x20)
     assert site.unexplained == ()
     assert replace(site, true_cfa=0x18).unexplained == ("b",)
     assert replace(site, true_cfa=None).wrong == ()  # the outermost frame has no known CFA

@@ -11,7 +11,7 @@ from testbed.trace import Trace, Writes
 from testbed.trace.chunk import SPARE, Chunk, Keyframe
 from testbed.trace.rolling import RollingMemory
 from testbed.truth import CallStack, Truth
-from testbed.truth.sites import Sites
+from testbed.truth.sites import SiteFacts
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
@@ -56,7 +56,7 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
         reached = window.end
         here, there = slice(window.start, window.stop), slice(window.first, window.end)
         assert np.array_equal(truth.trace.registers[here], trace.registers[there])
-        for field in fields(Sites):
+        for field in fields(SiteFacts):
             left, right = getattr(truth.sites, field.name)[here], getattr(whole.sites, field.name)[there]
             assert np.array_equal(left, right), (field.name, length, (np.flatnonzero(left != right) + window.first)[:5])
         for name in ("leftovers", "code_pointers"):

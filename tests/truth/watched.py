@@ -13,7 +13,7 @@ from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
 from testbed.truth.follow import MAX_ROUNDS, follow_readably
 from testbed.truth.native.follow import follow_natively
-from testbed.truth.sites import Sites, describe_sites
+from testbed.truth.sites import SiteFacts, describe_sites
 from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of
 from tests.truth.pieces import agree_in_pieces
@@ -44,7 +44,7 @@ def agree(trace: Trace) -> int:
     assert native.jumps == readable.jumps
     assert native.disbelieved == readable.disbelieved
     sites = [describe_sites(trace, transfers, readable, natively=natively) for natively in (False, True)]
-    for field in fields(Sites):
+    for field in fields(SiteFacts):
         assert np.array_equal(*(getattr(facts, field.name) for facts in sites)), field.name
     return len(readable.activations)
 

@@ -20,7 +20,7 @@ from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo
 from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
 from unwinders.analysis.emulate import ReadCode
-from unwinders.analysis.functions import Function, functions_of
+from unwinders.analysis.functions import FunctionParts, functions_of
 from unwinders.analysis.operations import Instruction, Return
 
 Decode = Callable[[Any, Isa, ReadCode], Instruction]
@@ -47,11 +47,11 @@ def _capstone(settings: tuple[int, int]) -> Cs:
 
 
 @dataclass(eq=False)
-class Code:
+class FunctionCode:
     """The code of one function of an image."""
 
     image: Image
-    function: Function
+    function: FunctionParts
     isa: Isa = field(init=False)
     _known: dict[int, Instruction | None] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class Code:
             function = functions_of(self.image).at(target)
         except NoUnwindInfo:
             return 0
-        other, found = Code(self.image, function), set()
+        other, found = FunctionCode(self.image, function), set()
         pc, end = function.parts[0]
         while pc < end:
             instruction = other.at(pc)

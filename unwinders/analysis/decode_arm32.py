@@ -17,16 +17,16 @@ from capstone import arm
 from testbed.arch import Isa
 from unwinders.analysis.emulate import ReadCode
 from unwinders.analysis.operations import (
-    At,
     Call,
     Combine,
     Condition,
     Control,
+    Effect,
     Forget,
     Instruction,
     Jump,
     Load,
-    Operation,
+    MemoryOperand,
     Return,
     Set,
     SetBits,
@@ -158,14 +158,14 @@ def _register_list(insn: Any, operands: Any) -> list[str]:
     return [insn.reg_name(o.reg) for o in operands if o.type == arm.ARM_OP_REG]
 
 
-def _at(insn: Any, operand: Any) -> At | None:
+def _at(insn: Any, operand: Any) -> MemoryOperand | None:
     if operand.type != arm.ARM_OP_MEM or operand.mem.index:
         return None
     base = _FULL.get(insn.reg_name(operand.mem.base) or "", ())
-    return At(base[0], operand.mem.disp) if base else None
+    return MemoryOperand(base[0], operand.mem.disp) if base else None
 
 
-def _generic(insn: Any) -> Iterator[Operation]:
+def _generic(insn: Any) -> Iterator[Effect]:
     memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
     if memory is not None and _root(insn)[0].startswith(("st", "vst", "sw")) and (at := _at(insn, memory)):
         yield Store(None, at, 32)  # the widest store of all: four double registers
@@ -190,10 +190,10 @@ def _written_back(insn: Any, memory: Any) -> tuple[Set | Forget, ...]:
     return (Forget(base[0]),)
 
 
-Special = Callable[[Any, Isa, str], "tuple[Operation, ...] | None"]  # None: as any other instruction
+SpecialArm32 = Callable[[Any, Isa, str], "tuple[Effect, ...] | None"]  # None: as any other instruction
 
 
-def _many(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+def _many(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     """push, pop, ldm, stm, and their floating-point forms: registers to or from consecutive words."""
     operands = insn.operands
     implied = root in ("push", "pop", "vpush", "vpop")
@@ -207,10 +207,10 @@ def _many(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
     start = -total if down else 0
     start += WORD if root.endswith(("ib", "da")) else 0
     load = root in ("pop", "vpop") or root.startswith(("ldm", "vldm"))
-    out: list[Operation] = []
-    last: list[Operation] = []  # a load over the base register
+    out: list[Effect] = []
+    last: list[Effect] = []  # a load over the base register
     for name, size in zip(names, sizes, strict=True):
-        full, at = _FULL.get(name, ()), At(base, start)
+        full, at = _FULL.get(name, ()), MemoryOperand(base, start)
         start += size
         whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
         if not load:
@@ -226,23 +226,23 @@ def _many(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
     return tuple(out)
 
 
-def _access(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+def _access(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     """ldr, ldrd, str, strd, vldr, vstr."""
     memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
     if memory is None:
         return None
     at = _at(insn, memory)
     if at is not None and at.register == PC:
-        at = At(PC, (insn.address & ~3) + (isa.pc_reads_ahead or 0) + at.offset)
+        at = MemoryOperand(PC, (insn.address & ~3) + (isa.pc_reads_ahead or 0) + at.offset)
     first = insn.operands.index(memory)
-    out: list[Operation] = []
-    last: list[Operation] = []
+    out: list[Effect] = []
+    last: list[Effect] = []
     offset = 0
     for name in _register_list(insn, insn.operands[:first]):
         full = _FULL.get(name, ())
         size = 8 if name[0] == "d" else WORD
         whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
-        here = At(at.register, at.offset + offset) if at else None
+        here = MemoryOperand(at.register, at.offset + offset) if at else None
         offset += size
         if root.startswith(("str", "vstr")):
             out.extend([Store(full[0] if whole else None, here, size)] if here else [])
@@ -254,7 +254,7 @@ def _access(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
     return (*out, *last, *moved)
 
 
-def _mov(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+def _mov(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     to, source = _name(insn, insn.operands[0]), insn.operands[1]
     if to is None or len(insn.operands) != 2:
         return None
@@ -266,12 +266,12 @@ def _mov(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
     return (SetNumber(to, insn.address + (isa.pc_reads_ahead or 0)),) if other == PC else (Set(to, other),)
 
 
-def _movt(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+def _movt(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     to = _name(insn, insn.operands[0])
     return (SetBits(to, insn.operands[1].imm, 16, 16),) if to else None
 
 
-def _add(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+def _add(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     operands = list(insn.operands)
     if len(operands) == 2:
         operands.insert(1, operands[0])
@@ -287,11 +287,11 @@ def _add(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
     return (Combine(to, left, other, sign),) if other and other != PC else None
 
 
-def _nothing(insn: Any, isa: Isa, root: str) -> tuple[Operation, ...] | None:
+def _nothing(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     return ()
 
 
-_SPECIAL: Mapping[str, Special] = MappingProxyType(
+_SPECIAL: Mapping[str, SpecialArm32] = MappingProxyType(
     dict.fromkeys(
         [f"{v}{o}m{how}" for v in ("", "v") for o in ("ld", "st") for how in ("", "ia", "db", "ib", "da")], _many
     )

@@ -12,15 +12,15 @@ from typing import Any
 from capstone import arm64 as a64
 
 from unwinders.analysis.operations import (
-    At,
     Call,
     Combine,
     Control,
+    Effect,
     Forget,
     Instruction,
     Jump,
     Load,
-    Operation,
+    MemoryOperand,
     Return,
     Set,
     SetBits,
@@ -100,7 +100,7 @@ def _name(insn: Any, operand: Any) -> str | None:
     return _FULL.get(name) if name[0] not in "wvqshb" or name == "sp" else None
 
 
-def _generic(insn: Any) -> Iterator[Operation]:
+def _generic(insn: Any) -> Iterator[Effect]:
     """Forget what is written; a writeback by a constant keeps its base."""
     memory = next((o for o in insn.operands if o.type == a64.ARM64_OP_MEM), None)
     moved = _written_back(insn, memory) if memory is not None else ()
@@ -108,17 +108,17 @@ def _generic(insn: Any) -> Iterator[Operation]:
     if memory is not None and insn.mnemonic.startswith(("st", "cas", "swp", "ldadd")):
         at = _at(insn, memory)
         if at is not None:  # the widest store of all: four vector registers
-            yield Store(None, At(at.register, at.offset), 64)
+            yield Store(None, MemoryOperand(at.register, at.offset), 64)
     yield from (Forget(name) for name in sorted(filter(None, written)) if name not in {o.to for o in moved})
     yield from moved
 
 
-def _at(insn: Any, operand: Any) -> At | None:
+def _at(insn: Any, operand: Any) -> MemoryOperand | None:
     """A memory operand without index register, or None. With writeback before the access, from the new base."""
     if operand.mem.index:
         return None
     base = _FULL.get(insn.reg_name(operand.mem.base) or "")
-    return At(base, operand.mem.disp) if base else None
+    return MemoryOperand(base, operand.mem.disp) if base else None
 
 
 def _written_back(insn: Any, memory: Any) -> tuple[Set, ...] | tuple[Forget, ...]:
@@ -134,26 +134,26 @@ def _written_back(insn: Any, memory: Any) -> tuple[Set, ...] | tuple[Forget, ...
     return (Forget(base),)
 
 
-Special = Callable[[Any, Any], "tuple[Operation, ...] | None"]  # None: as any other instruction
+Special = Callable[[Any, Any], "tuple[Effect, ...] | None"]  # None: as any other instruction
 
 
 def _access(load: bool) -> Special:
     """ldr, ldp, str, stp and their unscaled forms."""
 
-    def access(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    def access(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
         memory = next((o for o in operands if o.type == a64.ARM64_OP_MEM), None)
         names = [insn.reg_name(o.reg) for o in operands if o.type == a64.ARM64_OP_REG]
         if memory is None:
             literal = operands[-1]
             full = _FULL.get(names[0])
             if load and full and names[0][0] in "xlf" and literal.type == a64.ARM64_OP_IMM:
-                return (Load(full, At(PC, literal.imm), WORD),)
+                return (Load(full, MemoryOperand(PC, literal.imm), WORD),)
             return None
         at = _at(insn, memory)
-        out: list[Operation] = []
+        out: list[Effect] = []
         for i, name in enumerate(names):
             width, full = _WIDTH.get(name[0], 16), _FULL.get(name)
-            here = At(at.register, at.offset + i * width) if at else None
+            here = MemoryOperand(at.register, at.offset + i * width) if at else None
             if not load and here:
                 out.append(Store(full if width == WORD else None, here, width))
             elif load and full:
@@ -166,7 +166,7 @@ def _access(load: bool) -> Special:
     return access
 
 
-def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _mov(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     if len(operands) != 2 or operands[0].type != a64.ARM64_OP_REG:
         return None
     to, source = operands
@@ -178,14 +178,14 @@ def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
     return (Set(full, other),) if full and other else None
 
 
-def _movk(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _movk(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     to, source = operands
     full = _FULL.get(insn.reg_name(to.reg))
     return (SetBits(full, source.imm, source.shift.value if source.shift.type else 0, 16),) if full else None
 
 
 def _add(sign: int) -> Special:
-    def add(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    def add(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
         if len(operands) != 3:
             return None
         to, left, right = _name(insn, operands[0]), _name(insn, operands[1]), operands[2]
@@ -202,16 +202,16 @@ def _add(sign: int) -> Special:
     return add
 
 
-def _adr(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _adr(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     full = _name(insn, operands[0])
     return (SetNumber(full, operands[1].imm),) if full else None
 
 
-def _nothing(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _nothing(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     return ()
 
 
-def _sign(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _sign(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     return (Sign(LINK, _SIGNS[insn.mnemonic]),)
 
 

@@ -12,15 +12,15 @@ from typing import Any
 from capstone import x86
 
 from unwinders.analysis.operations import (
-    At,
     Call,
     Combine,
     Control,
+    Effect,
     Forget,
     Instruction,
     Jump,
     Load,
-    Operation,
+    MemoryOperand,
     Return,
     Set,
     SetNumber,
@@ -94,15 +94,15 @@ def _register(insn: Any, operand: Any) -> str | None:
     return _FULL.get(insn.reg_name(operand.reg))
 
 
-def _memory(insn: Any, operand: Any) -> At | None:
+def _memory(insn: Any, operand: Any) -> MemoryOperand | None:
     """A memory operand without index and segment, or None."""
     if operand.type != x86.X86_OP_MEM or operand.mem.index or operand.mem.segment:
         return None
     base = _FULL.get(insn.reg_name(operand.mem.base) or "")
-    return At(base, operand.mem.disp) if base else None
+    return MemoryOperand(base, operand.mem.disp) if base else None
 
 
-def _generic(insn: Any) -> Iterator[Operation]:
+def _generic(insn: Any) -> Iterator[Effect]:
     for operand in insn.operands:
         if operand.type == x86.X86_OP_MEM and operand.access & 2 and (at := _memory(insn, operand)):
             yield Store(None, at, operand.size)
@@ -110,45 +110,45 @@ def _generic(insn: Any) -> Iterator[Operation]:
     yield from (Forget(name) for name in sorted(filter(None, written)))
 
 
-Special = Callable[[Any, Any], "tuple[Operation, ...] | None"]  # None: as any other instruction
+Special = Callable[[Any, Any], "tuple[Effect, ...] | None"]  # None: as any other instruction
 
 
 def _down(size: int) -> Set:
     return Set(SP, SP, -size)
 
 
-def _push(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _push(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     operand = operands[0] if operands else None
     if operand is None:
-        return _down(WORD), Store(None, At(SP, 0), WORD)  # pushfq
+        return _down(WORD), Store(None, MemoryOperand(SP, 0), WORD)  # pushfq
     size = WORD if operand.type == x86.X86_OP_IMM else operand.size
     source = _register(insn, operand)
     if source == SP:
-        return Store(SP, At(SP, -WORD), WORD), _down(WORD)
-    return _down(size), Store(source, At(SP, 0), size)
+        return Store(SP, MemoryOperand(SP, -WORD), WORD), _down(WORD)
+    return _down(size), Store(source, MemoryOperand(SP, 0), size)
 
 
-def _pop(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _pop(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     if not operands:
         return (Set(SP, SP, WORD),)  # popfq
     to, at, size = _register(insn, operands[0]), _memory(insn, operands[0]), operands[0].size
     if to == SP:
-        return (Load(SP, At(SP, 0), WORD),)
+        return (Load(SP, MemoryOperand(SP, 0), WORD),)
     if to:
-        return Load(to, At(SP, 0), WORD), Set(SP, SP, WORD)
-    rest: tuple[Operation, ...] = (Store(None, at, size),) if at else ()
+        return Load(to, MemoryOperand(SP, 0), WORD), Set(SP, SP, WORD)
+    rest: tuple[Effect, ...] = (Store(None, at, size),) if at else ()
     if operands[0].type == x86.X86_OP_REG and (part := _FULL.get(insn.reg_name(operands[0].reg))):
         rest = (Forget(part),)
     return Set(SP, SP, size), *rest
 
 
-def _call(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _call(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     """``call next``: the way that position-independent code reads its own address. Other calls give SP back."""
     end = insn.address + insn.size
-    return (_down(WORD), Store(None, At(SP, 0), WORD)) if _target(insn) == end else ()
+    return (_down(WORD), Store(None, MemoryOperand(SP, 0), WORD)) if _target(insn) == end else ()
 
 
-def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _mov(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     to, source = operands
     register = _register(insn, to)
     if source.type == x86.X86_OP_IMM and to.type == x86.X86_OP_REG and to.size >= 4:
@@ -163,14 +163,14 @@ def _mov(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
     return None
 
 
-def _lea(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _lea(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     to, at = _register(insn, operands[0]), _memory(insn, operands[1])
     if to and at is None and insn.reg_name(operands[1].mem.base) == PC:
         return (SetNumber(to, insn.address + insn.size + operands[1].mem.disp),)
     return (Set(to, at.register, at.offset),) if to and at else None
 
 
-def _add(insn: Any, operands: Any, sign: int = 1) -> tuple[Operation, ...] | None:
+def _add(insn: Any, operands: Any, sign: int = 1) -> tuple[Effect, ...] | None:
     to, source = _register(insn, operands[0]), operands[1]
     if to is None:
         return None
@@ -180,7 +180,7 @@ def _add(insn: Any, operands: Any, sign: int = 1) -> tuple[Operation, ...] | Non
     return (Combine(to, to, other, sign),) if other else None
 
 
-def _xor(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _xor(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     to, source = operands
     if to.type == source.type == x86.X86_OP_REG and to.reg == source.reg and to.size >= 4:
         return (SetNumber(_FULL[insn.reg_name(to.reg)], 0),) if insn.reg_name(to.reg) in _FULL else None
@@ -188,29 +188,29 @@ def _xor(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
 
 
 def _step(sign: int) -> Special:
-    def one(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+    def one(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
         to = _register(insn, operands[0])
         return (Set(to, to, sign),) if to else None
 
     return one
 
 
-def _leave(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
-    return Set(SP, FP), Load(FP, At(SP, 0), WORD), Set(SP, SP, WORD)
+def _leave(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
+    return Set(SP, FP), Load(FP, MemoryOperand(SP, 0), WORD), Set(SP, SP, WORD)
 
 
-def _enter(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _enter(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     size, level = operands[0].imm & 0xFFFF, operands[1].imm & 0x1F
     if level:
         return Forget(FP), Forget(SP)
-    return _down(WORD), Store(FP, At(SP, 0), WORD), Set(FP, SP), _down(size)
+    return _down(WORD), Store(FP, MemoryOperand(SP, 0), WORD), Set(FP, SP), _down(size)
 
 
-def _ret(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
-    return Load(PC, At(SP, 0), WORD), Set(SP, SP, WORD + (operands[0].imm if operands else 0))
+def _ret(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
+    return Load(PC, MemoryOperand(SP, 0), WORD), Set(SP, SP, WORD + (operands[0].imm if operands else 0))
 
 
-def _nothing(insn: Any, operands: Any) -> tuple[Operation, ...] | None:
+def _nothing(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
     return ()
 
 

@@ -21,13 +21,13 @@ from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.words.errors import UnsupportedRule
-from unwinders.analysis.code import Code
+from unwinders.analysis.code import FunctionCode
 from unwinders.analysis.emulate import (
     CFA,
-    Entry,
+    AbstractState,
+    EntryValue,
     Number,
-    Place,
-    State,
+    StackAddress,
     after_call,
     emulate,
     entry_state,
@@ -47,19 +47,19 @@ SIGNAL_RETURNS: Mapping[str, frozenset[int]] = MappingProxyType(
 Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0: none)
 
 
-def states_of(code: Code) -> dict[int, tuple[State, ...]]:
+def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
     """The states before each instruction of a function that control can get to; several only under conditions.
 
     Raises UnsupportedRule for a function too large to be followed.
     """
     no_return: set[int] = set()
     for _ in range(MOST_RESTARTS):
-        spread = _Spread(code, no_return)
+        spread = _Propagation(code, no_return)
         blamed = spread.all()
         if blamed is None:
             break
         no_return.add(blamed)
-    out: dict[int, tuple[State, ...]] = {}
+    out: dict[int, tuple[AbstractState, ...]] = {}
     for (pc, _), state in sorted(spread.states.items(), key=lambda item: item[0]):
         out[pc] = (*out.get(pc, ()), state)
     return out
@@ -72,13 +72,13 @@ class _DoesNotReturn(Exception):
 
 
 @dataclass(eq=False)
-class _Spread:
-    code: Code
+class _Propagation:
+    code: FunctionCode
     no_return: set[int]
-    states: dict[Node, State] = field(default_factory=dict)
+    states: dict[Node, AbstractState] = field(default_factory=dict)
     weak: set[Node] = field(default_factory=set)  # not reached from the entry
-    jumps: dict[int, State] = field(default_factory=dict)  # to targets that the code does not say
-    calls: dict[int, State] = field(default_factory=dict)
+    jumps: dict[int, AbstractState] = field(default_factory=dict)  # to targets that the code does not say
+    calls: dict[int, AbstractState] = field(default_factory=dict)
     behind_call: dict[int, int] = field(default_factory=dict)  # a pc behind a call, and alignment -> the call
     tables: list[tuple[int, int]] = field(default_factory=list)  # data between the instructions
     work: deque[Node] = field(default_factory=deque)
@@ -112,7 +112,7 @@ class _Spread:
             if instruction is not None:
                 self.execute(node, instruction)
 
-    def arrive(self, node: Node, state: State, *, weak: bool) -> None:
+    def arrive(self, node: Node, state: AbstractState, *, weak: bool) -> None:
         """Control gets to a place in one more state."""
         if not self.code.function.covers(node[0]):
             return  # a tail call, or the end of the function
@@ -137,10 +137,10 @@ class _Spread:
             self.states[node] = joined
             self.work.append(node)
 
-    def disagree(self, one: State, other: State) -> bool:
+    def disagree(self, one: AbstractState, other: AbstractState) -> bool:
         """True where SP lies at two known, different distances."""
         a, b = one.registers.get(self.arch.sp), other.registers.get(self.arch.sp)
-        return isinstance(a, Place) and isinstance(b, Place) and a.base == b.base and a != b
+        return isinstance(a, StackAddress) and isinstance(b, StackAddress) and a.base == b.base and a != b
 
     def execute(self, node: Node, instruction: Instruction) -> None:
         _, holds = node
@@ -154,7 +154,7 @@ class _Spread:
         if holds != condition.code:
             self.arrive((instruction.end, condition.not_code), state, weak=weak)
 
-    def leave(self, instruction: Instruction, state: State, holds: int, weak: bool) -> None:
+    def leave(self, instruction: Instruction, state: AbstractState, holds: int, weak: bool) -> None:
         """Carry out an instruction, and go wherever it goes."""
         after = emulate(self.arch, state, instruction, self.code.read)
         control = self.control(instruction, after)
@@ -193,7 +193,7 @@ class _Spread:
                     self.behind_call[instruction.end] = self.behind_call[instruction.address]
         self.arrive((instruction.end, holds), after, weak=weak)
 
-    def control(self, instruction: Instruction, after: State) -> Control | None:
+    def control(self, instruction: Instruction, after: AbstractState) -> Control | None:
         """A jump through a register, told apart: a return, a call with the return address set by hand, a jump."""
         control = instruction.control
         arch = self.arch
@@ -207,14 +207,14 @@ class _Spread:
             return Call()
         value = after.registers.get(control.via) if control.via else None
         match value:
-            case Entry(register) if register == arch.return_address:
+            case EntryValue(register) if register == arch.return_address:
                 return Return()
             case Number(target):
                 return Jump((arch.code_address(target),))
             case _:
                 return control
 
-    def gives_signal_back(self, state: State) -> bool:
+    def gives_signal_back(self, state: AbstractState) -> bool:
         """True at the system call with which a signal's handler ends."""
         number = state.registers.get(self.arch.exit_call.number_register)
         return isinstance(number, Number) and number.value in SIGNAL_RETURNS.get(self.arch.name, ())
@@ -237,7 +237,7 @@ class _Spread:
     def reached(self, pc: int) -> bool:
         return (pc, 0) in self.states or any((pc, holds) in self.states for holds in range(1, 15))
 
-    def seed(self) -> State | None:
+    def seed(self) -> AbstractState | None:
         """The state in which code begins that no way leads to, if there is one answer."""
         home = entry_state(self.arch).registers[self.arch.sp]
         inside = [s for s in self.jumps.values() if s.registers.get(self.arch.sp) != home]  # others are tail calls
@@ -249,8 +249,8 @@ class _Spread:
             joined = join(joined, other)
         return joined
 
-    def landed(self, state: State) -> State:
+    def landed(self, state: AbstractState) -> AbstractState:
         """Where an exception lands: arguments of the call are off the stack, so a frame pointer is surer than SP."""
         without = {name: value for name, value in state.registers.items() if name != self.arch.sp}
-        framed = any(isinstance(value, Place) and value.base == CFA for value in without.values())
-        return State(without, state.slots) if framed else state
+        framed = any(isinstance(value, StackAddress) and value.base == CFA for value in without.values())
+        return AbstractState(without, state.slots) if framed else state

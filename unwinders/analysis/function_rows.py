@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnwindError
-from unwinders.analysis.code import Code
-from unwinders.analysis.emulate import State, join
+from unwinders.analysis.code import FunctionCode
+from unwinders.analysis.emulate import AbstractState, join
 from unwinders.analysis.flow import states_of
-from unwinders.analysis.functions import Function, functions_of
+from unwinders.analysis.functions import FunctionParts, functions_of
 from unwinders.analysis.locate import frame_rules
 
 FOUND_BY = "prologue of "
@@ -26,13 +26,13 @@ class FunctionRows:
 
 
 @dataclass(eq=False)
-class _Image:
+class _AnalysedImage:
     """What was analysed of an image, function by function, as it was asked for."""
 
-    known: dict[Function, FunctionRows] = field(default_factory=dict)
+    known: dict[FunctionParts, FunctionRows] = field(default_factory=dict)
 
 
-_IMAGES: WeakKeyDictionary[Image, _Image] = WeakKeyDictionary()
+_IMAGES: WeakKeyDictionary[Image, _AnalysedImage] = WeakKeyDictionary()
 
 
 def row_at(image: Image, pc: int) -> UnwindRow:
@@ -49,9 +49,9 @@ def _why(rows: FunctionRows, pc: int) -> str:
     return rows.refused.get(pc) or rows.refused.get(-1) or "no way from the function's entry leads here"
 
 
-def rows_of(image: Image, function: Function) -> FunctionRows:
+def rows_of(image: Image, function: FunctionParts) -> FunctionRows:
     """The rows of a function, analysed once."""
-    known = _IMAGES.setdefault(image, _Image()).known
+    known = _IMAGES.setdefault(image, _AnalysedImage()).known
     if function not in known:
         known[function] = _analyse(image, function)
     return known[function]
@@ -63,8 +63,8 @@ def table_of(image: Image) -> RowTable:
     return RowTable("instructions", tuple(sorted(rows, key=lambda row: row.start)))
 
 
-def _analyse(image: Image, function: Function) -> FunctionRows:
-    code = Code(image, function)
+def _analyse(image: Image, function: FunctionParts) -> FunctionRows:
+    code = FunctionCode(image, function)
     found: list[UnwindRow] = []
     refused: dict[int, str] = {}
     try:
@@ -86,7 +86,7 @@ def _analyse(image: Image, function: Function) -> FunctionRows:
     return FunctionRows(RowTable(function.name, tuple(found)), refused)
 
 
-def _rules(image: Image, ways: tuple[State, ...], *, outermost: bool) -> tuple[Rule | None, dict[str, Rule]]:
+def _rules(image: Image, ways: tuple[AbstractState, ...], *, outermost: bool) -> tuple[Rule | None, dict[str, Rule]]:
     arch = image.arch
     state = ways[0]
     for other in ways[1:]:

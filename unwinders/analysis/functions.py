@@ -18,7 +18,7 @@ COLD = ".cold"  # GCC and LLVM name what they split off ``f.cold``, a second par
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionParts:
     """``parts`` are its [start, end) of link-time addresses, that with the entry first."""
 
     name: str
@@ -37,11 +37,11 @@ class Functions:
     """All functions of an image, and which one covers a pc."""
 
     image: Image = field(repr=False)
-    all: tuple[Function, ...]
+    all: tuple[FunctionParts, ...]
     _starts: tuple[int, ...]
-    _parts: tuple[tuple[int, int, Function], ...]
+    _parts: tuple[tuple[int, int, FunctionParts], ...]
 
-    def at(self, pc: int) -> Function:
+    def at(self, pc: int) -> FunctionParts:
         """The function that covers a link-time pc. Raises NoUnwindInfo where no symbol does."""
         i = bisect_right(self._starts, pc) - 1
         # A symbol inside another function (a second entry) ends before it does.
@@ -80,7 +80,7 @@ def _read(image: Image) -> Functions:
             own.append((name, (start, min(stop, end))))
     count = Counter(name for name, _ in own)
     # Two static functions of one name: nothing says whose the cold part is, so it is nobody's.
-    found = [Function(n, (part, *(cold.get(n, ()) if count[n] == 1 else ()))) for n, part in own]
+    found = [FunctionParts(n, (part, *(cold.get(n, ()) if count[n] == 1 else ()))) for n, part in own]
     parts = sorted(((a, b, f) for f in found for a, b in f.parts), key=lambda part: (part[0], -part[1]))
     return Functions(image, tuple(found), tuple(part[0] for part in parts), tuple(parts))
 

@@ -22,17 +22,17 @@ from testbed.contract.rows import (
     Undefined,
 )
 from testbed.words.errors import UnsupportedRule
-from unwinders.analysis.emulate import CFA, Entry, Place, State
+from unwinders.analysis.emulate import CFA, AbstractState, EntryValue, StackAddress
 
 _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
 
 
-def has_frame(arch: Arch, state: State) -> bool:
+def has_frame(arch: Arch, state: AbstractState) -> bool:
     """True where the CFA and the return address can be had."""
     return _cfa(arch, state) is not None and _return_address(arch, state) is not None
 
 
-def frame_rules(arch: Arch, state: State) -> tuple[Rule, dict[str, Rule]]:
+def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]]:
     """The CFA and the rules of the caller's registers. Raises UnsupportedRule where there is no CFA or no way back.
 
     A callee-saved register without a rule is unchanged, as in any row.
@@ -45,7 +45,7 @@ def frame_rules(arch: Arch, state: State) -> tuple[Rule, dict[str, Rule]]:
         raise UnsupportedRule("the return address is in no register and in no slot of the frame here")
     rules: dict[str, Rule] = {}
     for name in arch.preserved:
-        value = Entry(name)
+        value = EntryValue(name)
         if state.registers.get(name) != value:
             rules[name] = _held(arch, state, value) or Undefined()
     value, where = link
@@ -56,12 +56,12 @@ def frame_rules(arch: Arch, state: State) -> tuple[Rule, dict[str, Rule]]:
     return cfa, rules
 
 
-def _return_address(arch: Arch, state: State) -> tuple[Entry, Rule | None] | None:
+def _return_address(arch: Arch, state: AbstractState) -> tuple[EntryValue, Rule | None] | None:
     """The return address, plain or signed, and where it is; no rule where it is in the link register alone.
 
     The slot comes first: a call overwrites the link register.
     """
-    for value in (Entry(arch.return_address), Entry(arch.return_address, True)):
+    for value in (EntryValue(arch.return_address), EntryValue(arch.return_address, True)):
         where = _slot(arch, state, value)
         if where is not None:
             return value, where
@@ -72,22 +72,22 @@ def _return_address(arch: Arch, state: State) -> tuple[Entry, Rule | None] | Non
     return None
 
 
-def _places(arch: Arch, state: State) -> Iterator[tuple[str, Place]]:
+def _places(arch: Arch, state: AbstractState) -> Iterator[tuple[str, StackAddress]]:
     """The registers that hold an address in the frame; those that survive a call first."""
     order = dict.fromkeys((arch.sp, *arch.frame_pointers, *arch.preserved, *state.registers))
     for name in order:
         value = state.registers.get(name)
-        if isinstance(value, Place):
+        if isinstance(value, StackAddress):
             yield name, value
 
 
-def _cfa(arch: Arch, state: State) -> Rule | None:
+def _cfa(arch: Arch, state: AbstractState) -> Rule | None:
     counted = {name: place.offset for name, place in _places(arch, state) if place.base == CFA}
     kept = next((name for name in counted if name == arch.sp or name in arch.preserved), None)
     if kept is not None:
         return RegisterPlus(kept, -counted[kept])
     for (base, offset), (size, value) in state.slots.items():
-        if isinstance(value, Place) and value.base == CFA and size == arch.word:
+        if isinstance(value, StackAddress) and value.base == CFA and size == arch.word:
             rule = _at(arch, state, base, offset)
             if rule is not None:
                 return rule if value.offset == 0 else _loaded_plus(arch, rule, -value.offset)
@@ -104,7 +104,7 @@ def _loaded_plus(arch: Arch, rule: AtRegister, distance: int) -> Rule | None:
     return IsExpression((load, Operation(_DEREF, (), 1), plus))
 
 
-def _at(arch: Arch, state: State, base: int, offset: int) -> AtRegister | None:
+def _at(arch: Arch, state: AbstractState, base: int, offset: int) -> AtRegister | None:
     """The slot, counted from a register."""
     for name, place in _places(arch, state):
         if place.base == base:
@@ -112,20 +112,20 @@ def _at(arch: Arch, state: State, base: int, offset: int) -> AtRegister | None:
     return None
 
 
-def _held(arch: Arch, state: State, value: Entry) -> Rule | None:
+def _held(arch: Arch, state: AbstractState, value: EntryValue) -> Rule | None:
     """Where a value of the caller is: in a slot, or in another register."""
     slot = _slot(arch, state, value)
     return slot or next((RegisterPlus(name, 0) for name, kept in state.registers.items() if kept == value), None)
 
 
-def _slot(arch: Arch, state: State, value: Entry) -> Rule | None:
+def _slot(arch: Arch, state: AbstractState, value: EntryValue) -> Rule | None:
     """The slot that a value of the caller is in; not one below SP: a signal handler may have written there."""
     sp = state.registers.get(arch.sp)
     known = arch.by_name[value.register]
     for (base, offset), (size, kept) in state.slots.items():
         if kept != value or 8 * size != known.bits:
             continue
-        if isinstance(sp, Place) and sp.base == base and offset < sp.offset:
+        if isinstance(sp, StackAddress) and sp.base == base and offset < sp.offset:
             continue
         rule = AtCfa(offset) if base == CFA else _at(arch, state, base, offset)
         if rule is not None:

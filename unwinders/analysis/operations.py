@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class MemoryOperand:
     """The memory operand ``*(register + offset)``."""
 
     register: str
@@ -67,7 +67,7 @@ class Load:
     """``to = *at``, ``size`` bytes."""
 
     to: str
-    at: At
+    at: MemoryOperand
     size: int
 
 
@@ -76,7 +76,7 @@ class Store:
     """``*at = source``, ``size`` bytes; without a source, a value that is not followed."""
 
     source: str | None
-    at: At
+    at: MemoryOperand
     size: int
 
 
@@ -88,7 +88,7 @@ class Sign:
     signed: bool
 
 
-Operation = Set | SetNumber | SetBits | Combine | Forget | Load | Store | Sign
+Effect = Set | SetNumber | SetBits | Combine | Forget | Load | Store | Sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Instruction:
 
     address: int
     size: int
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[Effect, ...] = ()
     control: Control | None = None
     condition: Condition | None = None
     sets_flags: bool = False

@@ -19,16 +19,16 @@ LONGEST = 8  # bytes: call [base + index * 8 + disp32] with a REX prefix
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallInstruction:
     """A call instruction; ``target`` is the link-time address that it names, None where a register decides."""
 
     target: int | None
 
 
-_CALLS: WeakKeyDictionary[Image, dict[int, Call | None]] = WeakKeyDictionary()
+_CALLS: WeakKeyDictionary[Image, dict[int, CallInstruction | None]] = WeakKeyDictionary()
 
 
-def call_before(image: Image, address: int) -> Call | None:
+def call_before(image: Image, address: int) -> CallInstruction | None:
     """The call that ends at a link-time address, so that it would return there; None where none does."""
     calls = _CALLS.setdefault(image, {})
     if address not in calls:
@@ -50,7 +50,7 @@ def _decoder(capstone: tuple[int, int]) -> Cs:
     return decoder
 
 
-def _find(image: Image, address: int) -> Call | None:
+def _find(image: Image, address: int) -> CallInstruction | None:
     segment = next((s for s in image.segments if s.executable and s.address < address <= s.address + len(s.data)), None)
     if segment is None:
         return None
@@ -63,5 +63,5 @@ def _find(image: Image, address: int) -> Call | None:
         for instruction in _decoder(isa.capstone).disasm(code, start, 1):
             if instruction.size == length and instruction.group(CS_GRP_CALL):
                 operand = instruction.operands[0]
-                return Call(operand.imm if operand.type == CS_OP_IMM else None)
+                return CallInstruction(operand.imm if operand.type == CS_OP_IMM else None)
     return None

@@ -80,7 +80,7 @@ def fde_rows(fde: Fde, section: Reader, arch: Arch) -> list[UnwindRow]:
     Raises MalformedTable, with the section and the offset of the instruction, for one that does not exist or
     cannot stand where it does.
     """
-    machine = _Machine(fde, arch, section.section)
+    machine = _RowMachine(fde, arch, section.section)
     machine.execute(section.part(*fde.cie.instructions))
     machine.enter_fde()
     machine.execute(section.part(*fde.instructions))
@@ -93,7 +93,7 @@ def register_name(arch: Arch, number: int) -> str:
     return arch.by_dwarf.get(number, f"dwarf{number}")
 
 
-class _Machine:
+class _RowMachine:
     """The row under construction. ``registers`` is never changed in place: rows and remembered states share it."""
 
     def __init__(self, fde: Fde, arch: Arch, section: str) -> None:

@@ -67,14 +67,14 @@ class Dwarf:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FrameLayout:
     """One function's frame: its CFA, and where registers are saved, as offsets from the CFA."""
 
     cfa: RegisterPlus
     saved: Mapping[str, int]
 
 
-_Layout = Layout | Dwarf | str  # str: what is wrong with the encoding
+_Decoded = FrameLayout | Dwarf | str  # str: what is wrong with the encoding
 
 
 def encoded_row(image: Image, entry: Encoded, section: str) -> UnwindRow | Dwarf | None:
@@ -104,7 +104,7 @@ _ARM64_PAIRS = (
 )
 
 
-def _arm64(image: Image, entry: Encoded) -> _Layout:
+def _arm64(image: Image, entry: Encoded) -> _Decoded:
     encoding = entry.encoding
     saved: dict[str, int] = {}
     match _mode(encoding):
@@ -125,14 +125,14 @@ def _arm64(image: Image, entry: Encoded) -> _Layout:
                 saved[name] = below
     if _mode(encoding) != 4 and -below > cfa.offset:
         return f"{-below} bytes of saved registers in a frame of {cfa.offset}"
-    return Layout(cfa, saved)
+    return FrameLayout(cfa, saved)
 
 
 _X86_64 = (None, "rbx", "r12", "r13", "r14", "r15", "rbp")
 _MOST_SAVED = 6
 
 
-def _x86_64(image: Image, entry: Encoded) -> _Layout:
+def _x86_64(image: Image, entry: Encoded) -> _Decoded:
     encoding = entry.encoding
     field = encoding >> 16 & 0xFF
     match _mode(encoding):
@@ -152,7 +152,7 @@ def _x86_64(image: Image, entry: Encoded) -> _Layout:
             return f"mode {mode} is none of 1 to 4"
 
 
-def _x86_64_frame(encoding: int, words: int) -> _Layout:
+def _x86_64_frame(encoding: int, words: int) -> _Decoded:
     saved = {"rip": -_W, "rbp": -2 * _W}
     for i in range(5):
         number = encoding >> 3 * i & 7
@@ -164,10 +164,10 @@ def _x86_64_frame(encoding: int, words: int) -> _Layout:
         if i >= words:
             return f"register {number} would be saved at rbp or above"
         saved[name] = (i - words - 2) * _W
-    return Layout(RegisterPlus("rbp", 2 * _W), saved)
+    return FrameLayout(RegisterPlus("rbp", 2 * _W), saved)
 
 
-def _x86_64_frameless(encoding: int, size: int) -> _Layout:
+def _x86_64_frameless(encoding: int, size: int) -> _Decoded:
     count = encoding >> 10 & 7
     if count > _MOST_SAVED:
         return f"{count} saved registers of {_MOST_SAVED}"
@@ -181,7 +181,7 @@ def _x86_64_frameless(encoding: int, size: int) -> _Layout:
         name = _X86_64[number]
         assert name is not None
         saved[name] = -_W * (1 + count - i)
-    return Layout(RegisterPlus("rsp", size), saved)
+    return FrameLayout(RegisterPlus("rsp", size), saved)
 
 
 def permutation(number: int, count: int) -> tuple[int, ...] | None:
@@ -197,6 +197,6 @@ def permutation(number: int, count: int) -> tuple[int, ...] | None:
 
 
 # By cpu type: an encoding means what its processor's part of the header file says.
-_LAYOUTS: Mapping[int, Callable[[Image, Encoded], _Layout]] = MappingProxyType(
+_LAYOUTS: Mapping[int, Callable[[Image, Encoded], _Decoded]] = MappingProxyType(
     {0x0100_000C: _arm64, 0x0100_0007: _x86_64}
 )

@@ -21,7 +21,7 @@ _VPUSH_REGISTERS, _FSTMFDX_REGISTERS = 32, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MoveVsp:
     """``vsp = vsp + distance``, in bytes."""
 
     distance: int
@@ -60,10 +60,10 @@ class AuthenticateHere:
     """The present vsp is what the return address was signed with. It moves nothing."""
 
 
-Operation = Move | SetVsp | Pop | PopVfp | PopAuthenticationCode | AuthenticateHere
+EhabiOperation = MoveVsp | SetVsp | Pop | PopVfp | PopAuthenticationCode | AuthenticateHere
 
 
-def decode(content: OperationBytes) -> tuple[Operation, ...]:
+def decode(content: OperationBytes) -> tuple[EhabiOperation, ...]:
     """The operations up to "finish", which may be left out at the end.
 
     Raises MalformedTable where an instruction is cut off, UnsupportedRule for Wireless MMX and for what is spare or
@@ -78,7 +78,7 @@ class _Decoder:
         self.next = 0
         self.at = 0  # section offset of the instruction being decoded
 
-    def operations(self) -> Iterator[Operation]:
+    def operations(self) -> Iterator[EhabiOperation]:
         while self.next < len(self.bytes):
             self.at = self.bytes[self.next][0]
             first = self.byte()
@@ -92,13 +92,13 @@ class _Decoder:
         self.next += 1
         return self.bytes[self.next - 1][1]
 
-    def operation(self, first: int) -> Operation:
+    def operation(self, first: int) -> EhabiOperation:
         """One instruction, in the order of the specification's table."""
         low3, low4, low6 = first & 7, first & 0xF, first & 0x3F
         if first < 0x40:
-            return Move((low6 << 2) + 4)
+            return MoveVsp((low6 << 2) + 4)
         if first < 0x80:
-            return Move(-(low6 << 2) - 4)
+            return MoveVsp(-(low6 << 2) - 4)
         if first < 0x90:
             mask = low4 << 8 | self.byte()
             if not mask:
@@ -118,7 +118,7 @@ class _Decoder:
                     raise self.unsupported(f"0xb1 {mask:#04x} is spare")
                 return Pop(_masked(mask, first_register=0))
             case 0xB2:
-                return Move(_FURTHEST_ULEB + (self.uleb() << 2))
+                return MoveVsp(_FURTHEST_ULEB + (self.uleb() << 2))
             case 0xB3:
                 return self.vfp_range(0, fstmfdx=True)
             case 0xB4:

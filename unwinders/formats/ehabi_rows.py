@@ -19,13 +19,13 @@ from testbed.contract.rows import (
     AtCfa,
     AtRegister,
     IsExpression,
+    Operation,
     RegisterPlus,
     RowTable,
     Rule,
     Undefined,
     UnwindRow,
 )
-from testbed.contract.rows import Operation as DwarfOperation
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.cfi_rows import register_name
@@ -33,8 +33,8 @@ from unwinders.formats.ehabi import INDEX, IndexEntry, exception_index, operatio
 from unwinders.formats.ehabi_operations import (
     SP,
     AuthenticateHere,
-    Move,
-    Operation,
+    EhabiOperation,
+    MoveVsp,
     Pop,
     PopAuthenticationCode,
     PopVfp,
@@ -110,10 +110,10 @@ class _Undone:
     def __post_init__(self) -> None:
         self.base = _Base(self.arch.sp)
 
-    def execute(self, operations: Iterable[Operation]) -> None:
+    def execute(self, operations: Iterable[EhabiOperation]) -> None:
         for operation in operations:
             match operation:
-                case Move(distance):
+                case MoveVsp(distance):
                     self.offset += distance
                 case SetVsp(register):
                     self.set(register_name(self.arch, register))
@@ -154,9 +154,9 @@ class _Undone:
             return AtRegister(self.base.register, self.base.loaded_from), rules
         number = self.arch.by_name[self.base.register].dwarf
         assert number is not None  # operations name core registers only
-        load = DwarfOperation(_BREG0 + number, (self.base.loaded_from,), 0)
-        plus = DwarfOperation(_PLUS_UCONST, (self.offset & self.arch.word_mask,), 2)
-        return IsExpression((load, DwarfOperation(_DEREF, (), 1), plus)), rules
+        load = Operation(_BREG0 + number, (self.base.loaded_from,), 0)
+        plus = Operation(_PLUS_UCONST, (self.offset & self.arch.word_mask,), 2)
+        return IsExpression((load, Operation(_DEREF, (), 1), plus)), rules
 
     def slot(self, name: str) -> Rule:
         base, offset = self.popped[name]

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 from testbed.contract.rows import RowTable
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
-from unwinders.formats.orc_rows import Entry, Kind, Register, entry_row
+from unwinders.formats.orc_rows import Kind, OrcEntry, OrcRegister, entry_row
 from unwinders.formats.reader import Reader
 
 ENTRIES, PLACES, HEADER = ".orc_unwind", ".orc_unwind_ip", ".orc_header"
@@ -33,7 +33,7 @@ _ENTRY, _PLACE = 6, 4  # bytes
 _HASH_SINCE_6_4 = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")  # what scripts/orc_hash.sh gives
 
 
-class Layout(Enum):
+class OrcLayout(Enum):
     """What the bits from 8 on mean; the value says which kernels."""
 
     UP_TO_6_2 = "up to Linux 6.2"
@@ -55,10 +55,10 @@ class _Raw:
         return self.bits & 0xF
 
 
-_TABLES: WeakKeyDictionary[Image, dict[Layout | None, RowTable]] = WeakKeyDictionary()
+_TABLES: WeakKeyDictionary[Image, dict[OrcLayout | None, RowTable]] = WeakKeyDictionary()
 
 
-def orc_table(image: Image, layout: Layout | None = None) -> RowTable:
+def orc_table(image: Image, layout: OrcLayout | None = None) -> RowTable:
     """All rows of an image, sorted by pc, in link-time addresses; read once per image.
 
     Without a ``layout`` it is the one that `.orc_header` names, or, where no header is, the one that the entries
@@ -71,7 +71,7 @@ def orc_table(image: Image, layout: Layout | None = None) -> RowTable:
     return tables[layout]
 
 
-def _read(image: Image, layout: Layout | None) -> RowTable:
+def _read(image: Image, layout: OrcLayout | None) -> RowTable:
     raw = list(_entries(image))
     layout = layout or layout_of(image, raw)
     entries = [_interpreted(entry, layout) for entry in raw]
@@ -101,7 +101,7 @@ def _entries(image: Image) -> Iterator[_Raw]:
         yield _Raw(offset, start, reader.signed(2), reader.signed(2), reader.unsigned(2))
 
 
-def layout_of(image: Image, entries: list[_Raw]) -> Layout:
+def layout_of(image: Image, entries: list[_Raw]) -> OrcLayout:
     """The layout that an image's entries are in. Raises UnsupportedRule where nothing decides it.
 
     `.orc_header` names it. Objects straight from objtool have none. Then an entry of type 0 that names an SP register
@@ -112,20 +112,20 @@ def layout_of(image: Image, entries: list[_Raw]) -> Layout:
     if header is not None:
         if header.data != _HASH_SINCE_6_4:
             raise UnsupportedRule(f"{HEADER} names a layout that is not known here: {header.data.hex()}")
-        return Layout.SINCE_6_4
+        return OrcLayout.SINCE_6_4
     if any(entry.bits >> 8 & 7 == 0 and entry.sp_register for entry in entries):
-        return Layout.UP_TO_6_2
+        return OrcLayout.UP_TO_6_2
     if any(entry.sp_register for entry in entries):
-        return Layout.SINCE_6_4
+        return OrcLayout.SINCE_6_4
     raise UnsupportedRule(f"neither a {HEADER} nor an entry says which layout {ENTRIES} has")
 
 
-def _interpreted(raw: _Raw, layout: Layout) -> Entry:
+def _interpreted(raw: _Raw, layout: OrcLayout) -> OrcEntry:
     kinds: dict[int, Kind]
-    if layout is Layout.UP_TO_6_2:
+    if layout is OrcLayout.UP_TO_6_2:
         kind, rest = raw.bits >> 8 & 3, raw.bits >> 11
         kinds = {0: Kind.CALL, 1: Kind.REGISTERS, 2: Kind.INTERRUPT}
-        if raw.sp_register == Register.NONE:
+        if raw.sp_register == OrcRegister.NONE:
             kinds = dict.fromkeys(kinds, Kind.END if raw.bits >> 10 & 1 else Kind.NOTHING)
         signal = kind in (1, 2)
     else:
@@ -136,10 +136,10 @@ def _interpreted(raw: _Raw, layout: Layout) -> Entry:
     if kind not in kinds or rest:
         raise reader.error(f"{raw.bits:#06x} is no entry of the layout {layout.value}", at=raw.offset)
     try:
-        sp, bp = Register(raw.sp_register), Register(raw.bits >> 4 & 0xF)
+        sp, bp = OrcRegister(raw.sp_register), OrcRegister(raw.bits >> 4 & 0xF)
     except ValueError as error:
         raise reader.error(f"{raw.bits:#06x}: {error}", at=raw.offset) from error
-    return Entry(raw.offset, raw.start, kinds[kind], sp, raw.sp_offset, bp, raw.bp_offset, signal)
+    return OrcEntry(raw.offset, raw.start, kinds[kind], sp, raw.sp_offset, bp, raw.bp_offset, signal)
 
 
 def _end_of_code(image: Image, start: int) -> int:

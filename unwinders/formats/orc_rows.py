@@ -38,7 +38,7 @@ _DEREF, _CONSTS, _PLUS, _BREG = 0x06, 0x11, 0x22, 0x70
 _BREG_BP, _BREG_SP = _BREG + 6, _BREG + 7
 
 
-class Register(IntEnum):
+class OrcRegister(IntEnum):
     """ORC_REG_*."""
 
     NONE = 0
@@ -54,14 +54,19 @@ class Register(IntEnum):
 
 
 _NAMES = {
-    Register.DX: "rdx",
-    Register.DI: "rdi",
-    Register.BP: "rbp",
-    Register.SP: "rsp",
-    Register.R10: "r10",
-    Register.R13: "r13",
+    OrcRegister.DX: "rdx",
+    OrcRegister.DI: "rdi",
+    OrcRegister.BP: "rbp",
+    OrcRegister.SP: "rsp",
+    OrcRegister.R10: "r10",
+    OrcRegister.R13: "r13",
 }
-_WITHOUT_OFFSET = (Register.DX, Register.DI, Register.R10, Register.R13)  # the kernel takes these as they are
+_WITHOUT_OFFSET = (
+    OrcRegister.DX,
+    OrcRegister.DI,
+    OrcRegister.R10,
+    OrcRegister.R13,
+)  # the kernel takes these as they are
 
 
 class Kind(Enum):
@@ -75,20 +80,20 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OrcEntry:
     """An entry, for the code from the link-time pc ``start`` on; ``offset`` is its place in `.orc_unwind`."""
 
     offset: int
     start: int
     kind: Kind
-    sp: Register
+    sp: OrcRegister
     sp_offset: int
-    bp: Register
+    bp: OrcRegister
     bp_offset: int
     signal: bool
 
 
-def entry_row(entry: Entry, end: int, section: str) -> UnwindRow | None:
+def entry_row(entry: OrcEntry, end: int, section: str) -> UnwindRow | None:
     """The row of an entry up to ``end``; None where it says that nothing is known.
 
     Raises MalformedTable where the entry counts from something that it cannot count from.
@@ -99,7 +104,7 @@ def entry_row(entry: Entry, end: int, section: str) -> UnwindRow | None:
     rules: dict[str, Rule]
     if entry.kind is Kind.END:
         return UnwindRow(entry.start, end, None, {"rip": Undefined()}, "rip", found_by=found_by)
-    if entry.sp in (Register.NONE, Register.PREVIOUS_SP):
+    if entry.sp in (OrcRegister.NONE, OrcRegister.PREVIOUS_SP):
         raise MalformedTable(section, entry.offset, f"the previous SP counts from {entry.sp.name}")
     rules = {name: Undefined() for name in _PRESERVED}
     if entry.kind is Kind.CALL:
@@ -113,41 +118,41 @@ def entry_row(entry: Entry, end: int, section: str) -> UnwindRow | None:
         cfa = _stored(entry, _FRAME_SP)
         rules["rip"] = _stored(entry, 0)
     match entry.bp:
-        case Register.NONE:
+        case OrcRegister.NONE:
             if entry.kind is not Kind.REGISTERS:
                 rules["rbp"] = SameValue()
-        case Register.PREVIOUS_SP:
+        case OrcRegister.PREVIOUS_SP:
             rules["rbp"] = AtCfa(entry.bp_offset) if entry.kind is Kind.CALL else _stored(entry, entry.bp_offset)
-        case Register.BP:
+        case OrcRegister.BP:
             rules["rbp"] = AtRegister("rbp", entry.bp_offset)
         case _:
             raise MalformedTable(section, entry.offset, f"BP's place counts from {entry.bp.name}")
     return UnwindRow(entry.start, end, cfa, rules, "rip", entry.signal, found_by)
 
 
-def _is(entry: Entry, distance: int) -> Rule:
+def _is(entry: OrcEntry, distance: int) -> Rule:
     """``p + distance``."""
-    if entry.sp is Register.BP_INDIRECT and not distance:
+    if entry.sp is OrcRegister.BP_INDIRECT and not distance:
         return AtRegister("rbp", entry.sp_offset)
     if entry.sp in _NAMES:
         return RegisterPlus(_NAMES[entry.sp], _offset(entry) + distance)
     return IsExpression(_operations(entry, distance))
 
 
-def _stored(entry: Entry, distance: int) -> Rule:
+def _stored(entry: OrcEntry, distance: int) -> Rule:
     """``*(p + distance)``."""
     if entry.sp in _NAMES:
         return AtRegister(_NAMES[entry.sp], _offset(entry) + distance)
     return AtExpression(_operations(entry, distance))
 
 
-def _offset(entry: Entry) -> int:
+def _offset(entry: OrcEntry) -> int:
     return 0 if entry.sp in _WITHOUT_OFFSET else entry.sp_offset
 
 
-def _operations(entry: Entry, distance: int) -> tuple[Operation, ...]:
+def _operations(entry: OrcEntry, distance: int) -> tuple[Operation, ...]:
     """``p + distance`` for the indirect ones: ``*(BP + offset)``, and ``*SP + offset`` since Linux 5.12."""
-    if entry.sp is Register.SP_INDIRECT:
+    if entry.sp is OrcRegister.SP_INDIRECT:
         base, inner, outer = _BREG_SP, 0, entry.sp_offset + distance
     else:
         base, inner, outer = _BREG_BP, entry.sp_offset, distance

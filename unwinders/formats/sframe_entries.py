@@ -33,7 +33,7 @@ DEFAULT, FLEXIBLE = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class SframeHeader:
     """What holds for the whole section; the offsets are from its start. A fixed offset of 0 is none."""
 
     version: int
@@ -72,7 +72,7 @@ class FunctionEntry:
     is_signal: bool
 
 
-def read_header(reader: Reader, arch: Arch) -> Header:
+def read_header(reader: Reader, arch: Arch) -> SframeHeader:
     """The header of the section that ``reader`` is at the start of, for programs of an architecture.
 
     Raises MalformedTable where the bytes break the format or are for another architecture, UnsupportedRule for a
@@ -95,7 +95,7 @@ def read_header(reader: Reader, arch: Arch) -> Header:
     functions, rows, size, functions_at, rows_at = (reader.unsigned(4) for _ in range(5))
     reader.take(auxiliary)
     end = reader.offset
-    header = Header(
+    header = SframeHeader(
         version, flags, fixed_fp, fixed_ra, functions, rows, end + functions_at, end + rows_at, end + rows_at + size
     )
     if header.rows_end > reader.end:
@@ -107,7 +107,7 @@ def read_header(reader: Reader, arch: Arch) -> Header:
     return header
 
 
-def read_functions(reader: Reader, header: Header, arch: Arch) -> tuple[FunctionEntry, ...]:
+def read_functions(reader: Reader, header: SframeHeader, arch: Arch) -> tuple[FunctionEntry, ...]:
     """Every function entry, in the section's order.
 
     Raises MalformedTable where the bytes break the format: also where a table that calls itself sorted is not, or
@@ -127,7 +127,7 @@ def read_functions(reader: Reader, header: Header, arch: Arch) -> tuple[Function
     return tuple(found)
 
 
-def _function(entry: Reader, section: Reader, header: Header, arch: Arch) -> FunctionEntry:
+def _function(entry: Reader, section: Reader, header: SframeHeader, arch: Arch) -> FunctionEntry:
     at, version = entry.offset, header.version
     distance = entry.signed(8 if version == 3 else 4)
     size, rows_from = entry.unsigned(4), entry.unsigned(4)

@@ -34,7 +34,7 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from unwinders.formats.reader import Reader
-from unwinders.formats.sframe_entries import FunctionEntry, Header
+from unwinders.formats.sframe_entries import FunctionEntry, SframeHeader
 
 MAX_ROWS = 1 << 18  # of one section, repeated blocks counted out: a linkage table of 2 MB has fewer
 _LARGEST_MASK = 0xFF  # version 1's stubs are 16 bytes long
@@ -52,7 +52,7 @@ class FrameRow:
     registers: dict[str, Rule]
 
 
-def function_rows(entry: FunctionEntry, reader: Reader, header: Header, arch: Arch) -> Iterator[UnwindRow]:
+def function_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: Arch) -> Iterator[UnwindRow]:
     """The rows of a function, in ascending order, in link-time addresses.
 
     Raises MalformedTable where the bytes break the format, or where repeated blocks make more than MAX_ROWS.
@@ -70,7 +70,7 @@ def function_rows(entry: FunctionEntry, reader: Reader, header: Header, arch: Ar
         )
 
 
-def read_rows(entry: FunctionEntry, reader: Reader, header: Header, arch: Arch) -> list[FrameRow]:
+def read_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: Arch) -> list[FrameRow]:
     """The FREs of a function as they stand. Their starts ascend, or it is a MalformedTable."""
     part = reader.part(entry.rows_at, header.rows_end)
     found: list[FrameRow] = []
@@ -83,7 +83,7 @@ def read_rows(entry: FunctionEntry, reader: Reader, header: Header, arch: Arch) 
         size_code, count = info >> 5 & 3, info >> 1 & 0xF
         if size_code >= len(_WORD_SIZES):
             raise part.error(f"words of size {size_code} do not exist", at=at)
-        words = _Words(part.part(part.offset, part.offset + count * _WORD_SIZES[size_code]), _WORD_SIZES[size_code])
+        words = _FreWords(part.part(part.offset, part.offset + count * _WORD_SIZES[size_code]), _WORD_SIZES[size_code])
         part.take(count * words.size)
         if count == 0:
             if header.version == 1:
@@ -103,7 +103,7 @@ def read_rows(entry: FunctionEntry, reader: Reader, header: Header, arch: Arch) 
     return found
 
 
-class _Words:
+class _FreWords:
     """The words behind one FRE, taken one after the other."""
 
     def __init__(self, reader: Reader, size: int) -> None:
@@ -120,7 +120,7 @@ class _Words:
         return self.reader.unsigned(self.size)
 
 
-def _default(words: _Words, base: str, header: Header, arch: Arch) -> tuple[Rule, dict[str, Rule]]:
+def _default(words: _FreWords, base: str, header: SframeHeader, arch: Arch) -> tuple[Rule, dict[str, Rule]]:
     cfa = RegisterPlus(base, words.signed())
     registers: dict[str, Rule] = {}
     if header.fixed_ra:
@@ -134,7 +134,7 @@ def _default(words: _Words, base: str, header: Header, arch: Arch) -> tuple[Rule
     return cfa, registers
 
 
-def _flexible(words: _Words, header: Header, arch: Arch) -> tuple[Rule, dict[str, Rule]]:
+def _flexible(words: _FreWords, header: SframeHeader, arch: Arch) -> tuple[Rule, dict[str, Rule]]:
     at = words.reader.offset
     cfa = _controlled(words, arch)
     if not isinstance(cfa, RegisterPlus | AtRegister):
@@ -151,7 +151,7 @@ def _flexible(words: _Words, header: Header, arch: Arch) -> tuple[Rule, dict[str
     return cfa, registers
 
 
-def _controlled(words: _Words, arch: Arch) -> Rule | None:
+def _controlled(words: _FreWords, arch: Arch) -> Rule | None:
     at = words.reader.offset
     control = words.unsigned()
     if control == 0:

@@ -48,13 +48,13 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
     if row.outermost_if_zero is not None and frame.registers.get(row.outermost_if_zero) == 0:
         return None, None
     arch = snapshot.arch
-    rules = _Rules(frame.registers, snapshot, bias)
+    rules = _FrameFacts(frame.registers, snapshot, bias)
     rule = return_address_rule(row, snapshot)
     if isinstance(rule, Undefined):
         return _root_cfa(row, rules), None
     if row.cfa is not None:
         cfa = rules.value(row.cfa, "the CFA", 8 * arch.word)
-        rules = _Rules(frame.registers, snapshot, bias, cfa)
+        rules = _FrameFacts(frame.registers, snapshot, bias, cfa)
     return_address = rules.value(rule, row.return_address, 8 * arch.word)
     pc = arch.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
     registers: dict[str, int] = {}
@@ -93,7 +93,7 @@ def _register_rules(row: UnwindRow, snapshot: Snapshot) -> Mapping[str, Rule]:
     return rules
 
 
-def _root_cfa(row: UnwindRow, rules: _Rules) -> int | None:
+def _root_cfa(row: UnwindRow, rules: _FrameFacts) -> int | None:
     """The outermost frame's CFA leads nowhere, so it may as well be unknown."""
     try:
         return None if row.cfa is None else rules.value(row.cfa, "the CFA", 8 * rules.snapshot.arch.word)
@@ -102,7 +102,7 @@ def _root_cfa(row: UnwindRow, rules: _Rules) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class _FrameFacts:
     """What rules are evaluated on: one frame's registers, the memory, and the frame's CFA once it is known."""
 
     registers: Mapping[str, int]

@@ -34,7 +34,7 @@ def evaluate(
     UnreadableMemory, and UnsupportedRule for an operation that has no meaning in call frame information, a stack
     that runs empty or too deep, a division by zero, and a loop that does not end.
     """
-    machine = _Machine(arch, registers, memory, bias, list(initial))
+    machine = _ExpressionMachine(arch, registers, memory, bias, list(initial))
     by_offset = {operation.offset: i for i, operation in enumerate(operations)}
     at = 0
     for _ in range(MAX_STEPS):
@@ -50,7 +50,7 @@ def evaluate(
     raise UnsupportedRule(f"a DWARF expression does not end within {MAX_STEPS} operations")
 
 
-class _Machine:
+class _ExpressionMachine:
     """The stack of one evaluation, and what its operations may look at."""
 
     def __init__(self, arch: Arch, registers: Mapping[str, int], memory: Memory, bias: int, stack: list[int]) -> None:

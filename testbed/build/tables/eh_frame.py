@@ -24,7 +24,7 @@ from testbed.build.tables.leb128 import sleb128, uleb128
 PCREL_SDATA4 = 0x1B  # DW_EH_PE_pcrel | DW_EH_PE_sdata4
 _NOP = b"\0"
 _NO_CIE_BEFORE = 0xFFFF_FFFF
-_Kind = tuple[bool, bool, int, bool]  # what makes a CIE of its own
+_CieKind = tuple[bool, bool, int, bool]  # what makes a CIE of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def write_eh_frame(procedures: Sequence[Procedure], arch: Arch, address: int) ->
         procedures, key=lambda p: (p.signal_frame, p.simple, p.return_column is None, p.return_column, p.b_key)
     )
     content = b""
-    cies: dict[_Kind, int] = {}
+    cies: dict[_CieKind, int] = {}
     entries = []
     for procedure in procedures:
         key = _kind(procedure, arch)
@@ -63,7 +63,7 @@ def write_eh_frame(procedures: Sequence[Procedure], arch: Arch, address: int) ->
 def write_debug_frame(procedures: Sequence[Procedure], arch: Arch) -> bytes:
     """``.debug_frame``, which is not loaded and so has no address."""
     content = b""
-    cies: dict[_Kind, int] = {}
+    cies: dict[_CieKind, int] = {}
     for procedure in procedures:
         key = _kind(procedure, arch)
         if key not in cies:
@@ -76,7 +76,7 @@ def write_debug_frame(procedures: Sequence[Procedure], arch: Arch) -> bytes:
     return content
 
 
-def _kind(procedure: Procedure, arch: Arch) -> _Kind:
+def _kind(procedure: Procedure, arch: Arch) -> _CieKind:
     return procedure.simple, procedure.signal_frame, _return_column(procedure, arch), procedure.b_key
 
 

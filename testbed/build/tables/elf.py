@@ -38,7 +38,7 @@ class ElfSymbol:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _TableSection:
     """How a section of tables appears: its type, flags, alignment, and the program header that points at it."""
 
     kind: int = _PROGBITS
@@ -48,20 +48,20 @@ class _Table:
 
 
 # In file order. All but the last are loaded.
-_TABLES: Mapping[str, _Table] = {
-    ".eh_frame_hdr": _Table(header=_PT_EH_FRAME),
-    ".eh_frame": _Table(alignment=8),
-    ".sframe": _Table(kind=_GNU_SFRAME, alignment=8, header=_PT_SFRAME),
-    ".orc_unwind_ip": _Table(),
-    ".orc_unwind": _Table(alignment=2),
-    ".orc_header": _Table(),
-    ".ARM.exidx": _Table(kind=_ARM_EXIDX, flags=_ALLOC | _LINK_ORDER, header=_PT_ARM_EXIDX),
-    ".ARM.extab": _Table(),
+_TABLES: Mapping[str, _TableSection] = {
+    ".eh_frame_hdr": _TableSection(header=_PT_EH_FRAME),
+    ".eh_frame": _TableSection(alignment=8),
+    ".sframe": _TableSection(kind=_GNU_SFRAME, alignment=8, header=_PT_SFRAME),
+    ".orc_unwind_ip": _TableSection(),
+    ".orc_unwind": _TableSection(alignment=2),
+    ".orc_header": _TableSection(),
+    ".ARM.exidx": _TableSection(kind=_ARM_EXIDX, flags=_ALLOC | _LINK_ORDER, header=_PT_ARM_EXIDX),
+    ".ARM.extab": _TableSection(),
 }
 
 
 @dataclass(slots=True)
-class _Section:
+class _WrittenSection:
     name: str
     kind: int
     flags: int
@@ -98,28 +98,30 @@ def write_elf(
 ) -> bytes:
     """The bytes of the file. ``tables`` are the loaded sections, written for the addresses that
     ``table_addresses`` gave for their sizes; ``zeroed`` is the size of ``.bss``."""
-    sections = [_Section(".text", _PROGBITS, _ALLOC | _EXECINSTR, TEXT_BASE, code, 4)]
+    sections = [_WrittenSection(".text", _PROGBITS, _ALLOC | _EXECINSTR, TEXT_BASE, code, 4)]
     addresses = table_addresses(len(code), [(name, len(content)) for name, content in tables.items()])
     for name, address in addresses.items():
         table = _TABLES[name]
         link = 1 if table.flags & _LINK_ORDER else 0  # .text, the first section
-        sections.append(_Section(name, table.kind, table.flags, address, tables[name], table.alignment, link))
+        sections.append(_WrittenSection(name, table.kind, table.flags, address, tables[name], table.alignment, link))
     loaded = len(sections)
     if debug_frame:
-        sections.append(_Section(".debug_frame", _PROGBITS, 0, 0, debug_frame, arch.word))
+        sections.append(_WrittenSection(".debug_frame", _PROGBITS, 0, 0, debug_frame, arch.word))
     ordered = sorted(symbols, key=lambda symbol: symbol.is_global)  # local ones first, says the format
     names, content = _symbol_table(ordered, arch)
     first_global = 1 + sum(not symbol.is_global for symbol in ordered)
     entry_size = 24 if arch.word == 8 else 16
     strings = len(sections) + 2
-    sections.append(_Section(".symtab", _SYMTAB, 0, 0, content, arch.word, strings, first_global, entry_size))
-    sections.append(_Section(".strtab", _STRTAB, 0, 0, names, 1))
+    sections.append(_WrittenSection(".symtab", _SYMTAB, 0, 0, content, arch.word, strings, first_global, entry_size))
+    sections.append(_WrittenSection(".strtab", _STRTAB, 0, 0, names, 1))
     section_names, name_offsets = _strings([*(s.name for s in sections), ".shstrtab"])
-    sections.append(_Section(".shstrtab", _STRTAB, 0, 0, section_names, 1))
+    sections.append(_WrittenSection(".shstrtab", _STRTAB, 0, 0, section_names, 1))
     return _file(arch, sections, loaded, name_offsets, entry, zeroed)
 
 
-def _file(arch: Arch, sections: list[_Section], loaded: int, names: Sequence[int], entry: int, zeroed: int) -> bytes:
+def _file(
+    arch: Arch, sections: list[_WrittenSection], loaded: int, names: Sequence[int], entry: int, zeroed: int
+) -> bytes:
     header_size, program_size, section_size = (64, 56, 64) if arch.word == 8 else (52, 32, 40)
     special = [(s, h) for s in sections[:loaded] if (h := _header_of(s)) is not None]
     program_headers = 3 + (loaded > 1) + len(special) + (zeroed > 0)
@@ -158,7 +160,7 @@ def _file(arch: Arch, sections: list[_Section], loaded: int, names: Sequence[int
     return bytes(content)
 
 
-def _header_of(section: _Section) -> int | None:
+def _header_of(section: _WrittenSection) -> int | None:
     table = _TABLES.get(section.name)
     return table.header if table else None
 
@@ -195,7 +197,7 @@ def _program_header(
     return struct.pack("<IIIIIIII", kind, offset, address, address, size, whole, flags, alignment)
 
 
-def _section_header(arch: Arch, section: _Section, name: int) -> bytes:
+def _section_header(arch: Arch, section: _WrittenSection, name: int) -> bytes:
     return struct.pack(
         "<IIQQQQIIQQ" if arch.word == 8 else "<IIIIIIIIII",
         name,

@@ -41,7 +41,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
+class _SframeFunction:
     start: int
     size: int
     rows: tuple[_Row, ...]
@@ -89,7 +89,7 @@ def _encoded(row: _Row, width: int) -> bytes:
     return row.start.to_bytes(width, "little") + bytes([info]) + offsets
 
 
-def _function(procedure: Procedure, arch: Arch) -> _Function | None:
+def _function(procedure: Procedure, arch: Arch) -> _SframeFunction | None:
     """The rows of a procedure; None where the format cannot say one of them."""
     column = arch.by_name[arch.return_address].dwarf
     if procedure.signal_frame or procedure.return_column not in (None, column):
@@ -102,7 +102,7 @@ def _function(procedure: Procedure, arch: Arch) -> _Function | None:
         if not rows or (rows[-1].from_sp, rows[-1].offsets, rows[-1].signed) != (row.from_sp, row.offsets, row.signed):
             rows.append(row)
     size = procedure.end - procedure.start
-    return _Function(procedure.start, size, tuple(rows), procedure.b_key) if rows else None
+    return _SframeFunction(procedure.start, size, tuple(rows), procedure.b_key) if rows else None
 
 
 def _row(state: CfiState, start: int, arch: Arch) -> _Row | None:

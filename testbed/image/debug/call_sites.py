@@ -17,14 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.image.debug.cursor import Cursor
-from testbed.image.debug.entries import Entry
-from testbed.image.debug.forms import Value
-from testbed.image.debug.words import At, Form, Tag
+from testbed.image.debug.entries import DebugEntry
+from testbed.image.debug.forms import AttributeValue
+from testbed.image.debug.words import Attribute, Form, Tag
 from testbed.image.model import Image
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CallTarget:
     """The callee that a call site names: by its code's address where the entry has one, else by name.
 
     ``origins`` are the offsets of the entry and of what it is an instance of. ``declared``: the entry is a declaration
@@ -47,18 +47,18 @@ class CallSite:
 
     return_pc: int | None
     pc: int | None
-    target: Target | None
+    target: CallTarget | None
     tail: bool
 
 
-def call_site(entry: Entry, target: Callable[[int], Target | None]) -> CallSite:
+def call_site(entry: DebugEntry, target: Callable[[int], CallTarget | None]) -> CallSite:
     """A call site's entry as a value; ``target`` finds the callee from the offset of its entry."""
     code = entry.unit.image.arch.code_address
     gnu = entry.tag == Tag.GNU_CALL_SITE
-    origin = entry.reference(At.ABSTRACT_ORIGIN if gnu else At.CALL_ORIGIN)
-    tail = entry.flag(At.CALL_TAIL_CALL, At.GNU_TAIL_CALL)
-    after = entry.address(At.LOW_PC if gnu else At.CALL_RETURN_PC)
-    at = None if gnu else entry.address(At.CALL_PC)
+    origin = entry.reference(Attribute.ABSTRACT_ORIGIN if gnu else Attribute.CALL_ORIGIN)
+    tail = entry.flag(Attribute.CALL_TAIL_CALL, Attribute.GNU_TAIL_CALL)
+    after = entry.address(Attribute.LOW_PC if gnu else Attribute.CALL_RETURN_PC)
+    at = None if gnu else entry.address(Attribute.CALL_PC)
     return CallSite(
         return_pc=None if after is None else code(after),
         pc=None if at is None else code(at),
@@ -67,11 +67,11 @@ def call_site(entry: Entry, target: Callable[[int], Target | None]) -> CallSite:
     )
 
 
-def _constant(entry: Entry) -> Target | None:
+def _constant(entry: DebugEntry) -> CallTarget | None:
     """The callee of a call through a pointer, where its expression is the same at every execution."""
-    if entry.values.keys() & {At.CALL_TARGET_CLOBBERED, At.GNU_CALL_SITE_TARGET_CLOBBERED}:
+    if entry.values.keys() & {Attribute.CALL_TARGET_CLOBBERED, Attribute.GNU_CALL_SITE_TARGET_CLOBBERED}:
         return None
-    said = entry.values.get(At.CALL_TARGET) or entry.values.get(At.GNU_CALL_SITE_TARGET)
+    said = entry.values.get(Attribute.CALL_TARGET) or entry.values.get(Attribute.GNU_CALL_SITE_TARGET)
     if said is None or not isinstance(said.raw, bytes):
         return None
     image, size = entry.unit.image, entry.unit.address_size
@@ -82,7 +82,7 @@ def _constant(entry: Entry) -> Target | None:
         if operation == _ADDR and address is None:
             address = at.unsigned(size)
         elif operation in (_ADDRX, _GNU_ADDR_INDEX) and address is None:
-            address = entry.unit.address(Value(Form.ADDRX, at.uleb()))
+            address = entry.unit.address(AttributeValue(Form.ADDRX, at.uleb()))
         elif operation == _DEREF and address is not None:
             address = _constant_word(image, address, size)
         elif operation == _PLUS_UCONST and address is not None:
@@ -91,7 +91,7 @@ def _constant(entry: Entry) -> Target | None:
             return None
         if address is None:
             return None
-    return None if address is None else Target(f"{address:#x}", image.arch.code_address(address))
+    return None if address is None else CallTarget(f"{address:#x}", image.arch.code_address(address))
 
 
 _ADDR, _DEREF, _PLUS_UCONST, _ADDRX, _GNU_ADDR_INDEX = 0x03, 0x06, 0x23, 0xA1, 0xFB  # DWARF 5, section 7.7.1
@@ -104,9 +104,9 @@ def _constant_word(image: Image, address: int, size: int) -> int | None:
     return int.from_bytes(data, "little") if kept and len(data) == size and address not in image.rebases else None
 
 
-def completeness(function: Entry) -> bool:
+def completeness(function: DebugEntry) -> bool:
     """Whether the function's entry promises that all its tail calls are listed."""
     return function.flag(
-        *(At.CALL_ALL_CALLS, At.CALL_ALL_SOURCE_CALLS, At.CALL_ALL_TAIL_CALLS),
-        *(At.GNU_ALL_CALL_SITES, At.GNU_ALL_TAIL_CALL_SITES),
+        *(Attribute.CALL_ALL_CALLS, Attribute.CALL_ALL_SOURCE_CALLS, Attribute.CALL_ALL_TAIL_CALLS),
+        *(Attribute.GNU_ALL_CALL_SITES, Attribute.GNU_ALL_TAIL_CALL_SITES),
     )

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from testbed.image.debug.cursor import Cursor, cursor, has
-from testbed.image.debug.forms import Value, address_at, offset_text, read_form, string_at
-from testbed.image.debug.words import At, Form, Tag, UnitType
+from testbed.image.debug.forms import AttributeValue, address_at, offset_text, read_form, string_at
+from testbed.image.debug.words import Attribute, Form, Tag, UnitType
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError
 
@@ -21,32 +21,32 @@ MAX_DEPTH = 512  # of nesting: more is damage
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class DebugEntry:
     """One entry: its tag, its attributes as (form, raw value), its children."""
 
-    unit: Unit = field(repr=False)
+    unit: CompilationUnit = field(repr=False)
     offset: int
     tag: int
-    values: Mapping[int, Value]
-    children: list[Entry] = field(default_factory=list, repr=False)
+    values: Mapping[int, AttributeValue]
+    children: list[DebugEntry] = field(default_factory=list, repr=False)
 
-    def number(self, at: At) -> int | None:
+    def number(self, at: Attribute) -> int | None:
         """A constant or an offset, as it stands."""
         value = self.values.get(at)
         return value.raw if value is not None and isinstance(value.raw, int) else None
 
-    def flag(self, *ats: At) -> bool:
+    def flag(self, *ats: Attribute) -> bool:
         return any((value := self.values.get(at)) is not None and bool(value.raw) for at in ats)
 
-    def text(self, at: At) -> str | None:
+    def text(self, at: Attribute) -> str | None:
         value = self.values.get(at)
         return None if value is None else self.unit.text(value)
 
-    def address(self, at: At) -> int | None:
+    def address(self, at: Attribute) -> int | None:
         value = self.values.get(at)
         return None if value is None else self.unit.address(value)
 
-    def reference(self, at: At) -> int | None:
+    def reference(self, at: Attribute) -> int | None:
         """The offset in ``.debug_info`` of the entry that an attribute refers to."""
         value = self.values.get(at)
         if value is None or not isinstance(value.raw, int):
@@ -60,7 +60,7 @@ _UNIT_REFERENCES = (Form.REF1, Form.REF2, Form.REF4, Form.REF8, Form.REF_UDATA)
 
 
 @dataclass(eq=False)
-class Unit:
+class CompilationUnit:
     """One compilation unit: sizes, bases, and its entries by offset."""
 
     image: Image = field(repr=False)
@@ -69,41 +69,41 @@ class Unit:
     version: int
     offset_size: int
     address_size: int
-    entries: dict[int, Entry] = field(default_factory=dict, repr=False)
-    top: Entry | None = None
+    entries: dict[int, DebugEntry] = field(default_factory=dict, repr=False)
+    top: DebugEntry | None = None
 
-    def base(self, at: At, default: int = 0) -> int:
+    def base(self, at: Attribute, default: int = 0) -> int:
         value = self.top.number(at) if self.top is not None else None
         return default if value is None else value
 
-    def text(self, value: Value) -> str | None:
+    def text(self, value: AttributeValue) -> str | None:
         if isinstance(value.raw, bytes):
             return value.raw.decode("utf-8", "replace")
         if value.form in (Form.STRX, Form.STRX1, Form.STRX2, Form.STRX3, Form.STRX4):
-            base = self.base(At.STR_OFFSETS_BASE, 8 if self.offset_size == 4 else 16)
+            base = self.base(Attribute.STR_OFFSETS_BASE, 8 if self.offset_size == 4 else 16)
             return string_at(self.image, base, value.raw, self.offset_size)
         return offset_text(self.image, value)
 
-    def address(self, value: Value) -> int | None:
+    def address(self, value: AttributeValue) -> int | None:
         """A link-time address, the Thumb bit as it stands in the file; None for a form that is none."""
         if not isinstance(value.raw, int):
             return None
         if value.form == Form.ADDR:
             return value.raw
         if value.form in (Form.ADDRX, Form.ADDRX1, Form.ADDRX2, Form.ADDRX3, Form.ADDRX4, Form.GNU_ADDR_INDEX):
-            return address_at(self.image, self.base(At.ADDR_BASE, 8), value.raw, self.address_size)
+            return address_at(self.image, self.base(Attribute.ADDR_BASE, 8), value.raw, self.address_size)
         return None
 
-    def walk(self) -> Iterator[Entry]:
+    def walk(self) -> Iterator[DebugEntry]:
         return iter(self.entries.values())
 
 
-def read_units(image: Image) -> tuple[tuple[Unit, ...], tuple[DebugInfoError, ...]]:
+def read_units(image: Image) -> tuple[tuple[CompilationUnit, ...], tuple[DebugInfoError, ...]]:
     """The compilation units of an image, and what was wrong with those that are missing.
 
     A damaged unit costs itself only, as long as its length can be believed.
     """
-    units: list[Unit] = []
+    units: list[CompilationUnit] = []
     problems: list[DebugInfoError] = []
     if not has(image, ".debug_info"):
         return (), ()
@@ -136,7 +136,7 @@ class _Abbreviation:
 
 def _unit(
     image: Image, at: Cursor, start: int, offset_size: int, known: dict[int, dict[int, _Abbreviation]]
-) -> Unit | None:
+) -> CompilationUnit | None:
     version = at.unsigned(2)
     if not 2 <= version <= 5:
         raise at.error(f"DWARF version {version} is none of 2 to 5", start)
@@ -150,7 +150,7 @@ def _unit(
         table, address_size = at.unsigned(offset_size), at.unsigned(1)
     if address_size not in (4, 8):
         raise at.error(f"addresses of {address_size} bytes", start)
-    unit = Unit(image, start, at.end, version, offset_size, address_size)
+    unit = CompilationUnit(image, start, at.end, version, offset_size, address_size)
     if table not in known:
         known[table] = _abbreviations(cursor(image, ".debug_abbrev", table))
     _entries(unit, at, known[table])
@@ -174,8 +174,8 @@ def _abbreviations(at: Cursor) -> dict[int, _Abbreviation]:
     return out
 
 
-def _entries(unit: Unit, at: Cursor, abbreviations: dict[int, _Abbreviation]) -> None:
-    parents: list[Entry] = []
+def _entries(unit: CompilationUnit, at: Cursor, abbreviations: dict[int, _Abbreviation]) -> None:
+    parents: list[DebugEntry] = []
     while not at.done:
         offset = at.at
         code = at.uleb()
@@ -188,7 +188,7 @@ def _entries(unit: Unit, at: Cursor, abbreviations: dict[int, _Abbreviation]) ->
         if kind is None:
             raise at.error(f"abbreviation {code} is not declared", offset)
         values = {name: read_form(at, form, constant, unit) for name, form, constant in kind.attributes}
-        entry = Entry(unit, offset, kind.tag, values)
+        entry = DebugEntry(unit, offset, kind.tag, values)
         unit.entries[offset] = entry
         if parents:
             parents[-1].children.append(entry)

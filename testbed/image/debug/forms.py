@@ -14,7 +14,7 @@ from testbed.image.model import Image
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class AttributeValue:
     """One attribute's value: how it is encoded, and the number, index, offset or bytes that stand there."""
 
     form: int
@@ -46,41 +46,41 @@ _OFFSETS = frozenset((Form.STRP, Form.LINE_STRP, Form.SEC_OFFSET, Form.STRP_SUP,
 _BLOCKS = {Form.BLOCK1: 1, Form.BLOCK2: 2, Form.BLOCK4: 4}
 
 
-def read_form(at: Cursor, form: int, constant: int, sizes: Sizes) -> Value:
+def read_form(at: Cursor, form: int, constant: int, sizes: Sizes) -> AttributeValue:
     """The value of one attribute. Raises DebugInfoError for an unknown form: its length is not known."""
     if form == Form.INDIRECT:
         form = at.uleb()
         if form in (Form.INDIRECT, Form.IMPLICIT_CONST):
             raise at.error(f"an indirect form {form:#x}")
     if (size := _FIXED.get(form)) is not None:  # type: ignore[call-overload]
-        return Value(form, at.unsigned(size))
+        return AttributeValue(form, at.unsigned(size))
     if form in _ULEB:
-        return Value(form, at.uleb())
+        return AttributeValue(form, at.uleb())
     if form in _OFFSETS:
-        return Value(form, at.unsigned(sizes.offset_size))
+        return AttributeValue(form, at.unsigned(sizes.offset_size))
     if (size := _BLOCKS.get(form)) is not None:  # type: ignore[call-overload]
-        return Value(form, at.take(at.unsigned(size)))
+        return AttributeValue(form, at.take(at.unsigned(size)))
     return _rare(at, form, constant, sizes)
 
 
-def _rare(at: Cursor, form: int, constant: int, sizes: Sizes) -> Value:
+def _rare(at: Cursor, form: int, constant: int, sizes: Sizes) -> AttributeValue:
     match form:
         case Form.ADDR:
-            return Value(form, at.unsigned(sizes.address_size))
+            return AttributeValue(form, at.unsigned(sizes.address_size))
         case Form.REF_ADDR:
-            return Value(form, at.unsigned(sizes.address_size if sizes.version == 2 else sizes.offset_size))
+            return AttributeValue(form, at.unsigned(sizes.address_size if sizes.version == 2 else sizes.offset_size))
         case Form.FLAG_PRESENT:
-            return Value(form, 1)
+            return AttributeValue(form, 1)
         case Form.IMPLICIT_CONST:
-            return Value(form, constant)
+            return AttributeValue(form, constant)
         case Form.SDATA:
-            return Value(form, at.sleb())
+            return AttributeValue(form, at.sleb())
         case Form.STRING:
-            return Value(form, at.string().encode())
+            return AttributeValue(form, at.string().encode())
         case Form.BLOCK | Form.EXPRLOC:
-            return Value(form, at.take(at.uleb()))
+            return AttributeValue(form, at.take(at.uleb()))
         case Form.DATA16:
-            return Value(form, at.take(16))
+            return AttributeValue(form, at.take(16))
     raise at.error(f"unknown form {form:#x}")
 
 
@@ -95,7 +95,7 @@ def address_at(image: Image, base: int, index: int, size: int) -> int:
     return cursor(image, ".debug_addr", base + index * size).unsigned(size)
 
 
-def offset_text(image: Image, value: Value) -> str | None:
+def offset_text(image: Image, value: AttributeValue) -> str | None:
     """A string by its offset; None for a form that is no string here (another file's, or no string at all)."""
     assert isinstance(value.raw, int)
     match value.form:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from testbed.image.debug.call_sites import CallSite, Target, call_site, completeness
-from testbed.image.debug.entries import Entry, Unit
+from testbed.image.debug.call_sites import CallSite, CallTarget, call_site, completeness
+from testbed.image.debug.entries import CompilationUnit, DebugEntry
 from testbed.image.debug.lines import Line
 from testbed.image.debug.ranges import Range, ranges_of
-from testbed.image.debug.words import At, Tag
+from testbed.image.debug.words import Attribute, Tag
 from testbed.words.errors import DebugInfoError
 
 MAX_ORIGINS = 16  # abstract origins and specifications followed from one entry: a longer chain is a cycle
@@ -58,7 +58,9 @@ class Function:
         return tuple(reversed(out))
 
 
-def functions_of(unit: Unit, entries: dict[int, Entry], files: dict[int, str]) -> Iterator[Function | DebugInfoError]:
+def functions_of(
+    unit: CompilationUnit, entries: dict[int, DebugEntry], files: dict[int, str]
+) -> Iterator[Function | DebugInfoError]:
     """The functions of a unit that have code in the image; ``entries`` are those of all units, by offset.
 
     A function with damaged entries gives its error instead.
@@ -74,9 +76,11 @@ def functions_of(unit: Unit, entries: dict[int, Entry], files: dict[int, str]) -
             yield error
 
 
-def _function(entry: Entry, ranges: tuple[Range, ...], entries: dict[int, Entry], files: dict[int, str]) -> Function:
+def _function(
+    entry: DebugEntry, ranges: tuple[Range, ...], entries: dict[int, DebugEntry], files: dict[int, str]
+) -> Function:
     name, linkage = names_of(entry, entries)
-    low = entry.address(At.LOW_PC)
+    low = entry.address(Attribute.LOW_PC)
     start = ranges[0][0] if low is None else entry.unit.image.arch.code_address(low)
     sites = tuple(call_site(site, lambda offset: _target(offset, entries)) for site in _sites(entry))
     return Function(
@@ -91,22 +95,22 @@ def _function(entry: Entry, ranges: tuple[Range, ...], entries: dict[int, Entry]
     )
 
 
-def _inlined(parent: Entry, entries: dict[int, Entry], files: dict[int, str]) -> Iterator[Inlined]:
+def _inlined(parent: DebugEntry, entries: dict[int, DebugEntry], files: dict[int, str]) -> Iterator[Inlined]:
     """The inlined calls directly below an entry, lexical blocks seen through."""
     for child in parent.children:
         if child.tag == Tag.INLINED_SUBROUTINE:
             name, linkage = names_of(child, entries)
             place = Line(
-                files.get(child.number(At.CALL_FILE) or 0, ""),
-                child.number(At.CALL_LINE) or 0,
-                child.number(At.CALL_COLUMN) or 0,
+                files.get(child.number(Attribute.CALL_FILE) or 0, ""),
+                child.number(Attribute.CALL_LINE) or 0,
+                child.number(Attribute.CALL_COLUMN) or 0,
             )
             yield Inlined(name, linkage, ranges_of(child), place, tuple(_inlined(child, entries, files)))
         elif child.tag != Tag.SUBPROGRAM:
             yield from _inlined(child, entries, files)
 
 
-def _sites(parent: Entry) -> Iterator[Entry]:
+def _sites(parent: DebugEntry) -> Iterator[DebugEntry]:
     for child in parent.children:
         if child.tag in (Tag.CALL_SITE, Tag.GNU_CALL_SITE):
             yield child
@@ -114,15 +118,15 @@ def _sites(parent: Entry) -> Iterator[Entry]:
             yield from _sites(child)
 
 
-def origins(entry: Entry, entries: dict[int, Entry]) -> Iterator[Entry]:
+def origins(entry: DebugEntry, entries: dict[int, DebugEntry]) -> Iterator[DebugEntry]:
     """The entry, then what it is an instance of. Raises DebugInfoError for a cycle or a reference to nothing."""
-    at: Entry | None = entry
+    at: DebugEntry | None = entry
     for _ in range(MAX_ORIGINS):
         assert at is not None
         yield at
-        reference = at.reference(At.ABSTRACT_ORIGIN)
+        reference = at.reference(Attribute.ABSTRACT_ORIGIN)
         if reference is None:
-            reference = at.reference(At.SPECIFICATION)
+            reference = at.reference(Attribute.SPECIFICATION)
         if reference is None:
             return
         at = entries.get(reference)
@@ -131,28 +135,31 @@ def origins(entry: Entry, entries: dict[int, Entry]) -> Iterator[Entry]:
     raise _damage(entry, f"more than {MAX_ORIGINS} abstract origins: a cycle")
 
 
-def names_of(entry: Entry, entries: dict[int, Entry]) -> tuple[str, str]:
+def names_of(entry: DebugEntry, entries: dict[int, DebugEntry]) -> tuple[str, str]:
     """(the name in the source, the linker's name), from the entry or from what it is an instance of."""
     name = linkage = None
     for at in origins(entry, entries):
-        name = name or at.text(At.NAME)
-        linkage = linkage or at.text(At.LINKAGE_NAME) or at.text(At.MIPS_LINKAGE_NAME)
+        name = name or at.text(Attribute.NAME)
+        linkage = linkage or at.text(Attribute.LINKAGE_NAME) or at.text(Attribute.MIPS_LINKAGE_NAME)
     return name or "", linkage or ""
 
 
-def _target(offset: int, entries: dict[int, Entry]) -> Target | None:
+def _target(offset: int, entries: dict[int, DebugEntry]) -> CallTarget | None:
     """The callee whose entry is at ``offset``; None where there is none, or it is damaged."""
     entry = entries.get(offset)
     if entry is None:
         return None
     chain = tuple(origins(entry, entries))
     name, linkage = names_of(entry, entries)
-    low = next((address for e in chain if (address := e.address(At.LOW_PC)) is not None), None)
+    low = next((address for e in chain if (address := e.address(Attribute.LOW_PC)) is not None), None)
     code = entry.unit.image.arch.code_address
-    return Target(
-        linkage or name, None if low is None else code(low), tuple(e.offset for e in chain), entry.flag(At.DECLARATION)
+    return CallTarget(
+        linkage or name,
+        None if low is None else code(low),
+        tuple(e.offset for e in chain),
+        entry.flag(Attribute.DECLARATION),
     )
 
 
-def _damage(entry: Entry, detail: str) -> DebugInfoError:
+def _damage(entry: DebugEntry, detail: str) -> DebugInfoError:
     return DebugInfoError(entry.unit.image.path.name, ".debug_info", entry.offset, detail)

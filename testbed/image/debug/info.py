@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from testbed.image.debug.call_sites import CallSite, Target
+from testbed.image.debug.call_sites import CallSite, CallTarget
 from testbed.image.debug.entries import read_units
 from testbed.image.debug.functions import Function, Inlined, functions_of
 from testbed.image.debug.lines import Line, LineTable, read_lines
@@ -55,7 +55,7 @@ class DebugInfo:
         """The call whose return address this is, or None."""
         return self._returns.get(address)
 
-    def function_of(self, target: Target) -> Function | None:
+    def function_of(self, target: CallTarget) -> Function | None:
         """The function with code that a call site names; None where no or more than one fits."""
         if target.address is not None:
             found = self._by_entry.get(target.address, [])

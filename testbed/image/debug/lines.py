@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from testbed.image.debug.cursor import Cursor, cursor
-from testbed.image.debug.entries import Unit
-from testbed.image.debug.forms import Value, read_form
-from testbed.image.debug.words import At
+from testbed.image.debug.entries import CompilationUnit
+from testbed.image.debug.forms import AttributeValue, read_form
+from testbed.image.debug.words import Attribute
 
 MAX_FILES = 1 << 16
 MAX_ROWS = 1 << 22
@@ -74,7 +74,7 @@ class LineTable:
 
 
 @dataclass(slots=True)
-class _Header:
+class _LineHeader:
     version: int
     offset_size: int
     address_size: int
@@ -88,14 +88,14 @@ class _Header:
     files: dict[int, str] = field(default_factory=dict)
 
 
-def read_lines(unit: Unit) -> LineTable:
+def read_lines(unit: CompilationUnit) -> LineTable:
     """The line table of a unit; empty if it names none. Raises DebugInfoError for damage."""
     top = unit.top
-    offset = top.number(At.STMT_LIST) if top is not None else None
+    offset = top.number(Attribute.STMT_LIST) if top is not None else None
     if offset is None or top is None:
         return LineTable((), {})
-    folder = top.text(At.COMP_DIR) or ""
-    name = top.text(At.NAME) or ""
+    folder = top.text(Attribute.COMP_DIR) or ""
+    name = top.text(Attribute.NAME) or ""
     at = cursor(unit.image, ".debug_line", offset)
     end, offset_size = at.initial_length()
     at = cursor(unit.image, ".debug_line", at.at, end)
@@ -108,11 +108,11 @@ def joined(folder: str, name: str) -> str:
     return posixpath.normpath(posixpath.join(folder, name)) if name else ""
 
 
-def _header(unit: Unit, at: Cursor, offset_size: int, folder: str, name: str) -> _Header:
+def _header(unit: CompilationUnit, at: Cursor, offset_size: int, folder: str, name: str) -> _LineHeader:
     version = at.unsigned(2)
     if not 2 <= version <= 5:
         raise at.error(f"line table version {version} is none of 2 to 5", at.at - 2)
-    header = _Header(version, offset_size, unit.address_size)
+    header = _LineHeader(version, offset_size, unit.address_size)
     if version >= 5:
         header.address_size = at.unsigned(1)
         at.take(1)  # the size of segment selectors
@@ -137,13 +137,13 @@ def _header(unit: Unit, at: Cursor, offset_size: int, folder: str, name: str) ->
     return header
 
 
-def _files_5(unit: Unit, at: Cursor, header: _Header, folder: str) -> None:
+def _files_5(unit: CompilationUnit, at: Cursor, header: _LineHeader, folder: str) -> None:
     folders = [joined(folder, path) for path, _ in _names(unit, at, header)]
     for number, (path, index) in enumerate(_names(unit, at, header)):
         header.files[number] = joined(folders[index] if index < len(folders) else "", path)
 
 
-def _names(unit: Unit, at: Cursor, header: _Header) -> list[tuple[str, int]]:
+def _names(unit: CompilationUnit, at: Cursor, header: _LineHeader) -> list[tuple[str, int]]:
     """One table of (path, folder's number): each entry has at least one byte, so damage cannot make it endless."""
     formats = [(at.uleb(), at.uleb()) for _ in range(at.unsigned(1))]
     count = at.uleb()
@@ -162,13 +162,13 @@ def _names(unit: Unit, at: Cursor, header: _Header) -> list[tuple[str, int]]:
     return out
 
 
-def _text(unit: Unit, value: Value) -> str:
+def _text(unit: CompilationUnit, value: AttributeValue) -> str:
     if isinstance(value.raw, bytes):
         return value.raw.decode("utf-8", "replace")
     return unit.text(value) or ""
 
 
-def _files_4(at: Cursor, header: _Header, folder: str, name: str) -> None:
+def _files_4(at: Cursor, header: _LineHeader, folder: str, name: str) -> None:
     folders = [folder]
     while path := at.string():
         folders.append(joined(folder, path))
@@ -181,7 +181,7 @@ def _files_4(at: Cursor, header: _Header, folder: str, name: str) -> None:
 
 
 @dataclass(slots=True)
-class _State:
+class _LineState:
     address: int = 0
     file: int = 1
     line: int = 1
@@ -189,13 +189,13 @@ class _State:
     discriminator: int = 0
 
 
-def _run(at: Cursor, header: _Header, unit: Unit) -> list[LineRow]:
+def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow]:
     """The rows that the line number program makes: each opcode is at least one byte, so it ends."""
     image, files = unit.image, header.files
     mask = (1 << (8 * header.address_size)) - 1
     rows: list[LineRow] = []
     pending: list[tuple[int, Line]] = []  # of the sequence that is not yet ended
-    state = _State()
+    state = _LineState()
 
     def emit() -> None:
         line = Line(files.get(state.file, ""), state.line, state.column, state.discriminator)
@@ -224,7 +224,7 @@ def _run(at: Cursor, header: _Header, unit: Unit) -> list[LineRow]:
             case 0:
                 if _extended(at, state):
                     close()
-                    state = _State()
+                    state = _LineState()
             case 1:  # copy
                 emit()
             case 2:  # advance_pc
@@ -247,7 +247,7 @@ def _run(at: Cursor, header: _Header, unit: Unit) -> list[LineRow]:
     return rows
 
 
-def _extended(at: Cursor, state: _State) -> bool:
+def _extended(at: Cursor, state: _LineState) -> bool:
     """An extended opcode; True for the end of the sequence."""
     length = at.uleb()
     end = at.at + length

@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.image.debug.cursor import Cursor, cursor
-from testbed.image.debug.entries import Entry, Unit
-from testbed.image.debug.forms import Value
-from testbed.image.debug.words import At, Form
+from testbed.image.debug.entries import CompilationUnit, DebugEntry
+from testbed.image.debug.forms import AttributeValue
+from testbed.image.debug.words import Attribute, Form
 
 Range = tuple[int, int]
 
 MAX_RANGES = 1 << 16  # of one entry: more is damage
 
 
-def ranges_of(entry: Entry) -> tuple[Range, ...]:
+def ranges_of(entry: DebugEntry) -> tuple[Range, ...]:
     """The link-time ranges ``[start, end)`` of an entry that lie in the image, sorted.
 
     A range that leaves the image is left out: a linker gives discarded code the address 0 or -1.
     """
     unit = entry.unit
-    listed = entry.values.get(At.RANGES)
+    listed = entry.values.get(Attribute.RANGES)
     found: list[Range]
     if listed is not None:
         found = list(_listed(unit, listed))
     else:
-        low, high = entry.address(At.LOW_PC), entry.values.get(At.HIGH_PC)
+        low, high = entry.address(Attribute.LOW_PC), entry.values.get(Attribute.HIGH_PC)
         if low is None or high is None or not isinstance(high.raw, int):
             return ()
         end = unit.address(high) if high.form in _ADDRESSES else low + high.raw
@@ -41,21 +41,21 @@ def ranges_of(entry: Entry) -> tuple[Range, ...]:
 _ADDRESSES = (Form.ADDR, Form.ADDRX, Form.ADDRX1, Form.ADDRX2, Form.ADDRX3, Form.ADDRX4, Form.GNU_ADDR_INDEX)
 
 
-def _listed(unit: Unit, value: Value) -> Iterator[Range]:
+def _listed(unit: CompilationUnit, value: AttributeValue) -> Iterator[Range]:
     assert isinstance(value.raw, int)
-    base = (unit.top.address(At.LOW_PC) if unit.top is not None else None) or 0
+    base = (unit.top.address(Attribute.LOW_PC) if unit.top is not None else None) or 0
     if unit.version < 5:
         yield from _before_5(unit, cursor(unit.image, ".debug_ranges", value.raw), base)
         return
     offset = value.raw
     if value.form == Form.RNGLISTX:
-        lists = unit.base(At.RNGLISTS_BASE, 12 if unit.offset_size == 4 else 20)
+        lists = unit.base(Attribute.RNGLISTS_BASE, 12 if unit.offset_size == 4 else 20)
         where = cursor(unit.image, ".debug_rnglists", lists + value.raw * unit.offset_size)
         offset = lists + where.unsigned(unit.offset_size)
     yield from _from_5(unit, cursor(unit.image, ".debug_rnglists", offset), base)
 
 
-def _before_5(unit: Unit, at: Cursor, base: int) -> Iterator[Range]:
+def _before_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
     size = unit.address_size
     select = (1 << (8 * size)) - 1
     for _ in range(MAX_RANGES):
@@ -69,11 +69,11 @@ def _before_5(unit: Unit, at: Cursor, base: int) -> Iterator[Range]:
     raise at.error(f"more than {MAX_RANGES} ranges")
 
 
-def _from_5(unit: Unit, at: Cursor, base: int) -> Iterator[Range]:
+def _from_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
     size = unit.address_size
 
     def indexed() -> int:
-        return unit.address(Value(Form.ADDRX, at.uleb())) or 0
+        return unit.address(AttributeValue(Form.ADDRX, at.uleb())) or 0
 
     for _ in range(MAX_RANGES):
         match kind := at.unsigned(1):

@@ -19,7 +19,7 @@ class Tag(IntEnum):
     GNU_CALL_SITE = 0x4109
 
 
-class At(IntEnum):
+class Attribute(IntEnum):
     NAME = 0x03
     STMT_LIST = 0x10
     LOW_PC = 0x11

@@ -30,7 +30,7 @@ _BACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.
 _PLACES = (hooks.WRITE_STEPS, hooks.WRITE_ADDRESSES, hooks.WRITE_SIZES, hooks.WRITE_VALUES)
 
 
-class _Stops(Stops):
+class _NativeStops(Stops):
     """Tells the hooks that the run is over: a Thumb IT block executes on until its end."""
 
     state: State
@@ -53,7 +53,7 @@ class NativeRun:
         self.count = count = len(machine.arch.registers)
         assert count < 59, "a write set has no room for more registers"
         self.state: State = (ctypes.c_uint64 * hooks.PLACES)()
-        self.stops = _Stops(machine)
+        self.stops = _NativeStops(machine)
         self.stops.state = self.state
         self.rows, self.sizes = Column(np.uint64, count), Column(np.uint8)
         self.journal = (Column(np.uint32), Column(np.uint64), Column(np.uint8), Column(np.uint64))

@@ -21,14 +21,14 @@ from testbed.export.core import core_bytes
 from testbed.export.memory import image_range
 from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME, FINDINGS
 from testbed.referee.model import Found, Referee
-from testbed.referee.process.file_tool import Asked, python_script
+from testbed.referee.process.file_tool import FileTool, python_script
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 
 PACKAGE = "drgn"
 MAX_FRAMES = 1024
-_ASKED = Asked(python_script(Path(__file__).with_name("inside.py")))
+_ASKED = FileTool(python_script(Path(__file__).with_name("inside.py")))
 
 
 @cache
@@ -49,7 +49,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return unwind_by(_ASKED, snapshot)
 
 
-def unwind_by(asked: Asked, snapshot: Snapshot) -> Backtrace:
+def unwind_by(asked: FileTool, snapshot: Snapshot) -> Backtrace:
     """What drgn says; a crash and a hang are a stop at the interrupted frame."""
     first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
     files = [[str(file_of(loaded.image)), *image_range(loaded)] for loaded in snapshot.images]

@@ -24,7 +24,7 @@ word = ctypes.c_uint64
 ReadMemory = ctypes.CFUNCTYPE(ctypes.c_bool, word, ctypes.c_void_p, word)
 
 
-class Constant(ctypes.Structure):
+class ConstantBytes(ctypes.Structure):
     """Bytes that no snapshot changes."""
 
     _fields_ = (("start", word), ("size", word), ("data", ctypes.c_char_p))
@@ -43,7 +43,7 @@ class Tables(ctypes.Structure):
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "referee_open": (ctypes.c_void_p, (ctypes.c_int, ReadMemory, ctypes.POINTER(Tables), ctypes.c_size_t)),
-    "referee_constants": (None, (ctypes.c_void_p, ctypes.POINTER(Constant), ctypes.c_size_t)),
+    "referee_constants": (None, (ctypes.c_void_p, ctypes.POINTER(ConstantBytes), ctypes.c_size_t)),
     "referee_close": (None, (ctypes.c_void_p,)),
     "referee_start": (None, (ctypes.c_void_p, ctypes.POINTER(word), ctypes.c_int, word, ctypes.c_int)),
     "referee_step": (ctypes.c_int, (ctypes.c_void_p,)),
@@ -127,12 +127,12 @@ def tables_of(loaded: LoadedImage) -> Tables:
     return found
 
 
-def constants_of(images: tuple[LoadedImage, ...]) -> ctypes.Array[Constant]:
+def constants_of(images: tuple[LoadedImage, ...]) -> ctypes.Array[ConstantBytes]:
     """The read-only parts of some files: code and tables."""
     parts = [
-        Constant(segment.address + loaded.bias, len(segment.data), segment.data)
+        ConstantBytes(segment.address + loaded.bias, len(segment.data), segment.data)
         for loaded in images
         for segment in loaded.image.segments
         if not segment.writable
     ]
-    return (Constant * len(parts))(*parts)
+    return (ConstantBytes * len(parts))(*parts)

@@ -66,7 +66,7 @@ def version() -> str:
 
 
 @dataclass(slots=True)
-class Store:
+class SymbolStore:
     """A symbol store for the images of one snapshot, and how often the tool hung on them."""
 
     images: tuple[LoadedImage, ...] = ()
@@ -102,10 +102,10 @@ def _write_symbols(store: Path, image: Image) -> None:
     (folder / f"{image.path.name.removesuffix('.pdb')}.sym").write_text(text, encoding="utf-8")
 
 
-_WITH, _WITHOUT = Store(), Store()
+_WITH, _WITHOUT = SymbolStore(), SymbolStore()
 
 
-def unwind_by(command: Sequence[str], store: Store, symbols: bool, snapshot: Snapshot) -> Backtrace:
+def unwind_by(command: Sequence[str], store: SymbolStore, symbols: bool, snapshot: Snapshot) -> Backtrace:
     """What the tool says; a crash and a hang are a stop at the interrupted frame."""
     first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="context")
     try:

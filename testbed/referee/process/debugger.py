@@ -23,9 +23,9 @@ from testbed.arch import Arch
 from testbed.arch.gdb_targets import gdb_target
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
-from testbed.referee.process.json_lines import Child
+from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of, without_tables
-from testbed.remote import Shown, listen, serve, triple
+from testbed.remote import ShownSnapshot, listen, serve, triple
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 
@@ -45,10 +45,10 @@ class Session:
     command: Callable[[int, int], Sequence[str]]
     afresh: bool = False  # open the program again for each snapshot: what was asked before must not matter
     seconds: float = SECONDS
-    child: Child | None = None
+    child: JsonProcess | None = None
     images: tuple[LoadedImage, ...] = ()
     hung: int = 0
-    shown: Shown | None = None
+    shown: ShownSnapshot | None = None
     port: int = 0
     _serving: threading.Thread | None = field(default=None, repr=False)
 
@@ -75,7 +75,7 @@ class Session:
             self.hung += isinstance(error, ToolHung)
             raise
 
-    def _answered(self, child: Child, request: Mapping[str, Any]) -> Reply:
+    def _answered(self, child: JsonProcess, request: Mapping[str, Any]) -> Reply:
         reply: Reply = child.ask(request, seconds=self.seconds)
         if "refused" in reply:
             self.images = ()
@@ -93,13 +93,13 @@ class Session:
             path = file_of(loaded.image)
             files.append([str(without_tables(path, removed=self.removed) if self.removed else path), loaded.bias])
         if self.child is None:
-            self.child = Child(self.command)
+            self.child = JsonProcess(self.command)
         self._answered(self.child, {"open": files, "port": self.port, "triple": triple(snapshot)})
 
     def _serve(self, snapshot: Snapshot) -> None:
         listener = listen()
         self.port = listener.getsockname()[1]
-        self.shown = Shown(snapshot)
+        self.shown = ShownSnapshot(snapshot)
         answer = self.shown.answer
         self._serving = threading.Thread(target=serve, args=(listener, lambda: answer), daemon=True)
         self._serving.start()

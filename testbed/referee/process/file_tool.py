@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.image import LoadedImage
-from testbed.referee.process.json_lines import Child
+from testbed.referee.process.json_lines import JsonProcess
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung
 
@@ -30,12 +30,12 @@ def python_script(script: Path) -> Callable[[int, int], Sequence[str]]:
 
 
 @dataclass(slots=True)
-class Asked:
+class FileTool:
     """A tool's process, and where files for it lie. ``command`` starts it; ``seconds`` is its time for one answer."""
 
     command: Callable[[int, int], Sequence[str]]
     seconds: float = SECONDS
-    child: Child | None = None
+    child: JsonProcess | None = None
     hung: int = 0
     images: tuple[LoadedImage, ...] = ()
     folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
@@ -55,7 +55,7 @@ class Asked:
         path.write_bytes(content)
         try:
             if self.child is None:
-                self.child = Child(self.command)
+                self.child = JsonProcess(self.command)
             return self.child.ask({**request, key: str(path)}, seconds=self.seconds)
         except (ToolCrashed, ToolHung) as error:
             self.child = None

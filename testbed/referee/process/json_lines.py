@@ -22,7 +22,7 @@ LONGEST = 1 << 24  # bytes of one reply: more is a tool that has run wild
 _TOLD = 200  # characters of what a tool printed last
 
 
-class Child:
+class JsonProcess:
     """One process. ``command`` gets two file descriptors, of requests to read and of replies to write."""
 
     def __init__(

@@ -35,7 +35,7 @@ def forked(unwind: Unwind, *, seconds: float = SECONDS, prepare: Callable[[], ob
 
     ``prepare`` is called before each fork: what may take longer than a snapshot's time, and may raise.
     """
-    kept: list[_Child] = []
+    kept: list[_ForkedUnwinder] = []
 
     def ask(snapshot: Snapshot) -> Backtrace:
         if kept and not kept[0].serves(snapshot):
@@ -43,7 +43,7 @@ def forked(unwind: Unwind, *, seconds: float = SECONDS, prepare: Callable[[], ob
         if not kept:
             if prepare is not None:
                 prepare()
-            kept.append(_Child(unwind, snapshot))
+            kept.append(_ForkedUnwinder(unwind, snapshot))
         try:
             return kept[0].ask(snapshot, seconds)
         except (ToolCrashed, ToolHung) as stop:
@@ -55,7 +55,7 @@ def forked(unwind: Unwind, *, seconds: float = SECONDS, prepare: Callable[[], ob
     return ask
 
 
-class _Child:
+class _ForkedUnwinder:
     """A forked process that unwinds snapshots of the same images."""
 
     def __init__(self, unwind: Unwind, first: Snapshot) -> None:
@@ -141,7 +141,7 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
         faulthandler.disable()  # a death here is told as the tool's, not as Python's
         os.dup2(printed, 1)
         os.dup2(printed, 2)
-        memory = _Asked(first.images, connection)
+        memory = _AskedMemory(first.images, connection)
         while True:
             registers, memory.start, memory.stack = connection.recv()
             snapshot = Snapshot(first.arch, registers, Memory(memory), first.images)
@@ -157,7 +157,7 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
         os._exit(status)
 
 
-class _Asked(Regions):
+class _AskedMemory(Regions):
     """The child's memory: the stack that came with the question, the images, or the parent's answer."""
 
     def __init__(self, images: tuple[LoadedImage, ...], connection: Connection) -> None:

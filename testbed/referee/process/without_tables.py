@@ -32,7 +32,7 @@ _NULL, _NOBITS = 0, 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _HeaderLayout:
     """One class of ELF files: where fields of the ELF header are, and what the other headers are like."""
 
     word: int
@@ -44,8 +44,8 @@ class _Layout:
 
 
 _LAYOUTS = {
-    1: _Layout(4, (28, 32), (44, 48, 50), 32, "<IIIIII", 40),
-    2: _Layout(8, (32, 40), (56, 60, 62), 56, "<IIQQQQ", 64),
+    1: _HeaderLayout(4, (28, 32), (44, 48, 50), 32, "<IIIIII", 40),
+    2: _HeaderLayout(8, (32, 40), (56, 60, 62), 56, "<IIQQQQ", 64),
 }
 
 
@@ -103,7 +103,7 @@ def strip_tables(path: Path, content: bytes, removed: Collection[str]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _KeptSection:
     """One section: where its header lies (``at``), its name's place among the names, its type, what it holds."""
 
     at: int
@@ -112,9 +112,9 @@ class _Section:
     content: FileBytes
 
 
-def _section(file: FileBytes, layout: _Layout, table: int, number: int, what: str) -> _Section:
+def _section(file: FileBytes, layout: _HeaderLayout, table: int, number: int, what: str) -> _KeptSection:
     at = table + number * layout.section_size
     header = file.part(at, layout.section_size, f"the header of {what}")
     name, kind, _, _, offset, size = struct.unpack_from(layout.section, header.data)
     held = size if kind not in (_NULL, _NOBITS) else 0
-    return _Section(at, name, kind, file.part(offset if held else 0, held, what))
+    return _KeptSection(at, name, kind, file.part(offset if held else 0, held, what))

@@ -44,7 +44,7 @@ _LLVM_PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Gnu:
+class AgentCompiler:
     """The GCC that builds for an architecture, and the Debian packages that bring it and a C library."""
 
     command: str
@@ -52,15 +52,15 @@ class Gnu:
 
 
 GNU = {
-    "x86_64": Gnu("gcc", "apt install gcc libc6-dev"),
-    "arm64": Gnu("aarch64-linux-gnu-gcc", "apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
-    "arm32": Gnu("arm-linux-gnueabihf-gcc", "apt install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+    "x86_64": AgentCompiler("gcc", "apt install gcc libc6-dev"),
+    "arm64": AgentCompiler("aarch64-linux-gnu-gcc", "apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    "arm32": AgentCompiler("arm-linux-gnueabihf-gcc", "apt install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
 }
 TRIPLES = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "arm-linux-gnueabihf"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AgentLibrary:
     """One of the three: its name, the macro that selects it in the agent, whether it is a GNU library.
 
     ``claims_sp``: it says each frame's SP, too. ``always_ends``: it returns nothing that tells an error from the end.
@@ -73,13 +73,13 @@ class Source:
     always_ends: bool = False
 
 
-LIBGCC = Source("libgcc", "LIBGCC", gnu=True)
-GLIBC = Source("glibc", "GLIBC", gnu=True, claims_sp=False, always_ends=True)
-LLVM = Source("llvm", "LLVM", gnu=False)
+LIBGCC = AgentLibrary("libgcc", "LIBGCC", gnu=True)
+GLIBC = AgentLibrary("glibc", "GLIBC", gnu=True, claims_sp=False, always_ends=True)
+LLVM = AgentLibrary("llvm", "LLVM", gnu=False)
 
 
 @lru_cache(maxsize=16)
-def agent_for(source: Source, arch: Arch) -> Image:
+def agent_for(source: AgentLibrary, arch: Arch) -> Image:
     """The agent with an unwinder for an architecture, built if need be.
 
     Raises ToolchainMissing, or BuildError with what the compiler printed.
@@ -93,7 +93,7 @@ def agent_for(source: Source, arch: Arch) -> Image:
 
 
 @lru_cache(maxsize=16)
-def found_for(source: Source, arch: Arch) -> Found | None:
+def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
     """Which one an agent would be built from; None where something is missing."""
     if not source.gnu:
         try:
@@ -110,7 +110,7 @@ def found_for(source: Source, arch: Arch) -> Found | None:
     return Found(f"{source.name} of GCC {_printed((command, '-dumpfullversion'))}", str(path))
 
 
-def _built(source: Source, arch: Arch) -> bytes:
+def _built(source: AgentLibrary, arch: Arch) -> bytes:
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
         for command in _gnu(source, arch) if source.gnu else _llvm(arch):
@@ -120,7 +120,7 @@ def _built(source: Source, arch: Arch) -> bytes:
         return (folder / "agent").read_bytes()
 
 
-def _gnu(source: Source, arch: Arch) -> list[Sequence[str]]:
+def _gnu(source: AgentLibrary, arch: Arch) -> list[Sequence[str]]:
     libraries = ("-Wl,--start-group", "-lgcc_eh", "-lgcc", "-l:libc.a", "-Wl,--end-group")
     alone = ("-static", "-nostdlib", "-fno-pie", "-no-pie", "-Wl,--eh-frame-hdr", f"-Wl,-Ttext-segment={BASE:#x}")
     return [(GNU[arch.name].command, *_C, f"-D{source.macro}", str(SOURCE), *libraries, *alone, "-o", "agent")]

@@ -26,7 +26,7 @@ from testbed.image.symbols import demangled
 from testbed.machine.load import map_image
 from testbed.machine.signals import ALTERNATE_SIZE, Delivery, enter_handler
 from testbed.machine.start import powered
-from testbed.referee.profilers.agent import Source, agent_for
+from testbed.referee.profilers.agent import AgentLibrary, agent_for
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 
@@ -60,7 +60,7 @@ class Bench:
         return at | self.agent.image.isa_at(at).address_bit
 
 
-def executed(source: Source, snapshot: Snapshot) -> Backtrace:
+def executed(source: AgentLibrary, snapshot: Snapshot) -> Backtrace:
     """What an unwinder says when it is executed at a snapshot. Never raises for what the unwinder does."""
     bench = _bench(source, snapshot.arch)
     _lay_out(bench, snapshot)
@@ -83,7 +83,7 @@ _BENCHES: dict[
 ] = {}  # one per agent and process: mapping 0.3 MB anew costs more than a backtrace
 
 
-def _bench(source: Source, arch: Arch) -> Bench:
+def _bench(source: AgentLibrary, arch: Arch) -> Bench:
     key = source.name, arch.name
     if key not in _BENCHES:
         image: Image = agent_for(source, arch)
@@ -161,7 +161,7 @@ def _run(bench: Bench, code: int) -> UnwindError | None:
     return None
 
 
-def _answer(bench: Bench, source: Source) -> tuple[list[Frame], bool]:
+def _answer(bench: Bench, source: AgentLibrary) -> tuple[list[Frame], bool]:
     """The frames of the interrupted program, innermost first; none if it never got there. And: is that the end?"""
     arch = bench.arch
     count, code, _ = _words(bench, "testbed_answer", 3)

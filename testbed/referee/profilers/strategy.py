@@ -11,7 +11,7 @@ from functools import partial
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.referee.model import Finding, Found, Referee
-from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, Source, found_for
+from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, AgentLibrary, found_for
 from testbed.referee.profilers.in_handler import executed
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -114,16 +114,16 @@ _PC_COLUMN = Limit(
 )
 
 
-def _found(source: Source) -> Found | None:
+def _found(source: AgentLibrary) -> Found | None:
     return next((found for arch in ARCHES.values() if (found := found_for(source, arch))), None)
 
 
-def _tool(source: Source) -> str:
+def _tool(source: AgentLibrary) -> str:
     return "; ".join(str(found_for(source, arch)) for arch in ARCHES.values())
 
 
 def _referee(
-    source: Source, summary: str, package: str, limits: tuple[Limit, ...], findings: tuple[Finding, ...]
+    source: AgentLibrary, summary: str, package: str, limits: tuple[Limit, ...], findings: tuple[Finding, ...]
 ) -> Referee:
     name = f"{source.name}_backtrace"
     unwinder = Unwinder(

@@ -18,7 +18,7 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image, image_covering
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script
-from testbed.referee.process.json_lines import Child
+from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of
 from testbed.referee.symbolic.limits import COMPACT, DEBUG_FRAME, EH_FRAME, FINDINGS
 from testbed.referee.symbolic.stack_cfi import Records, caller, read_records
@@ -49,7 +49,7 @@ class Texts:
 
     def __init__(self, command: Callable[[int, int], list[str]], seconds: float = SECONDS) -> None:
         self.command, self.seconds = command, seconds
-        self.child: Child | None = None
+        self.child: JsonProcess | None = None
         self.kept: OrderedDict[Image, str | UnwindError] = OrderedDict()
 
     def of(self, image: Image) -> str:
@@ -67,7 +67,7 @@ class Texts:
         if self.child is not None and not self.child.ours:
             self.child = None
         try:
-            self.child = self.child or Child(self.command)
+            self.child = self.child or JsonProcess(self.command)
             said = self.child.ask({"file": str(file_of(image))}, seconds=self.seconds)
         except UnwindError as error:
             self.child = None

@@ -2,9 +2,9 @@
 
 The run is watched twice. The first time (`survey`) finds what only the end of something can tell, see
 `testbed.truth.windows.hindsight`; the second time (`watch`) gives the truth about each window. Between two windows
-there is a `State`: the activations that are still there, with the registers at the steps that opened them, and what is
-open of segments, runs and slots. In a window's trace those registers are rows before all others, so that everything
-that looks at an activation's first step, the judge too, finds a row there.
+there is a `WindowState`: the activations that are still there, with the registers at the steps that opened them, and
+what is open of segments, runs and slots. In a window's trace those registers are rows before all others, so that
+everything that looks at an activation's first step, the judge too, finds a row there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from testbed.truth.native.follow import Events, Standing, Walked, forget, go_on,
 from testbed.truth.native.sites import last_active, steps_by_activation
 from testbed.truth.native.walk import ALIVE, ENTRY, PARENT, RETURN, RETURNED, THROWN
 from testbed.truth.signatures import find_signed
-from testbed.truth.sites import Sites, distances, frames, isas
+from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
 from testbed.truth.truth import Truth
 from testbed.truth.windows.hindsight import Known
@@ -35,7 +35,7 @@ NATIVE_FROM = 1000  # steps of a window
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class WindowState:
     """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it."""
 
     standing: Standing
@@ -71,7 +71,7 @@ def survey(windows: Callable[[], Iterable[Window]], progress: Callable[[int], No
     """Watch a run the first time, as often as it takes: once, unless a call turns out to have been none."""
     known = Known()
     for _ in range(MAX_ROUNDS):
-        state: State | None = None
+        state: WindowState | None = None
         for window in windows():
             state = _Look(window, state, known, True).after
             known.steps, known.ending = window.end, window.ending
@@ -88,8 +88,8 @@ def survey(windows: Callable[[], Iterable[Window]], progress: Callable[[int], No
 
 
 def watch(
-    windows: Iterable[Window], known: Known, state: State | None = None
-) -> Iterator[tuple[WindowTruth, State | None]]:
+    windows: Iterable[Window], known: Known, state: WindowState | None = None
+) -> Iterator[tuple[WindowTruth, WindowState | None]]:
     """The truth about one window after the other, each with the state before it. ``state`` is that of the first one."""
     for window in windows:
         look = _Look(window, state, known, False)
@@ -100,7 +100,7 @@ def watch(
 class _Look:
     """One window, looked at from the state before it."""
 
-    def __init__(self, window: Window, before: State | None, known: Known, first_time: bool) -> None:
+    def __init__(self, window: Window, before: WindowState | None, known: Known, first_time: bool) -> None:
         raw = window.trace
         transfers = find_transfers(raw)
         self._known, self._before = known, before
@@ -150,12 +150,12 @@ class _Look:
             own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         kept, stays = forget(everyone)
-        self.after = State(kept, self._rows_of(stays), segments, run, slots, signed[stays])
+        self.after = WindowState(kept, self._rows_of(stays), segments, run, slots, signed[stays])
 
     def truth(self) -> WindowTruth:
         """The second time: all facts of the window's steps."""
         prologue, epilogue, frameless = self._frames
-        sites = Sites(
+        sites = SiteFacts(
             self._in_rows(prologue),
             self._in_rows(epilogue),
             self._in_rows(frameless),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.referee.process.json_lines import Child
+from testbed.referee.process.json_lines import JsonProcess
 from testbed.words.errors import ToolCrashed, ToolHung
 
 # A fake tool: it does what each request says.
@@ -34,7 +34,7 @@ def fake(requests: int, replies: int) -> Sequence[str]:
 
 
 def test_replies_come_apart_from_what_the_tool_prints() -> None:
-    child = Child(fake)
+    child = JsonProcess(fake)
     assert child.ask({"print": "noise", "say": 1}, seconds=30)["said"] == 1
     assert child.ask({"say": "x" * 200_000}, seconds=30)["said"] == "x" * 200_000
     child.close()
@@ -42,15 +42,15 @@ def test_replies_come_apart_from_what_the_tool_prints() -> None:
 
 
 def test_a_tool_that_dies_is_a_crash_with_its_last_words() -> None:
-    child = Child(fake)
+    child = JsonProcess(fake)
     with pytest.raises(ToolCrashed, match=r"killed by signal 6: .*internal error"):
         child.ask({"print": "the tool: internal error", "abort": 1}, seconds=30)
     with pytest.raises(ToolCrashed, match=r"exit status 3: leaving"):
-        Child(fake).ask({"print": "leaving", "exit": 3}, seconds=30)
+        JsonProcess(fake).ask({"print": "leaving", "exit": 3}, seconds=30)
 
 
 def test_a_tool_that_gives_no_answer_is_stopped_in_time() -> None:
-    child = Child(fake)
+    child = JsonProcess(fake)
     pid = child.ask({}, seconds=30)["pid"]
     start = time.monotonic()
     with pytest.raises(ToolHung, match=r"no answer within 0.2 s"):
@@ -62,19 +62,19 @@ def test_a_tool_that_gives_no_answer_is_stopped_in_time() -> None:
 
 def test_a_reply_that_is_no_json_is_a_crash() -> None:
     with pytest.raises(ToolCrashed, match="its reply is none"):
-        Child(fake).ask({"raw": "nonsense\n"}, seconds=30)
+        JsonProcess(fake).ask({"raw": "nonsense\n"}, seconds=30)
 
 
 def test_a_tool_that_is_not_there_is_a_crash_too() -> None:
     with pytest.raises(ToolCrashed, match=r"no-such-tool does not start: No such file"):
-        Child(lambda requests, replies: ["no-such-tool"])
+        JsonProcess(lambda requests, replies: ["no-such-tool"])
 
 
 def test_no_file_descriptor_is_left_behind() -> None:
-    Child(fake).close()
+    JsonProcess(fake).close()
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
-        child = Child(fake)
+        child = JsonProcess(fake)
         with pytest.raises(ToolCrashed):
             child.ask({"exit": 0}, seconds=30)
     assert len(list(Path("/proc/self/fd").iterdir())) <= before

@@ -12,8 +12,8 @@ from tests.unwinders.frames import ARM32, START, image, snapshot, u, words
 from unwinders.formats.ehabi import OperationBytes
 from unwinders.formats.ehabi_operations import (
     AuthenticateHere,
-    Move,
-    Operation,
+    EhabiOperation,
+    MoveVsp,
     Pop,
     PopAuthenticationCode,
     PopVfp,
@@ -26,7 +26,7 @@ from unwinders.rows.apply import apply
 INDEX, TABLE = 0x3000, 0x4000
 
 
-def operations(text: str) -> tuple[Operation, ...]:
+def operations(text: str) -> tuple[EhabiOperation, ...]:
     """The operations of bytes spelled in hexadecimal, standing from offset 0x10 on."""
     content = bytes.fromhex(text)
     return decode(OperationBytes(".ARM.extab", tuple((0x10 + i, byte) for i, byte in enumerate(content))))
@@ -62,13 +62,13 @@ def undone(text: str) -> tuple[Rule | None, dict[str, Rule], str]:
 
 @pytest.mark.parametrize(("text", "distance"), [("00", 4), ("01", 8), ("3f", 0x100)])
 def test_00xxxxxx_moves_vsp_up(text: str, distance: int) -> None:
-    assert operations(text) == (Move(distance),)
+    assert operations(text) == (MoveVsp(distance),)
     assert undone(text) == (RegisterPlus("sp", distance), {}, "lr")
 
 
 @pytest.mark.parametrize(("text", "distance"), [("40", -4), ("41", -8), ("7f", -0x100)])
 def test_01xxxxxx_moves_vsp_down(text: str, distance: int) -> None:
-    assert operations(text) == (Move(distance),)
+    assert operations(text) == (MoveVsp(distance),)
     assert undone(text) == (RegisterPlus("sp", distance), {}, "lr")
 
 
@@ -137,7 +137,7 @@ def test_10101nnn_pops_from_r4_and_r14(count: int) -> None:
 
 
 def test_10110000_finishes() -> None:
-    assert operations("00 b0 b7 ff") == (Move(4),), "what follows is not looked at"
+    assert operations("00 b0 b7 ff") == (MoveVsp(4),), "what follows is not looked at"
     assert operations("b0") == operations("") == ()
     assert undone("b0") == (RegisterPlus("sp", 0), {}, "lr")
 
@@ -159,13 +159,13 @@ def test_10110001_otherwise_is_spare(text: str) -> None:
     [("b2 00", 0x204), ("b2 01", 0x208), ("b2 7f", 0x400), ("b2 80 01", 0x404), ("b2 ff ff ff ff 0f", 0x4_0000_0200)],
 )
 def test_10110010_moves_vsp_up_by_an_uleb128(text: str, distance: int) -> None:
-    assert operations(text) == (Move(distance),)
+    assert operations(text) == (MoveVsp(distance),)
 
 
 def test_the_uleb128_ends_where_its_top_bit_says() -> None:
     """Two inputs on which pyelftools 0.33 goes wrong: it takes a byte too many, or one too few."""
-    assert operations("b2 04 3f b0") == (Move(532), Move(256))
-    assert operations("b2 84 84 01 b0") == (Move(68116),)
+    assert operations("b2 04 3f b0") == (MoveVsp(532), MoveVsp(256))
+    assert operations("b2 84 84 01 b0") == (MoveVsp(68116),)
 
 
 def test_10110011_sssscccc_pops_vfp_saved_by_fstmfdx() -> None:
@@ -256,7 +256,7 @@ def test_every_first_byte_is_an_operation_or_says_why_not() -> None:
 
     found = {first: kind(first) for first in range(256) if first != 0xB0}
     assert sum(name == "UnsupportedRule" for name in found.values()) == 2 + 2 + 8 + 6 + 40
-    assert sum(name == "Move" for name in found.values()) == 129
+    assert sum(name == "MoveVsp" for name in found.values()) == 129
     assert sum(name == "SetVsp" for name in found.values()) == 14
     assert sum(name == "Pop" for name in found.values()) == 16 + 16 + 1
     assert sum(name == "PopVfp" for name in found.values()) == 1 + 8 + 2 + 8

@@ -25,18 +25,18 @@ from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.formats.test_cfi_survives_anything import mutated
 from tests.unwinders.frames import START, X86_64, image, snapshot, u, words
-from unwinders.formats.orc import Layout, orc_table
-from unwinders.formats.orc_rows import Register
+from unwinders.formats.orc import OrcLayout, orc_table
+from unwinders.formats.orc_rows import OrcRegister
 from unwinders.rows.apply import apply
 from unwinders.rows.walk import MAX_FRAMES
 from unwinders.tables.orc import ORC
 
 ENTRIES_AT, PLACES_AT = 0x4000, 0x5000
-OLD, NEW = Layout.UP_TO_6_2, Layout.SINCE_6_4
+OLD, NEW = OrcLayout.UP_TO_6_2, OrcLayout.SINCE_6_4
 LAYOUTS = pytest.mark.parametrize("layout", [OLD, NEW], ids=["old", "new"])
 HASH = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")
 CODE_END = START + 0x1000
-R = Register
+R = OrcRegister
 CALL = {OLD: 0, NEW: 2}
 REGISTERS = {OLD: 1, NEW: 3}
 INTERRUPT = {OLD: 2, NEW: 4}
@@ -67,7 +67,7 @@ def made(*entries: tuple[int, bytes], header: bytes | None = None) -> Image:
     return image(**sections)
 
 
-def one(third: int, sp_offset: int = 8, bp_offset: int = 0, *, layout: Layout = NEW) -> UnwindRow:
+def one(third: int, sp_offset: int = 8, bp_offset: int = 0, *, layout: OrcLayout = NEW) -> UnwindRow:
     (row,) = orc_table(made((START, entry(third, sp_offset, bp_offset))), layout).rows
     return row
 
@@ -132,7 +132,7 @@ def test_a_header_that_is_not_known_is_unsupported(header: bytes) -> None:
 
 
 @LAYOUTS
-def test_without_a_header_the_entries_prove_the_layout(layout: Layout) -> None:
+def test_without_a_header_the_entries_prove_the_layout(layout: OrcLayout) -> None:
     entries = [(START, entry(bits(CALL[layout]))), (START + 4, END[layout]), (START + 8, NOTHING)]
     first, root = orc_table(made(*entries)).rows
     assert (first.cfa, first.registers["rip"]) == (RegisterPlus("rsp", 8), AtCfa(-8))
@@ -154,7 +154,7 @@ def test_a_declared_layout_is_taken() -> None:
     ("layout", "third"),
     [(OLD, bits(3)), (OLD, bits(0, extra=1 << 11)), (NEW, bits(5)), (NEW, bits(2, extra=1 << 12)), (NEW, bits(7))],
 )
-def test_bits_that_the_layout_does_not_have_are_malformed(layout: Layout, third: int) -> None:
+def test_bits_that_the_layout_does_not_have_are_malformed(layout: OrcLayout, third: int) -> None:
     with pytest.raises(MalformedTable, match="no entry of the layout") as raised:
         orc_table(made((START, entry(bits(CALL[layout]))), (START + 4, entry(third))), layout)
     assert (raised.value.section, raised.value.offset) == (".orc_unwind", 6)
@@ -176,7 +176,7 @@ def test_bits_that_the_layout_does_not_have_are_malformed(layout: Layout, third:
         (R.BP_INDIRECT, AtRegister("rbp", -24)),
     ],
 )
-def test_the_previous_sp_counts_from_a_register(layout: Layout, register: Register, cfa: Rule) -> None:
+def test_the_previous_sp_counts_from_a_register(layout: OrcLayout, register: OrcRegister, cfa: Rule) -> None:
     """The kernel takes DX, DI, R10 and R13 without their offset."""
     row = one(bits(CALL[layout], register), -24, layout=layout)
     assert (row.cfa, row.registers["rip"], row.signal_frame) == (cfa, AtCfa(-8), False)
@@ -191,7 +191,7 @@ def test_what_is_stored_at_sp_is_the_previous_sp_less_its_offset() -> None:
 
 @LAYOUTS
 @pytest.mark.parametrize("register", [R.PREVIOUS_SP, 10, 15])
-def test_the_previous_sp_cannot_count_from_anything_else(layout: Layout, register: int) -> None:
+def test_the_previous_sp_cannot_count_from_anything_else(layout: OrcLayout, register: int) -> None:
     with pytest.raises(MalformedTable) as raised:
         one(bits(CALL[layout], register), layout=layout)
     assert raised.value.offset == 0
@@ -211,7 +211,7 @@ def test_a_call_without_a_register_is_malformed_in_the_new_layout_and_says_nothi
     ("register", "rule"),
     [(R.NONE, SameValue()), (R.PREVIOUS_SP, AtCfa(-16)), (R.BP, AtRegister("rbp", -16))],
 )
-def test_bp_stays_or_is_stored(layout: Layout, register: Register, rule: Rule) -> None:
+def test_bp_stays_or_is_stored(layout: OrcLayout, register: OrcRegister, rule: Rule) -> None:
     assert one(bits(CALL[layout], bp=register), 16, -16, layout=layout).registers["rbp"] == rule
 
 
@@ -241,7 +241,7 @@ def applied(row: UnwindRow, registers: Mapping[str, int], stack: bytes, at: int 
 
 
 @LAYOUTS
-def test_stored_registers_are_those_of_the_interrupted_code(layout: Layout) -> None:
+def test_stored_registers_are_those_of_the_interrupted_code(layout: OrcLayout) -> None:
     row = one(bits(REGISTERS[layout]), 16, layout=layout)
     caller = applied(row, {"rsp": 0x8000}, bytes(16) + words(X86_64, *STORED.values()))
     known = {name: caller.registers[name] for name in (*X86_64.preserved, "rip", "rsp")}
@@ -259,7 +259,7 @@ def test_registers_stored_where_a_slot_points() -> None:
 
 
 @LAYOUTS
-def test_an_interrupt_frame_has_pc_and_sp_only(layout: Layout) -> None:
+def test_an_interrupt_frame_has_pc_and_sp_only(layout: OrcLayout) -> None:
     row = one(bits(INTERRUPT[layout]), 0, layout=layout)
     caller = applied(row, {"rsp": 0x8000}, words(X86_64, 0x1234, 0x33, 0, 0x9000, 0x2B))
     assert dict(caller.registers) == {"rip": 0x1234, "rsp": 0x9000, "rbp": 0x77}
@@ -323,7 +323,7 @@ def result(content: tuple[bytes, bytes], header: bytes | None) -> RowTable | Mal
 
 @LAYOUTS
 @pytest.mark.parametrize("seed", range(2))
-def test_mutated_sections_are_read_or_malformed_and_their_rows_give_an_answer(layout: Layout, seed: int) -> None:
+def test_mutated_sections_are_read_or_malformed_and_their_rows_give_an_answer(layout: OrcLayout, seed: int) -> None:
     random = Random(seed)
     kinds = [(R.SP, 0), (R.BP, 1), (R.R10, 4), (R.BP_INDIRECT, 1), (R.SP_INDIRECT, 0)]
     thirds = [bits(CALL[layout], sp, bp) for sp, bp in kinds] + [bits(REGISTERS[layout]), bits(INTERRUPT[layout])]

@@ -25,8 +25,8 @@ from tests.unwinders.frames import ARM32, u
 from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
 from unwinders.formats.ehabi_operations import (
     AuthenticateHere,
-    Move,
-    Operation,
+    EhabiOperation,
+    MoveVsp,
     Pop,
     PopAuthenticationCode,
     PopVfp,
@@ -84,9 +84,9 @@ def said_of(image: Image, entry: IndexEntry) -> list[str] | None:
     return [in_readelfs_words(operation) for operation in decode(operation_bytes(image, entry))]
 
 
-def in_readelfs_words(operation: Operation) -> str:
+def in_readelfs_words(operation: EhabiOperation) -> str:
     match operation:
-        case Move(distance):
+        case MoveVsp(distance):
             return f"vsp = vsp {'+' if distance > 0 else '-'} {abs(distance)}"
         case SetVsp(register):
             return f"vsp = r{register}"

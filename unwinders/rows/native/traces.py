@@ -69,7 +69,7 @@ def plan_for(trace: Trace, row_for: RowFor) -> Plan | None:
 
 
 def _walked(trace: Trace, plan: Plan | None, row_for: RowFor, unwind: Unwind) -> Backtraces:
-    columns = _Columns.of(len(trace))
+    columns = _SweepColumns.of(len(trace))
     if plan is not None:
         _sweep(trace, plan, columns)
     else:  # one site: all is left to the specification
@@ -108,7 +108,7 @@ def why_stopped(row_for: RowFor) -> Why:
 
 
 @dataclass(slots=True)
-class _Columns:
+class _SweepColumns:
     """The arrays that a sweep fills, grown as needed."""
 
     site: NDArray[np.int32]
@@ -118,7 +118,7 @@ class _Columns:
     nodes_used: int = 0
 
     @classmethod
-    def of(cls, steps: int) -> _Columns:
+    def of(cls, steps: int) -> _SweepColumns:
         from unwinders.rows.native.sweep import MOST_NEW
 
         nodes, sites = 2 * MOST_NEW, 1 << 12  # pages that are never written cost nothing
@@ -150,7 +150,7 @@ def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
     return out
 
 
-def _sweep(trace: Trace, plan: Plan, columns: _Columns) -> None:
+def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
     from unwinders.rows.native import sweep as native
     from unwinders.rows.native.plan import CALLER, INTERRUPTED
