@@ -7,17 +7,33 @@ back to, and the places. It does not grow with the run, only with its depth and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.trace import Region, Trace
+from testbed.trace import Trace
 from testbed.truth.model import Activations, Path
-from testbed.truth.native.walk import ALIVE, CFA, ENTRY, PARENT, RETURN, RETURNED, SITE, THROWN, region_of, walk
+from testbed.truth.native.walk import (
+    ALIVE,
+    CFA,
+    ENTRY,
+    PARENT,
+    RETURN,
+    RETURNED,
+    SITE,
+    THROWN,
+    Log,
+    Setting,
+    Tree,
+    region_of,
+    walk,
+)
 from testbed.truth.transfers import Transfers
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
+Item = TypeVar("Item", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +66,7 @@ class Standing:
         return frozenset(np.unique(self.addresses[self.marks[:, mark], SITE]).tolist())
 
 
-@dataclass(frozen=True, eq=False)
-class Events:
+class Events(NamedTuple):
     """The candidate steps of `testbed.truth.transfers.Event` in columns."""
 
     steps: Ints
@@ -94,10 +109,9 @@ class Walked:
 
 def standing_at_start(trace: Trace) -> Standing:
     """Before anything was called: the bottom of the first stack."""
-    starts, ends = _regions(trace.initial)
     sp = trace.sp[0]
     return Standing(
-        np.array([[-1, 0, region_of(sp, starts, ends)]], np.int64),
+        np.array([[-1, 0, region_of(sp, _setting(trace))]], np.int64),
         np.array([[0, sp, 0, 0]], np.uint64),
         np.zeros(1, np.int64),
         np.array([[True, False, False, False]]),
@@ -113,42 +127,32 @@ def go_on(trace: Trace, before: Standing, events: Events, disbelieved: frozenset
     entry_cfa = np.uint64(trace.arch.entry_cfa)
     believed = events.call & ~np.isin(events.site, np.array(sorted(disbelieved), np.uint64))
     promised, here, known, places = _number_places(before.places, events, events.sp + entry_cfa, believed)
-    links, addresses = np.empty((used + count, 3), np.int64), np.empty((used + count, 4), np.uint64)
-    opened, marks = np.empty(used + count, np.int64), np.empty((used + count, 4), np.bool_)
-    links[:used], addresses[:used], opened[:used], marks[:used] = (
-        before.links,
-        before.addresses,
-        before.opened,
-        before.marks,
-    )
     latest = np.full(len(places), -1, np.int64)
     latest[known] = before.latest
-    starts, ends = _regions(trace.initial)
-    used, top, change_steps, change_nodes, jump_steps, jump_nodes = walk(
-        events.steps,
-        events.pc,
-        events.sp,
-        events.fall,
-        events.site,
-        events.transfer,
-        believed,
-        np.where(believed, promised, here),
-        links,
-        addresses,
-        opened,
-        marks,
+    tree = Tree(
+        _longer(before.links, count),
+        _longer(before.addresses, count),
+        _longer(before.opened, count),
+        _longer(before.marks, count),
         latest,
+    )
+    room = count + 1
+    log = Log(np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int32))
+    used, top, changes, jumps = walk(
+        events._replace(call=believed),
+        np.where(believed, promised, here),
+        tree,
+        _setting(trace),
+        log,
         np.int64(used),
         np.int64(before.top),
         np.int64(first),
-        entry_cfa,
-        trace.arch.link is None,
-        starts,
-        ends,
     )
-    standing = Standing(links[:used], addresses[:used], opened[:used], marks[:used], int(top), places, latest)
-    jumps = tuple(zip(jump_steps.tolist(), jump_nodes.tolist(), strict=True))
-    return Walked(standing, change_steps, change_nodes, jumps)
+    standing = Standing(
+        tree.links[:used], tree.addresses[:used], tree.opened[:used], tree.marks[:used], int(top), places, latest
+    )
+    left = tuple(zip(log.jump_steps[:jumps].tolist(), log.jump_nodes[:jumps].tolist(), strict=True))
+    return Walked(standing, log.change_steps[:changes], log.change_nodes[:changes], left)
 
 
 def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
@@ -203,9 +207,17 @@ def with_callers(chosen: NDArray[np.bool_], parent: NDArray[np.integer]) -> Ints
     return np.flatnonzero(found)
 
 
-def _regions(initial: tuple[Region, ...]) -> tuple[Words, Words]:
-    regions = sorted((region.address, region.end) for region in initial)
-    return np.array([start for start, _ in regions], np.uint64), np.array([end for _, end in regions], np.uint64)
+def _longer(column: NDArray[Item], more: int) -> NDArray[Item]:
+    """A column with room for more rows."""
+    out = np.empty((len(column) + more, *column.shape[1:]), column.dtype)
+    out[: len(column)] = column
+    return out
+
+
+def _setting(trace: Trace) -> Setting:
+    regions = sorted((region.address, region.end) for region in trace.initial)
+    starts, ends = (np.array([region[side] for region in regions], np.uint64) for side in (0, 1))
+    return Setting(starts, ends, trace.arch.link is None, np.uint64(trace.arch.entry_cfa))
 
 
 def _number_places(known: Words, events: Events, cfa: Words, call: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Words]:

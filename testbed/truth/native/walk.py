@@ -9,10 +9,11 @@ Compiled once by numba and kept on disk; nothing imports this module before a tr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 # Columns of `links`: activation -> parent, bottom of its stack, region of its stack.
 PARENT, BOTTOM, REGION = range(3)
@@ -22,16 +23,52 @@ RETURN, ENTRY, CFA, SITE = range(4)
 ALIVE, RETURNED, THROWN, MOVED = range(4)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
-def region_of(sp: Any, starts: Any, ends: Any) -> int:
+NOTHING, LEFT, FRESH = range(3)  # what a transfer that is no ordinary return does besides: a jump; one to a fresh stack
+
+
+class Tree(NamedTuple):
+    """Activations in columns, with room for more. ``latest[place]`` is the last one to come back there, or -1."""
+
+    links: NDArray[np.int64]
+    addresses: NDArray[np.uint64]
+    opened: NDArray[np.int64]
+    marks: NDArray[np.bool_]
+    latest: NDArray[np.int64]
+
+
+class Log(NamedTuple):
+    """What a walk notes: where the innermost activation changes and to which, and jumps with the activation left."""
+
+    change_steps: NDArray[np.int64]
+    change_nodes: NDArray[np.int32]
+    jump_steps: NDArray[np.int64]
+    jump_nodes: NDArray[np.int32]
+
+
+class Setting(NamedTuple):
+    """The mapped regions, in order; whether a call pushes, and how far its SP then lies below the CFA."""
+
+    starts: NDArray[np.uint64]
+    ends: NDArray[np.uint64]
+    pushes: bool
+    entry_cfa: np.uint64
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def region_of(sp: Any, setting: Any) -> int:
     """The mapped region that a push at ``sp`` writes to, or -1."""
-    for i in range(len(starts)):
-        if starts[i] < sp <= ends[i]:
+    for i in range(len(setting.starts)):
+        if setting.starts[i] < sp <= setting.ends[i]:
             return i
     return -1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _is_in(sp: Any, region: Any, setting: Any) -> Any:
+    return region >= 0 and setting.starts[region] < sp <= setting.ends[region]
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _same_chain(links: Any, index: Any, target: Any) -> bool:
     while index >= 0:
         if index == target:
@@ -40,160 +77,158 @@ def _same_chain(links: Any, index: Any, target: Any) -> bool:
     return False
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
-def walk(
-    steps: Any,
-    pcs: Any,
-    sps: Any,
-    falls: Any,
-    sites: Any,
-    transfers: Any,
-    calls: Any,
-    places: Any,
-    links: Any,
-    addresses: Any,
-    opened: Any,
-    marks: Any,
-    latest: Any,
-    used: Any,
-    top: Any,
-    first: Any,
-    entry_cfa: Any,
-    pushes: Any,
-    starts: Any,
-    ends: Any,
-) -> Any:
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any, top: Any, first: Any) -> Any:
     """One pass over the events from step ``first`` on, at which ``top`` is the innermost activation.
 
-    ``links``, ``addresses``, ``opened`` and ``marks`` hold ``used`` activations and have room for one more per event;
-    ``latest[place]`` is the activation opened last that comes back there, or -1. They are filled in. Returns how many
-    activations there are then, the innermost one, its changes (step, activation) and the jumps (step, activation left).
+    ``places`` are those of the events. ``tree`` holds ``used`` activations and has room for one more per event; it is
+    filled in, and so is ``log``, with room for one change more than there are events. Returns how many activations
+    there are then, the innermost one, and how many changes and jumps.
     """
-    count = len(steps)
-    change_steps, change_nodes = np.empty(count + 1, np.int64), np.empty(count + 1, np.int32)
-    jump_steps, jump_nodes = np.empty(count, np.int64), np.empty(count, np.int32)
-    change_steps[0], change_nodes[0] = first, top
+    steps = events.steps
+    log.change_steps[0], log.change_nodes[0] = first, top
     changes, jumps = 1, 0
-
-    for e in range(count):
-        step, pc, sp = steps[e], pcs[e], sps[e]
-        new_top = top
-        bottom = False
-        if calls[e]:
-            links[used, PARENT], links[used, BOTTOM] = top, links[top, BOTTOM]
-            region = links[top, REGION]
-            if region < 0 or not starts[region] < sp <= ends[region]:
-                region = region_of(sp, starts, ends)
-            links[used, REGION] = region
-            addresses[used, RETURN], addresses[used, ENTRY] = falls[e], sp
-            addresses[used, CFA], addresses[used, SITE] = sp + entry_cfa, sites[e]
-            opened[used] = step
-            marks[used, ALIVE], marks[used, RETURNED], marks[used, THROWN] = True, False, False
-            marks[used, MOVED] = transfers[e]
-            latest[places[e]] = used
-            new_top = used
+    for e in range(len(steps)):
+        step, pc, sp = steps[e], events.pc[e], events.sp[e]
+        if events.call[e]:
+            _open(events, e, tree, setting, used, top)
+            tree.latest[places[e]] = used
+            top = used
             used += 1
-        elif not transfers[e]:
+        elif not events.transfer[e]:
             continue
-        elif links[top, PARENT] >= 0 and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
-            marks[top, RETURNED] = True
-            marks[top, ALIVE] = False
-            new_top = links[top, PARENT]
         else:
-            came = latest[places[e]] if places[e] >= 0 else -1
-            target = links[came, PARENT] if came >= 0 else -1
-            if target >= 0 and marks[target, ALIVE]:
-                if target == top:
-                    continue
-                marks[came, RETURNED] = True
-                jump_steps[jumps], jump_nodes[jumps] = step, top
+            new_top, more = _come_back(pc, sp, places[e], tree, setting, top)
+            if more != NOTHING:
+                log.jump_steps[jumps], log.jump_nodes[jumps] = step, top
                 jumps += 1
-                if _same_chain(links, top, target):
-                    _throw(links, addresses, marks, top, target, pc, sp, pushes)
-                new_top = target
-            else:
-                region = links[top, REGION]
-                inner = links[top, PARENT] >= 0
-                elsewhere = False
-                if inner:
-                    if region >= 0 and starts[region] < sp <= ends[region]:
-                        low = links[top, BOTTOM]
-                        elsewhere = links[low, REGION] == region and sp > addresses[low, ENTRY] > addresses[top, ENTRY]
-                    else:
-                        elsewhere = region_of(sp, starts, ends) >= 0
-                        index = top
-                        while elsewhere and index >= 0:
-                            region = links[index, REGION]
-                            if region >= 0 and starts[region] < sp <= ends[region]:
-                                elsewhere = False
-                            index = links[index, PARENT]
-                if elsewhere:
-                    jump_steps[jumps], jump_nodes[jumps] = step, top
-                    jumps += 1
-                    bottom = True
-                elif inner and sp > addresses[top, ENTRY]:
-                    parent = links[target, PARENT] if target >= 0 else -1
-                    if parent >= 0 and marks[parent, ALIVE]:
-                        jump_steps[jumps], jump_nodes[jumps] = step, top
-                        jumps += 1
-                        if _same_chain(links, top, parent):
-                            _throw(links, addresses, marks, top, parent, pc, sp, pushes)
-                        marks[target, ALIVE] = True
-                        new_top = target
-                    else:
-                        outer = _landing(links, addresses, starts, ends, top, sp, pushes)
-                        if outer == top:
-                            continue
-                        if pc != addresses[top, RETURN]:
-                            jump_steps[jumps], jump_nodes[jumps] = step, top
-                            jumps += 1
-                        else:
-                            marks[top, RETURNED] = True
-                        _throw(links, addresses, marks, top, outer, pc, sp, pushes)
-                        new_top = outer
-                else:
-                    continue
-        if bottom:
-            links[used, PARENT], links[used, BOTTOM] = -1, used
-            region = links[top, REGION]
-            if region < 0 or not starts[region] < sp <= ends[region]:
-                region = region_of(sp, starts, ends)
-            links[used, REGION] = region
-            addresses[used, RETURN], addresses[used, ENTRY], addresses[used, CFA], addresses[used, SITE] = 0, sp, 0, 0
-            opened[used] = step
-            marks[used, ALIVE], marks[used, RETURNED], marks[used, THROWN] = True, False, False
-            new_top = used
-            used += 1
-        top = new_top
-        if change_steps[changes - 1] == step:
+            elif new_top == top:
+                continue
+            if more == FRESH:
+                _open_bottom(step, sp, tree, setting, used, top)
+                new_top = used
+                used += 1
+            top = new_top
+        if log.change_steps[changes - 1] == step:
             changes -= 1
-        change_steps[changes], change_nodes[changes] = step, top
+        log.change_steps[changes], log.change_nodes[changes] = step, top
         changes += 1
-    return used, top, change_steps[:changes], change_nodes[:changes], jump_steps[:jumps], jump_nodes[:jumps]
+    return used, top, changes, jumps
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _throw(links: Any, addresses: Any, marks: Any, top: Any, outer: Any, pc: Any, sp: Any, pushes: Any) -> None:
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _open(events: Any, e: Any, tree: Any, setting: Any, new: Any, top: Any) -> None:
+    """Rule 1: event ``e`` has the effect of a call."""
+    sp = events.sp[e]
+    tree.links[new, PARENT], tree.links[new, BOTTOM] = top, tree.links[top, BOTTOM]
+    tree.links[new, REGION] = _region_near(sp, tree.links[top, REGION], setting)
+    tree.addresses[new, RETURN], tree.addresses[new, ENTRY] = events.fall[e], sp
+    tree.addresses[new, CFA], tree.addresses[new, SITE] = sp + setting.entry_cfa, events.site[e]
+    tree.opened[new] = events.steps[e]
+    tree.marks[new, ALIVE], tree.marks[new, RETURNED], tree.marks[new, THROWN] = True, False, False
+    tree.marks[new, MOVED] = events.transfer[e]
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any) -> None:
+    """Rule 4: control came, from ``top``, to a fresh stack."""
+    tree.links[new, PARENT], tree.links[new, BOTTOM] = -1, new
+    tree.links[new, REGION] = _region_near(sp, tree.links[top, REGION], setting)
+    tree.addresses[new, RETURN], tree.addresses[new, ENTRY] = 0, sp
+    tree.addresses[new, CFA], tree.addresses[new, SITE] = 0, 0
+    tree.opened[new] = step
+    tree.marks[new, ALIVE], tree.marks[new, RETURNED], tree.marks[new, THROWN] = True, False, False
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _region_near(sp: Any, region: Any, setting: Any) -> Any:
+    """`region_of`, where a region is the likely answer."""
+    return region if _is_in(sp, region, setting) else region_of(sp, setting)
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _come_back(pc: Any, sp: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rules 2 to 6: the innermost activation after a transfer, and LEFT or FRESH where it was a jump."""
+    links, addresses, marks = tree.links, tree.addresses, tree.marks
+    inner = links[top, PARENT] >= 0
+    if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
+        marks[top, RETURNED], marks[top, ALIVE] = True, False
+        return links[top, PARENT], NOTHING
+    came = tree.latest[place] if place >= 0 else np.int64(-1)
+    target = links[came, PARENT] if came >= 0 else np.int64(-1)
+    if target >= 0 and marks[target, ALIVE]:
+        if target == top:
+            return top, NOTHING
+        marks[came, RETURNED] = True
+        _leave_for(pc, sp, target, tree, setting, top)
+        return target, LEFT
+    if inner and _is_elsewhere(sp, tree, setting, top):
+        return top, FRESH
+    if not inner or sp <= addresses[top, ENTRY]:
+        return top, NOTHING
+    parent = links[target, PARENT] if target >= 0 else np.int64(-1)
+    if parent >= 0 and marks[parent, ALIVE]:
+        _leave_for(pc, sp, parent, tree, setting, top)
+        marks[target, ALIVE] = True
+        return target, LEFT
+    outer = _landing(sp, tree, setting, top)
+    if outer == top:
+        return top, NOTHING
+    is_jump = pc != addresses[top, RETURN]  # `ret 8` is none
+    if not is_jump:
+        marks[top, RETURNED] = True
+    _throw(pc, sp, outer, tree, setting, top)
+    return outer, LEFT if is_jump else NOTHING
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _is_elsewhere(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rule 4: ``sp`` is on no stack of this chain, or above its bottom."""
+    links, addresses = tree.links, tree.addresses
+    region = links[top, REGION]
+    if _is_in(sp, region, setting):
+        low = links[top, BOTTOM]
+        return links[low, REGION] == region and sp > addresses[low, ENTRY] > addresses[top, ENTRY]
+    if region_of(sp, setting) < 0:
+        return False
+    index = top
+    while index >= 0:
+        if _is_in(sp, links[index, REGION], setting):
+            return False
+        index = links[index, PARENT]
+    return True
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _leave_for(pc: Any, sp: Any, target: Any, tree: Any, setting: Any, top: Any) -> None:
+    """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
+    if _same_chain(tree.links, top, target):
+        _throw(pc, sp, target, tree, setting, top)
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _throw(pc: Any, sp: Any, outer: Any, tree: Any, setting: Any, top: Any) -> None:
     """The activations from ``top`` up to, not including, ``outer`` are over without a return of their own."""
+    links, addresses, marks = tree.links, tree.addresses, tree.marks
     index = top
     while index != outer and index >= 0:
         marks[index, ALIVE] = False
         parent = links[index, PARENT]
         if parent >= 0:
             ordinary = links[parent, PARENT] >= 0 and pc == addresses[parent, RETURN] and sp == addresses[parent, CFA]
-            if ordinary and not (pushes and marks[index, MOVED]):
+            if ordinary and not (setting.pushes and marks[index, MOVED]):
                 marks[index, THROWN] = True
         index = parent
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _landing(links: Any, addresses: Any, starts: Any, ends: Any, top: Any, sp: Any, pushes: Any) -> Any:
-    """The activation that a landing pad belongs to: the first on the chain that is not below ``sp``."""
-    equal = not pushes
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _landing(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rule 5: the activation that a landing pad belongs to: the first on the chain that is not below ``sp``."""
+    links, addresses = tree.links, tree.addresses
+    equal = not setting.pushes
     index = top
     while index >= 0:
-        region = links[index, REGION]
-        here = region >= 0 and starts[region] < sp <= ends[region]
+        here = _is_in(sp, links[index, REGION], setting)
         if links[index, PARENT] < 0 or (here and addresses[index, ENTRY] > sp):
             break
         if here and addresses[index, ENTRY] == sp:
