@@ -157,20 +157,21 @@ def _files(
     count = part.unsigned(0, word, "NT_FILE")
     part.take(2 * word, 3 * word * count, "the mappings of NT_FILE")
     code = [(m.address, m.address + m.size) for m in mappings if m.executable]
-    starts: dict[str, tuple[int, int]] = {}
+    page = part.unsigned(word, word, "NT_FILE")
+    starts: dict[str, tuple[int, int, int]] = {}
     with_code: set[str] = set()
     at = 2 * word + 3 * word * count
     for i in range(count):
         entry = 2 * word + 3 * word * i
-        start, end = (part.unsigned(entry + word * j, word, "NT_FILE") for j in range(2))
+        start, end, pages = (part.unsigned(entry + word * j, word, "NT_FILE") for j in range(3))
         name = part.string(at, "a name in NT_FILE")
         at += len(part.data[at : part.data.index(b"\0", at)]) + 1
-        starts.setdefault(name, (start, part.start + entry))
+        starts.setdefault(name, (start, pages * page, part.start + entry))
         if any(low < end and start < high for low, high in code):
             with_code.add(name)
-    for name, (start, said_at) in starts.items():
+    for name, (start, offset, said_at) in starts.items():
         if name in with_code or _bytes_at(memory, start)[:4] == b"\x7fELF":
-            yield Module(name, start, said_at)
+            yield Module(name, start, said_at, offset=offset)
 
 
 def _vdso(arch: Arch, notes: list[_CoreNote], memory: tuple[tuple[int, bytes], ...]) -> Iterator[Module]:

@@ -18,7 +18,8 @@ MOST_PIECES = 1 << 20  # of memory, modules, notes: a file that claims more is d
 class Module:
     """A program file that was mapped: what it was called, and where.
 
-    ``start`` is where its lowest segment lies; of a JSON snapshot ``bias`` says it instead. ``identifier`` is its build
+    ``start`` is where the byte of the file at ``offset`` lies: its lowest segment, where no offset is told (None); of a
+    JSON snapshot ``bias`` says it instead. ``identifier`` is its build
     id, or what was computed in place of one; empty: not known. ``content`` is the file where it is in the dump itself
     (the vdso). ``said_at`` is the offset in the dump that names it.
     """
@@ -30,6 +31,7 @@ class Module:
     identifier: bytes = b""
     content: bytes = field(default=b"", repr=False)
     frame_records: Mapping[str, str] = field(default_factory=dict)
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,13 @@ def loaded_images(dump: Dump, places: Places) -> tuple[tuple[LoadedImage, ...], 
         if image is None:
             left_out.append(module.name)
         else:
-            images.append(LoadedImage(image, _bias(dump.arch, image, module.start, module.bias)))
+            images.append(LoadedImage(image, _bias(image, module)))
     for path, address in places.files:
         if path not in used:
             if address is None:
                 raise UsageError(f"--file {path}: no module has that name; say where it is mapped: --file {path}@0x...")
             image = read_image(path, arch=dump.arch)
-            images.append(LoadedImage(image, _bias(dump.arch, image, address, None)))
+            images.append(LoadedImage(image, address - _lowest_page(image)))
     for loaded in images:
         if loaded.image.arch is not dump.arch:
             raise UsageError(f"{loaded.image.path} is for {loaded.image.arch}, {dump.path} for {dump.arch}")
@@ -131,7 +131,7 @@ def _identifier_in_memory(dump: Dump, module: Module, image: Image) -> bytes:
     note = image.sections.get(".note.gnu.build-id")
     if note is None or not note.address:
         return b""
-    start = note.address + _bias(dump.arch, image, module.start, module.bias)
+    start = note.address + _bias(image, module)
     for address, data in dump.memory:
         if address <= start and start + len(note.data) <= address + len(data):
             there = data[start - address :][: len(note.data)]
@@ -139,10 +139,16 @@ def _identifier_in_memory(dump: Dump, module: Module, image: Image) -> bytes:
     return b""
 
 
-def _bias(arch: Arch, image: Image, start: int | None, bias: int | None) -> int:
-    """Run-time minus link-time address, as a value that may be below zero."""
-    if start is None:
-        said = bias or 0
-        return said - (arch.word_mask + 1) if said >> (8 * arch.word - 1) else said
-    lowest = min((segment.address for segment in image.segments), default=0)
-    return start - (lowest & -_PAGE)
+def _bias(image: Image, module: Module) -> int:
+    """Run-time minus link-time address. Of a file that is mapped in part, the mapping's file offset says which part."""
+    if module.start is None:
+        return module.bias or 0
+    if module.offset is not None:
+        for segment in image.segments:
+            if segment.offset & -_PAGE <= module.offset < segment.offset + max(len(segment.data), 1):
+                return module.start - (segment.address - segment.offset + module.offset)
+    return module.start - _lowest_page(image)
+
+
+def _lowest_page(image: Image) -> int:
+    return min((segment.address for segment in image.segments), default=0) & -_PAGE

@@ -3,7 +3,7 @@
 from testbed.image.elf import read_elf
 from testbed.image.macho import read_macho
 from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, image_covering
-from testbed.image.read import read_image
+from testbed.image.read import linked_image, read_image
 from testbed.image.symbols import describe
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Symbol",
     "describe",
     "image_covering",
+    "linked_image",
     "read_elf",
     "read_image",
     "read_macho",

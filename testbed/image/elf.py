@@ -9,6 +9,7 @@ import io
 import lzma
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import ARCHES, Arch, FrameRecord, Isa
 from testbed.image.file_bytes import file_content
+from testbed.image.instruction_sets import attributes_say, instruction_sets
 from testbed.image.model import Image, Section, Segment, Symbol
 from testbed.words.errors import ImageError
 
@@ -69,7 +71,7 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
     segments = []
     for number, segment in enumerate(elf.iter_segments("PT_LOAD")):
         header = segment.header
-        if header.p_offset + header.p_filesz > len(content):
+        if header.p_filesz and header.p_offset + header.p_filesz > len(content):
             raise ImageError(path, header.p_offset, f"segment {number} reaches past the end of the file")
         if header.p_memsz > 1 << 32:
             raise ImageError(path, header.p_offset, f"segment {number} claims {header.p_memsz:#x} bytes")
@@ -77,7 +79,7 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
         segments.append(
             Segment(
                 header.p_vaddr,
-                segment.data(),
+                segment.data() if header.p_filesz else b"",
                 header.p_memsz,
                 bool(flags & 4),
                 bool(flags & 2),
@@ -93,25 +95,41 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
         if header.sh_offset + header.sh_size > len(content):
             raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
         sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, section.data())
-    symbols, marks = _symbols(elf, arch)
+    read = _symbols(elf, arch)
     if ".gnu_debugdata" in sections:
-        symbols, marks = _with_debugdata(path, sections[".gnu_debugdata"], arch, symbols, marks)
+        read = _with_debugdata(path, sections[".gnu_debugdata"], arch, read)
+    marks = instruction_sets(
+        arch, read.marks, read.functions, sections, elf["e_entry"], attributes_say(path, sections, arch)
+    )
+    stack = next(elf.iter_segments("PT_GNU_STACK"), None)
     return Image(
         path,
         arch,
         arch.code_address(elf["e_entry"]),
         tuple(segments),
         sections,
-        symbols,
+        read.symbols,
         marks,
         frame_records,
+        relocatable=elf["e_type"] == "ET_REL",
+        executable_stack=stack is not None and bool(stack.header.p_flags & 1),
         content=content,
     )
 
 
-def _with_debugdata(
-    path: Path, section: Section, arch: Arch, symbols: tuple[Symbol, ...], marks: tuple[tuple[int, Isa], ...]
-) -> tuple[tuple[Symbol, ...], tuple[tuple[int, Isa], ...]]:
+@dataclass(frozen=True, slots=True)
+class _SymbolTables:
+    """Named symbols (functions first among equals, then global ones), the mapping symbols, and where functions begin.
+
+    Of ``functions`` the addresses are as they are in the file, with the bit that says Thumb.
+    """
+
+    symbols: tuple[Symbol, ...]
+    marks: Mapping[int, Isa]
+    functions: tuple[int, ...]
+
+
+def _with_debugdata(path: Path, section: Section, arch: Arch, own: _SymbolTables) -> _SymbolTables:
     """The symbols of a stripped file with those of its MiniDebugInfo: an ELF file with a symbol table, xz-compressed.
 
     Source: gdb manual, section "MiniDebugInfo". Raises ImageError for what cannot be unpacked.
@@ -125,17 +143,21 @@ def _with_debugdata(
         raise ImageError(
             path, section.offset, f"section .gnu_debugdata is cut off, or unpacks to over {_MOST_DEBUGDATA:#x} bytes"
         )
-    more, more_marks = _symbols(ELFFile(io.BytesIO(content)), arch)
-    known = {(symbol.name, symbol.address) for symbol in symbols}
-    both = [*symbols, *(symbol for symbol in more if (symbol.name, symbol.address) not in known)]
-    return tuple(sorted(both, key=lambda s: (s.address, s.is_function, not s.local))), marks or more_marks
+    more = _symbols(ELFFile(io.BytesIO(content)), arch)
+    known = {(symbol.name, symbol.address) for symbol in own.symbols}
+    both = [*own.symbols, *(symbol for symbol in more.symbols if (symbol.name, symbol.address) not in known)]
+    return _SymbolTables(
+        tuple(sorted(both, key=lambda s: (s.address, s.is_function, not s.local))),
+        own.marks or more.marks,
+        (*own.functions, *more.functions),
+    )
 
 
-def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int, Isa], ...]]:
-    """Named symbols (functions first among equals, then global ones), and the mapping symbols apart."""
+def _symbols(elf: Any, arch: Arch) -> _SymbolTables:
     by_mark = {isa.mapping_symbol: isa for isa in arch.isas if isa.mapping_symbol}
     found: list[tuple[tuple[int, int, int, str], Symbol]] = []
     marks: dict[int, Isa] = {}
+    functions: list[int] = []
     for table in elf.iter_sections():
         if not isinstance(table, SymbolTableSection):
             continue
@@ -153,10 +175,12 @@ def _symbols(elf: Any, arch: Arch) -> tuple[tuple[Symbol, ...], tuple[tuple[int,
                 continue
             is_function = kind in ("STT_FUNC", "STT_GNU_IFUNC")
             address = arch.code_address(entry["st_value"]) if is_function else entry["st_value"]
+            if is_function:
+                functions.append(entry["st_value"])
             local = entry["st_info"]["bind"] == "STB_LOCAL"
             # The last of several symbols at one address is the one a lookup meets first.
             order = (address, int(is_function), int(not local), entry.name)
             weak, is_data = entry["st_info"]["bind"] == "STB_WEAK", kind in ("STT_OBJECT", "STT_COMMON")
             found.append((order, Symbol(entry.name, address, entry["st_size"], is_function, local, weak, is_data)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
-    return tuple(unique.values()), tuple(sorted(marks.items(), key=lambda pair: pair[0]))
+    return _SymbolTables(tuple(unique.values()), marks, tuple(functions))

@@ -65,13 +65,15 @@ class Image:
     segments: tuple[Segment, ...]
     sections: Mapping[str, Section]
     symbols: tuple[Symbol, ...]  # sorted by address
-    isa_marks: tuple[tuple[int, Isa], ...] = ()  # mapping symbols: from this address on, this instruction set
+    isa_marks: tuple[tuple[int, Isa], ...] = ()  # from this address on, this instruction set
     frame_records: Mapping[str, FrameRecord] = field(default_factory=dict)
     base: int = 0  # where the file's own header lies; Mach-O tables count from here
     position_independent: bool = False  # may be loaded with any bias
     rebases: tuple[int, ...] = ()  # words that hold a link-time address: a loader adds the bias to them
     imports: tuple[str, ...] = ()  # names that other files must define before it can run
     content: bytes = field(default=b"", repr=False)
+    relocatable: bool = False  # an object file: its sections have no addresses yet, and words in them are not filled in
+    executable_stack: bool = False  # it asks for a stack that code may lie on: GCC's nested functions do
 
     def __str__(self) -> str:
         return self.path.name
@@ -88,7 +90,7 @@ class Image:
         return self._by_name.get(name)
 
     def isa_at(self, address: int) -> Isa:
-        """The instruction set of the code at a link-time address, as the mapping symbols say."""
+        """The instruction set of the code at a link-time address."""
         i = bisect_right(self._mark_addresses, address) - 1
         return self.isa_marks[i][1] if i >= 0 else self.arch.isas[0]
 
@@ -127,10 +129,18 @@ class Image:
 
 @dataclass(frozen=True, eq=False)
 class LoadedImage:
-    """An image in memory: run-time address = link-time address + ``bias``."""
+    """An image in memory: run-time address = link-time address + ``bias``.
+
+    Addresses wrap at the architecture's word, so many biases mean the same place. Kept is the one, below zero or not,
+    by which the lowest segment comes to lie in the address space: ``address - bias`` then needs no mask.
+    """
 
     image: Image
     bias: int = 0
+
+    def __post_init__(self) -> None:
+        lowest = min((segment.address for segment in self.image.segments), default=0)
+        object.__setattr__(self, "bias", (lowest + self.bias & self.image.arch.word_mask) - lowest)
 
     def __str__(self) -> str:
         return f"{self.image}@{self.bias:#x}" if self.bias else str(self.image)

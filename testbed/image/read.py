@@ -36,3 +36,16 @@ def read_image(
     if magic == b"\x7fELF":
         return read_elf(path, frame_records, content=content)
     raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
+
+
+def linked_image(path: Path, *, arch: Arch | None = None) -> Image:
+    """Read a file for what it says at its addresses. Raises ImageError for an object file too: it has none yet."""
+    image = read_image(path, arch=arch)
+    if image.relocatable:
+        raise ImageError(
+            path,
+            16,
+            "an object file: its sections have no addresses and its tables are not filled in until it is linked; "
+            "link it first, for example with `cc -shared -nostdlib`, or ld.lld -shared --unresolved-symbols=ignore-all",
+        )
+    return image

@@ -97,7 +97,7 @@ def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[M
     return tuple(MappedPages(start, b"".join(contents), permissions[start]) for start, contents in runs)
 
 
-def map_stack(arch: Arch) -> tuple[MappedPages, int]:
+def map_stack(arch: Arch, *, executable: bool = False) -> tuple[MappedPages, int]:
     """The stack and the SP at entry, as Linux hands them over to ``_start``::
 
         SP + 0 words: argc = 0
@@ -106,12 +106,14 @@ def map_stack(arch: Arch) -> tuple[MappedPages, int]:
         SP + 3 words: auxv[0] = {AT_NULL, 0}
 
     SP is ``arch.stack_top``, with ``STACK_SIZE`` bytes below it and one page from it upwards. All of these words
-    are zero, and so is every other byte. Source: System V ABI, AMD64 supplement, section 3.4.1; the other
+    are zero, and so is every other byte. ``executable`` is what the program's PT_GNU_STACK asks for: code that it
+    writes there may run. Source: System V ABI, AMD64 supplement, section 3.4.1; the other
     architectures' Linux entry has the same block.
     """
     sp = arch.stack_top
     data = bytes(STACK_SIZE + PAGE)
-    return MappedPages(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE), sp
+    code = uc.UC_PROT_EXEC if executable else uc.UC_PROT_NONE
+    return MappedPages(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE | code), sp
 
 
 def map_alternate_stack(arch: Arch) -> MappedPages:

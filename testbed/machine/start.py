@@ -40,7 +40,7 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
     """
     arriving = deliveries(loaded, signals)
     image, arch = loaded.image, loaded.image.arch
-    stack, sp = load.map_stack(arch)
+    stack, sp = load.map_stack(arch, executable=image.executable_stack)
     alternate = (load.map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
     mappings = (*load.map_image(loaded), stack, *alternate)
     uc = powered(arch, arch.cpus.get(cpu or ""))

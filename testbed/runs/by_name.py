@@ -10,7 +10,7 @@ from testbed.arch import Arch, arch_named
 from testbed.build import build
 from testbed.build.recipes import first_recipe, recipe_named, recipes_for
 from testbed.generate.program import generated_program, is_generated
-from testbed.image import Image, read_image
+from testbed.image import Image, linked_image
 from testbed.program.model import COMPILED, Program, read_program
 from testbed.runs.run import Run, run_file, run_program
 from testbed.words.errors import UsageError
@@ -45,7 +45,7 @@ def named_run(
 def named_image(programs: Programs, name: str, arch: str | None, recipe: str | None) -> Image:
     """The file that was named: built where it is a program or a source, read where it is a program file."""
     if _is_built(programs, name):
-        return read_image(Path(name), arch=arch_named(arch) if arch else None)
+        return linked_image(Path(name), arch=arch_named(arch) if arch else None)
     program = named_program(programs, name)
     chosen = named_arch(program, arch)
     how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)

@@ -15,7 +15,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, Recipe, first_recipe, recipe_named
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.unwinder import Unwinder
-from testbed.image import LoadedImage, describe, read_image
+from testbed.image import LoadedImage, describe, linked_image
 from testbed.image.disassembly import disassemble
 from testbed.image.symbols import readable
 from testbed.machine import record
@@ -247,7 +247,7 @@ def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int
 
     ``arch`` chooses in a file that holds several. Raises UsageError for a file that needs others to run.
     """
-    image = read_image(path, arch=arch)
+    image = linked_image(path, arch=arch)
     if ".interp" in image.sections:
         raise UsageError(f"{path} is dynamically linked; only static programs run here: link it with -static -nostdlib")
     if image.imports:

@@ -14,8 +14,11 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.foreign import Places, read_snapshot
+from testbed.foreign.model import Dump, Module
+from testbed.foreign.modules import loaded_images
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
+from tests.foreign.small import small
 from unwinders import UNWINDERS
 
 UNITS = [
@@ -76,3 +79,15 @@ def told(unwinder: Unwinder, snapshot: Snapshot) -> object:
     said: Backtrace = unwinder.unwind(snapshot)
     frames = [(f.kind, f.pc, dict(f.registers), f.cfa, f.found_by) for f in said.frames]
     return frames, said.stopped and (said.stopped.reason, said.stopped.pc, str(said.stopped))
+
+
+def test_a_file_that_is_mapped_in_part_is_placed_by_the_mappings_offset(tmp_path: Path) -> None:
+    """A core of a process that unmapped the header of a program, or dumped its code alone, names an offset."""
+    image = small("x86_64").images[0].image
+    code = next(segment for segment in image.segments if segment.executable and segment.offset >= 0x1000)
+    page = code.offset & -0x1000
+    there = 0x7F00_0000_0000
+    module = Module(str(image.path), there, 0, offset=page)
+    dump = Dump(tmp_path / "core", "ELF core", image.arch, small("x86_64").registers, (), (module,))
+    (loaded,), _ = loaded_images(dump, Places())
+    assert code.address + loaded.bias == there + code.offset - page

@@ -12,7 +12,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.image import Image, LoadedImage, describe, image_covering, read_elf
+from testbed.image import Image, LoadedImage, describe, image_covering, linked_image, read_elf
 from testbed.words.errors import ImageError
 
 TARGETS = [("x86_64", "clang-O2"), ("arm64", "clang-O0"), ("arm32", "clang-O2"), ("arm32", "clang-thumb-O2")]
@@ -63,6 +63,67 @@ def test_a_return_address_behind_its_function_belongs_to_the_call() -> None:
     first, second = next((a, b) for a, b in itertools.pairwise(functions) if a.address + a.size == b.address)
     assert describe(loaded, second.address) == second.name
     assert describe(loaded, second.address, caller=True) == f"{first.name}+{first.size:#x}"
+
+
+def test_addresses_wrap_at_the_architectures_word() -> None:
+    """A 32-bit library in the upper half of the address space, its bias told as a number from 0 to 2**32."""
+    image = read_elf(file_of("arm32", "clang-O2"))
+    main = image.symbol_named("main")
+    assert main is not None
+    for bias in (0xB000_0000, 0xB000_0000 - (1 << 32)):
+        loaded = LoadedImage(image, bias)
+        assert loaded.covers(main.address + 0xB000_0000)
+        assert not loaded.covers(main.address)
+        assert describe((loaded,), main.address + 0xB000_0004) == "main+0x4"
+    moved_down = LoadedImage(image, (1 << 32) - 0x1000)
+    assert describe((moved_down,), main.address - 0x1000) == "main"
+
+
+def program_headers(content: bytes) -> tuple[int, int]:
+    """The offset of the first ELF64 program header, and how many there are."""
+    return int.from_bytes(content[32:40], "little"), int.from_bytes(content[56:58], "little")
+
+
+def test_a_segment_without_bytes_in_the_file_may_lie_past_its_end(tmp_path: Path) -> None:
+    """GNU ld writes such an offset for a `.bss` in a file without `.data`."""
+    content = bytearray(file_of("arm64", "clang-O0").read_bytes())
+    start, count = program_headers(content)
+    changed = 0
+    for at in range(start, start + 56 * count, 56):
+        if content[at : at + 4] == (1).to_bytes(4, "little") and content[at + 4] & 2:  # a writable PT_LOAD
+            content[at + 8 : at + 16] = (len(content) + 0x10_000).to_bytes(8, "little")
+            content[at + 32 : at + 40] = bytes(8)
+            changed += 1
+    if not changed:  # this program has none: its note segment becomes one
+        at = start + 56 * (count - 1)
+        header = (1).to_bytes(4, "little") + (6).to_bytes(4, "little") + (len(content) + 0x1000).to_bytes(8, "little")
+        content[at : at + 56] = (
+            header + (0x90_0000).to_bytes(8, "little") * 2 + bytes(8) + (64).to_bytes(8, "little") * 2
+        )
+    image = read(tmp_path / "bss.elf", bytes(content))
+    assert isinstance(image, Image)
+    assert any(segment.size and not segment.data for segment in image.segments)
+
+
+def test_an_object_file_is_told_from_a_linked_one(tmp_path: Path) -> None:
+    content = bytearray(file_of("x86_64", "clang-O2").read_bytes())
+    content[16:18] = (1).to_bytes(2, "little")  # ET_REL
+    image = read(tmp_path / "x.o", bytes(content))
+    assert isinstance(image, Image) and image.relocatable
+    with pytest.raises(ImageError, match="link it first"):
+        linked_image(tmp_path / "x.o")
+    assert not linked_image(file_of("x86_64", "clang-O2")).relocatable
+
+
+@pytest.mark.parametrize(("flags", "executable"), [(6, False), (7, True)])
+def test_a_file_says_whether_its_stack_is_executable(tmp_path: Path, flags: int, executable: bool) -> None:
+    content = bytearray(file_of("x86_64", "clang-O2").read_bytes())
+    start, count = program_headers(content)
+    for at in range(start, start + 56 * count, 56):
+        if content[at : at + 4] == (0x6474_E551).to_bytes(4, "little"):  # PT_GNU_STACK
+            content[at + 4 : at + 8] = flags.to_bytes(4, "little")
+    image = read(tmp_path / "x.elf", bytes(content))
+    assert isinstance(image, Image) and image.executable_stack is executable
 
 
 def read(path: Path, content: bytes) -> Image | ImageError:
