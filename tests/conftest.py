@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from testbed.words.errors import ToolchainMissing
+
+# How long an example takes says something about the machine, and nothing about the code.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
