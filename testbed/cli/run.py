@@ -85,6 +85,8 @@ def command(
     Mach-O file; of a universal file --arch chooses the part. With --trace, a run that `testbed record` wrote is judged
     in its place.
 
+    What the header of a source declares (`// frames:`) has to be what was watched: otherwise the exit status is 1.
+
     A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
     shown, by the strategies that judge whole traces.
     """
@@ -141,8 +143,19 @@ def command(
         console = console_for_reports(record=bool(svg))
         console.print(run_page(run, verdicts, only_differences=differences))
         save(console, f"testbed run {program or run.program.name}", svg)
-    if any(cell.unexplained for cell, _ in verdicts) or not verdicts:
+    if _disagrees(run) or any(cell.unexplained for cell, _ in verdicts) or not verdicts:
         sys.exit(1)
+
+
+def _disagrees(run: Run | LongRun) -> bool:
+    """Say where the program declares other frames than were watched: one of the two is wrong, and so is any verdict."""
+    for disagreement in run.disagreements:
+        click.echo(disagreement, err=True)
+    if run.disagreements:
+        click.echo(
+            "the header declares other frames than were watched: no verdict on this run is to be trusted", err=True
+        )
+    return bool(run.disagreements)
 
 
 def _run_long(
@@ -171,7 +184,7 @@ def _run_long(
     console = console_for_reports(record=bool(svg))
     console.print(long_page(run, cells))
     save(console, f"testbed run {run.built.program.name}", svg)
-    if any(cell.unexplained for cell in cells) or not cells:
+    if _disagrees(run) or any(cell.unexplained for cell in cells) or not cells:
         sys.exit(1)
 
 

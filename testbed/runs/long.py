@@ -13,6 +13,7 @@ from testbed.machine.chunks import chunks_of
 from testbed.runs.run import Run, failure_of, judge
 from testbed.trace import Exited
 from testbed.trace.chunk import Chunks, Keyframe
+from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.watch import WindowState, survey, watch
 from testbed.truth.windows.window import Held, Window, windows
@@ -112,6 +113,18 @@ class LongRun:
     def failure(self) -> str:
         """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
         return failure_of(self.built, self.end)
+
+    @property
+    def disagreements(self) -> tuple[str, ...]:
+        """As `Run.disagreements`; all of the run is made again for it, unless nothing is declared."""
+        header, path = self.built.source.header, self.built.source.path
+        if not header.frames:
+            return ()
+        pieces = (
+            WatchedPart(piece.watched, window.start, window.stop, window.first) for piece, window in self.pieces()
+        )
+        found = disagreements_in_pieces(pieces, header.frames)
+        return tuple(f"{path}:{each.line}: {each.text}" for each in found)
 
 
 def watch_long(

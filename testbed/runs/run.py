@@ -23,7 +23,7 @@ from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, 
 from testbed.program.header import Span
 from testbed.program.model import Header, Language, Program, Source
 from testbed.trace import Exited, Snapshot, Trace
-from testbed.truth import CallStack, TrueFrame, Truth, observe
+from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.verdicts.one import Verdict, judge_backtrace
 from testbed.verdicts.trace import judge_trace
 from testbed.words.errors import EmulationError, ProgramError, UsageError
@@ -80,6 +80,12 @@ class Run:
     def failure(self) -> str:
         """Why this run proves nothing about its program, or "": it did not exit, or with the wrong status."""
         return failure_of(self.built, self.trace.end)
+
+    @cached_property
+    def disagreements(self) -> tuple[str, ...]:
+        """Where the watched stack is not the one that the program's header declares: ``FILE:LINE: what``."""
+        header, path = self.built.source.header, self.built.source.path
+        return tuple(f"{path}:{each.line}: {each.text}" for each in disagreements(self.watched, header.frames))
 
     def __getitem__(self, step: int) -> Snapshot:
         if not 0 <= step < len(self):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,35 +18,82 @@ from testbed.truth.truth import Truth
 _CLONE = re.compile(r"(?:\.(?:constprop|isra)\.\d+)+$")
 
 
-def disagreements(truth: Truth, expectations: Iterable[Expectation]) -> tuple[str, ...]:
-    """One sentence for each declared stack that is not the watched one; empty where all agree.
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One declared stack that is not the watched one: the line of the declaration, and what was watched instead."""
+
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}"
+
+
+class WatchedPart(NamedTuple):
+    """A part of a run: its rows from ``start`` to before ``stop`` are the steps from ``first`` on."""
+
+    truth: Truth
+    start: int
+    stop: int
+    first: int
+
+
+def disagreements(truth: Truth, expectations: Iterable[Expectation]) -> tuple[Disagreement, ...]:
+    """One for each declared stack that is not the watched one; empty where all agree.
 
     A location without a symbol, or one that is never executed, is a disagreement: it would prove nothing.
     """
-    found: list[str] = []
-    for expectation in expectations:
-        found.extend(f"line {expectation.line}: {text}" for text in _check(truth, expectation))
-    return tuple(found)
+    return disagreements_in_pieces((WatchedPart(truth, 0, len(truth.trace), 0),), expectations)
 
 
-def _check(truth: Truth, expectation: Expectation) -> Iterable[str]:
-    trace, where = truth.trace, expectation.location
-    pc = _address(trace, where)
-    if pc is None:
-        return [f"{where}: no symbol of that name"]
-    visits = np.flatnonzero(trace.pc == np.uint64(pc)).tolist()
-    if expectation.visit is not None:
-        visits = visits[expectation.visit - 1 : expectation.visit]
-        where += f"#{expectation.visit}"
-    if not visits:
-        return [f"{where} is never executed"]
-    wrong: dict[tuple[str, ...], int] = {}
-    for step in visits:
-        names = frame_names(truth, step)
-        if not _agree(names, expectation.frames):
-            wrong.setdefault(names, step)
-    declared = ", ".join(expectation.frames)
-    return [f"{where} (step {step}): declared {declared}; watched {', '.join(names)}" for names, step in wrong.items()]
+def disagreements_in_pieces(
+    pieces: Iterable[WatchedPart], expectations: Iterable[Expectation]
+) -> tuple[Disagreement, ...]:
+    """The same of a run that comes in pieces, one after the other."""
+    checks = [_Check(expectation) for expectation in expectations]
+    for piece in pieces:
+        for check in checks:
+            check.go_on(piece)
+    return tuple(Disagreement(check.expectation.line, text) for check in checks for text in check.found())
+
+
+class _Check:
+    """One declaration held against a run: the visits until now, and the first step of each stack that disagrees."""
+
+    def __init__(self, expectation: Expectation) -> None:
+        self.expectation = expectation
+        self._known = False
+        self._visits = 0
+        self._wrong: dict[tuple[str, ...], int] = {}
+
+    def go_on(self, piece: WatchedPart) -> None:
+        trace = piece.truth.trace
+        pc = _address(trace, self.expectation.location)
+        if pc is None:
+            return
+        self._known = True
+        rows = np.flatnonzero(trace.pc[piece.start : piece.stop] == np.uint64(pc)) + piece.start
+        before, self._visits = self._visits, self._visits + len(rows)
+        if self.expectation.visit is not None:
+            at = self.expectation.visit - 1 - before
+            rows = rows[at : at + 1] if at >= 0 else rows[:0]
+        for row in rows.tolist():
+            names = frame_names(piece.truth, row)
+            if not _agree(names, self.expectation.frames):
+                self._wrong.setdefault(names, row - piece.start + piece.first)
+
+    def found(self) -> Iterator[str]:
+        """What is wrong, after the last piece."""
+        where, visit = self.expectation.location, self.expectation.visit
+        if not self._known:
+            yield f"{where}: no symbol of that name"
+            return
+        where += "" if visit is None else f"#{visit}"
+        if self._visits < (visit or 1):
+            yield f"{where} is never executed"
+        declared = ", ".join(self.expectation.frames)
+        for names, step in self._wrong.items():
+            yield f"{where} (step {step}): declared {declared}; watched {', '.join(names)}"
 
 
 def _agree(watched: tuple[str, ...], declared: tuple[str, ...]) -> bool:

@@ -116,6 +116,25 @@ def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: 
     assert "already built" in testbed("run", str(elf), "--recipe", "keystone").err
 
 
+@pytest.mark.parametrize("pieces", [(), ("--chunk", "20")])
+def test_declared_frames_that_were_not_watched_fail_the_run(
+    testbed: Testbed, tmp_path: Path, pieces: tuple[str, ...]
+) -> None:
+    source = PROGRAMS["leaf_call"].sources["arm64"]
+    said = testbed("run", str(source.path), *pieces, "-u", "eh_frame")
+    assert (said.status, said.err.strip()) == (0, "")
+    lines = source.text.splitlines()
+    line = next(i for i, text in enumerate(lines) if text.startswith("// frames: leaf = "))
+    lines[line] = "// frames: leaf = leaf, _start"
+    copy = tmp_path / source.path.name
+    copy.write_text("\n".join(lines))
+    said = testbed("run", str(copy), *pieces, "-u", "eh_frame")
+    assert said.status == 1
+    assert f"{copy}:{line + 1}: leaf (step " in said.err
+    assert "declared leaf, _start; watched leaf, " in said.err
+    assert "eh_frame" in said.out, "the verdicts are shown all the same"
+
+
 def test_a_return_address_is_named_after_the_function_that_called(testbed: Testbed) -> None:
     """The call in `work` never returns: its return address is the first of the next function."""
     said = testbed("run", "noreturn_last_call", "--arch", "arm64", "--recipe", "clang-O2", "--at", "finish")

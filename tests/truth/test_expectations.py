@@ -15,7 +15,7 @@ from tests.truth.test_calls import TAIL
 def check(*lines: str) -> tuple[str, ...]:
     truth = observe(record(image_of("arm64", TAIL["arm64"])))
     declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in lines)])
-    return disagreements(truth, parse_header("p", declared).frames)
+    return tuple(map(str, disagreements(truth, parse_header("p", declared).frames)))
 
 
 def test_frames_that_agree_say_nothing() -> None:
