@@ -1,9 +1,9 @@
 """Steps at which the stack holds what looks like a return address and is none: what fools every stack scanner.
 
 A store of an activation's return address makes a *slot*, which belongs to that activation (where the call itself
-stores it) or to the one that executes the store. It is a leftover from the last step of its owner until something
-else is stored there. A step has leftovers if one of them lies at or above SP. The address of any other code, stored
-as data, is a *code pointer* until it is overwritten.
+stores it) or to the one that executes the store. It is a leftover from the last step of its owner until the word has
+another content: a store into a part of it that changes nothing ends nothing. A step has leftovers if one of them lies
+at or above SP. The address of any other code, stored as data, is a *code pointer* until its word has another content.
 """
 
 from __future__ import annotations
@@ -92,20 +92,54 @@ def last_steps(activations: Activations, node: NDArray[np.int32]) -> Ints:
 
 
 def overwritten(trace: Trace, slots: Ints) -> Ints:
-    """The step that stores something else into each slot's word; the trace's length where none does."""
-    word = np.uint64(trace.arch.word)
-    writes = trace.writes
+    """The step at which each slot's word gets another content; the trace's length where it never does.
+
+    A store of a whole word ends what was there, whatever it stores: it is a slot of its own or none. A store into a
+    part of it ends it only if it changes a byte: C clears the upper half of a word whose upper half is zero.
+    """
+    writes, word = trace.writes, np.uint64(trace.arch.word)
     low = writes.address // word
     high = (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
     both = np.flatnonzero(high != low)  # an unaligned store ends two words' contents
     place = np.concatenate((low, high[both]))
     number = np.concatenate((np.arange(len(writes)), both))
     order = np.lexsort((number, place))
-    following = np.full(len(writes), len(trace), np.int64)
-    same = place[order][1:] == place[order][:-1]
-    before, after = number[order][:-1][same], number[order][1:][same]
-    following[before] = np.minimum(following[before], writes.step[after].astype(np.int64))
-    return following[slots]
+    place, number = place[order], number[order]
+    ends = ~_repeats(trace, place, number)
+    # Of each entry the next one that ends something, if it is in the same word.
+    entries = np.arange(len(number))
+    coming = np.minimum.accumulate(np.where(ends, entries, len(number))[::-1])[::-1]
+    after = np.append(coming[1:], len(number)) if len(number) else coming
+    same = after < len(number)
+    same[same] = place[after[same]] == place[same]
+    until = np.full(len(writes), len(trace), np.int64)
+    np.minimum.at(until, number[same], writes.step[number[after[same]]].astype(np.int64))
+    return until[slots]
+
+
+def _repeats(trace: Trace, place: NDArray[np.uint64], number: Ints) -> Bools:
+    """For writes by word, then time: does this one store into a part of the word the bytes that it holds already?
+
+    What it holds is known from the store of the whole word before it, as long as nothing has changed that since.
+    """
+    writes, word = trace.writes, trace.arch.word
+    start = place * np.uint64(word)
+    address, size = writes.address[number], writes.size[number].astype(np.uint64)
+    whole = (address == start) & (size == word)
+    entries = np.arange(len(number))
+    base = np.maximum.accumulate(np.where(whole, entries, -1)) if len(number) else entries
+    partial = np.flatnonzero(~whole & (base >= 0))
+    partial = partial[place[base[partial]] == place[partial]]
+    first = np.maximum(address[partial], start[partial])
+    count = np.minimum(address[partial] + size[partial], start[partial] + np.uint64(word)) - first
+    kept = writes.value[number[base[partial]]] >> (np.uint64(8) * (first - start[partial]))
+    stored = writes.value[number[partial]] >> (np.uint64(8) * (first - address[partial]))
+    unused = np.uint64(64) - np.uint64(8) * count
+    equal = np.zeros(len(number), np.bool_)
+    equal[partial] = (kept << unused) == (stored << unused)
+    changed = np.maximum.accumulate(np.where(whole | equal, -1, entries)) if len(number) else entries
+    repeats: Bools = equal & (changed < base)
+    return repeats
 
 
 def _outermost(first: Ints, end: Ints, address: Ints, steps: int) -> Ints:

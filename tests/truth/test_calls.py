@@ -135,6 +135,25 @@ fn leaf
     watch(isa, body, "target = main, _start", "leaf = leaf, main, _start")
 
 
+def test_a_pushed_address_is_taken_off_by_the_second_instruction_too() -> None:
+    """A jump with SP where it was, before the function returns: nothing later shows that nobody was called."""
+    body = """
+fn main
+    call there
+there:
+    mov rdx, [rsp]
+    add rsp, 8
+    mov ecx, 3
+loop:
+    dec ecx
+    jnz loop
+    mov eax, 42
+    ret
+"""
+    truth = watch("x86_64", body, "there = main, _start", "loop = main, _start")
+    assert not truth.transition.any()
+
+
 RETPOLINE = """
 fn main
     sub rsp, 8

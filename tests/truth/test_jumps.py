@@ -496,6 +496,50 @@ def test_a_call_on_another_stack_keeps_the_chain() -> None:
     )
 
 
+STACK_ON_STACK = """
+fn main
+    mov x20, sp
+    adrp x9, theirs_end
+    add x9, x9, :lo12:theirs_end
+    mov sp, x9
+    b co
+    udf #0
+fn co
+    mov x19, sp
+    adrp x9, others_end
+    add x9, x9, :lo12:others_end
+    mov sp, x9
+    bl outer
+back:
+    mov sp, x20
+    mov x0, #42
+    mov x8, #93
+    svc #0
+fn outer
+    stp x29, x30, [sp, #-16]!
+    mov x1, #3
+loop:
+    bl leaf
+    subs x1, x1, #1
+    b.ne loop
+    ldp x29, x30, [sp], #16
+    ret
+fn leaf
+    ret
+.bss
+.p2align 4
+theirs: .space 1024
+theirs_end: .space 1024
+others_end: .space 64
+"""
+
+
+def test_a_call_on_another_stack_above_the_bottom_of_the_first_one_keeps_the_chain() -> None:
+    """Both stacks lie in one region, so SP is above the chain's bottom all the time: that is no fresh stack then."""
+    truth = watch("arm64", STACK_ON_STACK, "loop = outer, co", "leaf = leaf, outer, co", "back = co")
+    assert [a.index for a in truth.activations if a.parent is None] == [0, truth.node[steps_at(truth, "co")[0]]]
+
+
 def test_a_landing_leaves_the_other_stack_altogether() -> None:
     """The pad's stack pointer lies on the first stack: nothing of the second one remains."""
     body = MANY_STACKS.replace("    b.ne loop\n", "    adr x9, pad\n    mov sp, x19\n    br x9\n").replace(
