@@ -97,7 +97,7 @@ def names() -> str:
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.matrix import units
+    from testbed.campaign.units import units
     from testbed.cli.names import COLUMNS, judge_all_names, total_rows
     from tests.image.executed import EXPLAINED, SAME, Compared, compared
 
@@ -133,7 +133,7 @@ def traps() -> str:
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.campaign.kept import judge_and_keep
-    from testbed.campaign.matrix import units
+    from testbed.campaign.units import units
     from testbed.report.traps_text import traps_markdown
     from unwinders import UNWINDERS
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from testbed.arch import ARCHES, arch_named
-from testbed.campaign.matrix import Matrix
 from testbed.campaign.names import true_frames
+from testbed.campaign.results import Matrix
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.naming.symbolize import NamedBacktrace, symbolize
@@ -119,7 +119,8 @@ def matrix(
     """
     from programs import PROGRAMS
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.matrix import judge_unit, units
+    from testbed.campaign.matrix import judge_unit
+    from testbed.campaign.units import units
     from testbed.program.model import matches
     from unwinders import UNWINDERS
 

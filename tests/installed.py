@@ -9,7 +9,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.cache import tool_version
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Unit
+from testbed.campaign.results import Unit
 from testbed.words.errors import ToolchainMissing
 
 

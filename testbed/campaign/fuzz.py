@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
 from testbed.build.recipes import Recipe
-from testbed.campaign.matrix import Unit, UnitResult, judge_unit, units
+from testbed.campaign.matrix import judge_unit
+from testbed.campaign.results import Unit, UnitResult
+from testbed.campaign.units import units
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.program import PREFIXES, generated_program, program_of
 from testbed.generate.shape import Shape
@@ -73,10 +75,9 @@ def judge_case(case: Unit, unwinders: Sequence[Unwinder]) -> UnitResult:
 
 
 def failures(result: UnitResult) -> tuple[Failure, ...]:
-    """What is wrong with a judged case: the unexplained sites, one failure for each strategy."""
-    if result.failed:
-        return (Failure("", None, result.failed),)
-    return tuple(
+    """What is wrong with a judged case: that it failed, and the unexplained sites, one failure for each strategy."""
+    failed = (Failure("", None, result.failed),) if result.failed else ()
+    return failed + tuple(
         Failure(cell.unwinder, cell.first_unexplained.outcome, cell.first_unexplained.sentence)
         for cell in result.cells
         if cell.first_unexplained is not None

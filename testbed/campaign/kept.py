@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from testbed.build import cache
-from testbed.campaign.matrix import BUDGET, SEED, Cell, Difference, Unit, UnitResult, build_unit, judge_unit
+from testbed.campaign.matrix import judge_unit
+from testbed.campaign.results import Cell, Difference, Unit, UnitResult
+from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.verdicts.one import Callers
-from testbed.words.errors import TestbedError
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -56,7 +57,7 @@ def kept_result(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence
         return None
     try:
         key = _key(unit, programs, unwinders)
-    except TestbedError:  # judging tells it
+    except Exception:  # judging tells it
         return None
     return _read(path, unit, key)
 

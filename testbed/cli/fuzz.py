@@ -20,7 +20,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES, Recipe
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
-from testbed.campaign.matrix import Unit, UnitResult, judge_units
+from testbed.campaign.matrix import judge_units
+from testbed.campaign.results import Unit, UnitResult
 from testbed.cli.terminal import console_for_reports, matching
 from testbed.generate.program import shape_named
 from testbed.words.errors import UsageError

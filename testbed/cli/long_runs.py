@@ -19,7 +19,7 @@ from testbed.trace.chunk import Chunks
 from testbed.words.errors import EmulationError
 
 if TYPE_CHECKING:
-    from testbed.campaign.matrix import Cell
+    from testbed.campaign.results import Cell
     from testbed.runs.long import LongRun
 
 WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces
@@ -71,7 +71,7 @@ def watched(built: Built, chunks: Chunks, total: int | None = None) -> LongRun:
 
 def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
     """Judge strategies at every step."""
-    from testbed.campaign.matrix import cell_of_long
+    from testbed.campaign.cells import cell_of_long
     from testbed.runs.long import judge_long
 
     with progress(f"judging {run.built.program.name}", len(run)) as reached:

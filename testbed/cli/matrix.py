@@ -15,7 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.campaign.kept import judge_and_keep, kept_result
-from testbed.campaign.matrix import Matrix, Unit, UnitResult, judge_units, units
+from testbed.campaign.matrix import judge_units
+from testbed.campaign.results import Matrix, Unit, UnitResult
+from testbed.campaign.units import units
 from testbed.cli.terminal import console_for_reports, matching, save
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import present

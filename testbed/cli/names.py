@@ -12,8 +12,9 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Unit, run_unit, units
 from testbed.campaign.names import NameOutcome, NameReport, judge_names
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit, units
 from testbed.cli.terminal import matching
 from testbed.naming.symbolize import with_places
 from testbed.runs.by_name import named_run

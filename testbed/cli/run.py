@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from testbed.campaign.matrix import Cell, cell_of
+from testbed.campaign.cells import cell_of
+from testbed.campaign.results import Cell
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from testbed.campaign.matrix import Cell, Difference, Matrix
+from testbed.campaign.results import Cell, Difference, Matrix
 from testbed.image.symbols import symbol_for
 from testbed.runs.run import Run
 from testbed.verdicts.one import NO_CALLERS, Callers, Verdict

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from testbed.campaign.matrix import Cell, Matrix
+from testbed.campaign.results import Cell, Matrix
 from testbed.report.data import matrix_data
 from testbed.report.packed import packed
 from testbed.report.page import page_text, render_page

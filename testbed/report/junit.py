@@ -6,7 +6,7 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from testbed.campaign.matrix import Cell, Matrix
+from testbed.campaign.results import Cell, Matrix
 
 
 def write_matrix_junit(matrix: Matrix, path: Path) -> None:

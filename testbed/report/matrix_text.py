@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.campaign.matrix import Cell, Matrix
+from testbed.campaign.results import Cell, Matrix
 from testbed.report.words import STYLES, count, folded, share
 from testbed.verdicts.one import NO_CALLERS
 from testbed.words.outcome import Outcome

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from testbed.campaign.matrix import Matrix
+from testbed.campaign.results import Matrix
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import RowTable
 from testbed.image import describe

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.campaign.matrix import Cell, Matrix
+from testbed.campaign.results import Cell, Matrix
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import UsageError

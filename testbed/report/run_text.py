@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from testbed.campaign.matrix import Cell
+from testbed.campaign.results import Cell
 from testbed.report.words import STYLES, count, folded, frame_pointer, share, stack_pointer
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict

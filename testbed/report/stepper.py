@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from testbed.campaign.matrix import Cell
+from testbed.campaign.results import Cell
 from testbed.report.answers import Answers
 from testbed.report.moves import Move
 from testbed.report.packed import packed

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.campaign.matrix import Cell
+from testbed.campaign.results import Cell
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import image_covering
 from testbed.naming.symbolize import names_at, with_places

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from testbed.campaign.matrix import Cell
+from testbed.campaign.results import Cell
 from testbed.program.model import Program
 from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS

@@ -12,7 +12,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build, cache, gnu
 from testbed.build.recipes import RECIPES, recipes_for
-from testbed.campaign.matrix import Unit, judge_unit
+from testbed.campaign.matrix import judge_unit
+from testbed.campaign.results import Unit
 from testbed.program.model import read_program
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing

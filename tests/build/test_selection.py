@@ -10,7 +10,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES, recipe_named, recipes_for
 from testbed.build.selection import SELECTION, selected
-from testbed.campaign.matrix import units
+from testbed.campaign.units import units
 from testbed.program.model import matches
 from testbed.runs.run import run_program
 from testbed.words.traits import NARROWED, Trait, holding

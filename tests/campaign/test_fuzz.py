@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import FuzzFinding, cases, failures, judge_case, shrunk
-from testbed.campaign.matrix import Unit
+from testbed.campaign.results import Unit
 from testbed.cli import cli
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder

@@ -12,7 +12,8 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.campaign import kept as results
-from testbed.campaign.matrix import Unit, judge_unit
+from testbed.campaign.matrix import judge_unit
+from testbed.campaign.results import Unit
 from testbed.cli import main
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder

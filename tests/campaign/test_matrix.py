@@ -19,7 +19,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Cell, Unit, cell_of, run_unit, units
+from testbed.campaign.cells import cell_of
+from testbed.campaign.results import Cell, Unit
+from testbed.campaign.units import run_unit, units
 from testbed.image import Image
 from testbed.runs.run import Run, judge_all
 from testbed.verdicts.one import Callers

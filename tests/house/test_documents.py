@@ -12,7 +12,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import units
+from testbed.campaign.units import units
 from testbed.cli.names import judge_all_names, total_rows
 from testbed.referee import REFEREES
 from unwinders import UNWINDERS

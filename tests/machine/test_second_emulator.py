@@ -11,7 +11,8 @@ from programs import PROGRAMS as CATALOGUE
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, start_machine
 from testbed.trace import Exited, Trace

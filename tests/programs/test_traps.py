@@ -12,7 +12,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import judge_unit, units
+from testbed.campaign.matrix import judge_unit
+from testbed.campaign.units import units
 from testbed.cli import cli
 from testbed.program.model import program_from_text
 from testbed.report.traps_text import shown_traps, traps_markdown

@@ -14,7 +14,9 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Unit, cell_of, run_unit, units
+from testbed.campaign.cells import cell_of
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit, units
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES
 from testbed.referee.libdw import library as libdw_library

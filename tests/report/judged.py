@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import testbed
-from testbed.campaign.matrix import Cell, cell_of
+from testbed.campaign.cells import cell_of
+from testbed.campaign.results import Cell
 from testbed.report.answers import Answers, answers_of
 from testbed.runs.run import Run
 from unwinders import UNWINDERS

@@ -9,7 +9,9 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Matrix, judge_unit, units
+from testbed.campaign.matrix import judge_unit
+from testbed.campaign.results import Matrix
+from testbed.campaign.units import units
 from testbed.report.html import write_matrix_html
 from tests.report.chromium import opened
 from unwinders import UNWINDERS

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import testbed
-from testbed.campaign.matrix import Matrix, UnitResult
+from testbed.campaign.results import Matrix, UnitResult
 from testbed.report.moves import Move
 from testbed.report.notebook import FORMATS
 from testbed.report.widget import Stepper

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from testbed.campaign.matrix import Cell, Matrix, UnitResult
+from testbed.campaign.results import Cell, Matrix, UnitResult
 from testbed.report.plots import Phase, phase_counts, phase_of, plot_matrix, plot_run
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict

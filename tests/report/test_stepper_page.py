@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.workload import TARGETS, scale_for, workload
-from testbed.campaign.matrix import cell_of
+from testbed.campaign.cells import cell_of
 from testbed.report.answers import NOTHING, answers_of
 from testbed.report.packed import packed, unpacked
 from testbed.report.show_text import word_words

@@ -9,7 +9,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import build_unit, cell_of, cell_of_long, units
+from testbed.campaign.cells import cell_of, cell_of_long
+from testbed.campaign.units import build_unit, units
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
 from testbed.runs.run import judge_all, run_built
 from testbed.verdicts.one import Verdict, tally

@@ -12,7 +12,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import units
+from testbed.campaign.units import units
 from testbed.contract.backtraces import ROOT, STOPPED, Backtraces
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.run import Run, judge_all, run_program

@@ -17,7 +17,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import units
+from testbed.campaign.units import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, recording, start_machine
 from testbed.machine.load import load

@@ -11,7 +11,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES, recipes_for
-from testbed.campaign.matrix import Unit
+from testbed.campaign.results import Unit
 from testbed.image import LoadedImage
 from testbed.runs.run import Run, judge_all, run_program
 from testbed.trace import Snapshot

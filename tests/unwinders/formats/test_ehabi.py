@@ -11,7 +11,8 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.rows import AtCfa, RegisterPlus, Undefined, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment

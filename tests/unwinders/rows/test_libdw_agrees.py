@@ -18,7 +18,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES, Tool
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace
 from testbed.machine import record
 from testbed.referee.libdw import strategy as libdw

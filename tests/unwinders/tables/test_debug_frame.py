@@ -8,7 +8,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build
 from testbed.build.recipes import RECIPES, Recipe, Tool
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.contract.rows import RegisterPlus
 from testbed.image import LoadedImage
 from testbed.program.model import Language

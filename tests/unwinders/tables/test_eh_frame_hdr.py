@@ -12,7 +12,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.contract.rows import RegisterPlus
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot

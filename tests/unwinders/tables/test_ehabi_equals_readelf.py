@@ -18,7 +18,8 @@ from testbed.build import build
 from testbed.build.layout import TEXT_BASE
 from testbed.build.recipes import RECIPES
 from testbed.build.tables.elf import table_addresses, write_elf
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.image import Image, read_elf
 from testbed.words.traits import Trait
 from tests.unwinders.frames import ARM32, u

@@ -14,7 +14,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, RECIPES
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.image import Image
 from testbed.program.model import Program

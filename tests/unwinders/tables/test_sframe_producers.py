@@ -18,7 +18,8 @@ from testbed.build.compile import assemble
 from testbed.build.layout import TEXT_BASE
 from testbed.build.link import assemble_program
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
-from testbed.campaign.matrix import Unit, units
+from testbed.campaign.results import Unit
+from testbed.campaign.units import units
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.image import Image, read_elf

@@ -1,0 +1,75 @@
+"""Verdicts counted: one strategy on one unit, and its first difference in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from testbed.campaign.results import Cell, Difference, Unit
+from testbed.contract.unwinder import Unwinder
+from testbed.runs.run import Run, judge
+from testbed.verdicts.one import Tally, Verdict, tally
+from testbed.verdicts.trace import Verdicts
+
+if TYPE_CHECKING:
+    from testbed.runs.long import LongRun  # it loads numba
+
+
+def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
+    """Count one strategy's verdicts at every step of a run."""
+    counted = verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
+    unit = Unit(run.program.name, run.arch.name, run.recipe.name)
+    return _cell(unit, unwinder, counted, lambda step: difference(run, unwinder, step) if step >= 0 else None)
+
+
+def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
+    """As `cell_of`, of verdicts that are counted already."""
+
+    def told(step: int) -> Difference | None:
+        if step < 0:
+            return None
+        piece, window = run.piece(step)
+        return difference(piece, unwinder, window.row(step), number=step)
+
+    unit = Unit(run.built.program.name, run.built.arch.name, run.built.recipe.name)
+    return _cell(unit, unwinder, counted, told)
+
+
+def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, told: Callable[[int], Difference | None]) -> Cell:
+    return Cell(
+        unit=unit,
+        unwinder=unwinder.name,
+        sites=counted.sites,
+        outcomes=counted.outcomes,
+        explained=counted.explained,
+        unexplained=counted.unexplained,
+        transition=counted.transition,
+        shown=counted.shown,
+        first=told(counted.first),
+        first_unexplained=told(counted.first_unexplained),
+        callers=counted.callers,
+    )
+
+
+def difference(run: Run, unwinder: Unwinder, step: int, *, number: int | None = None) -> Difference:
+    """One site that is not exact, in words: the truth, what was said, and why. ``number``: what the step is called."""
+    number = step if number is None else number
+    snapshot = run.trace.snapshot(step)
+    said = unwinder.unwind(snapshot)
+    verdict = judge(run, snapshot, said, unwinder)
+    true = " < ".join(run.frame_names(run.truth(step).frames))
+    claimed = " < ".join(run.frame_names(said.frames))
+    end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {run.stop(said)}"
+    limit = verdict.explained_by
+    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {run.difference(verdict)}."
+    where = run.where(snapshot.pc)
+    line = run.calls(run.truth(step).frames[0])[0].line
+    source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
+    return Difference(
+        number,
+        where,
+        verdict.outcome,
+        limit.trait if limit else None,
+        f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
+        f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
+    )

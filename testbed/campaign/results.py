@@ -1,0 +1,162 @@
+"""What a matrix is made of, as values: units, cells, differences, and the results of all units.
+
+A *unit* is one (program, arch, recipe): it is built and run once, and gives one *cell* per strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from testbed.arch import ARCHES
+from testbed.verdicts.one import NO_CALLERS, Callers
+from testbed.words.errors import UsageError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unit:
+    """One (program, arch, recipe), by name: what a worker process is told."""
+
+    program: str
+    arch: str
+    recipe: str
+
+    def __str__(self) -> str:
+        return f"{self.program}-{self.arch}-{self.recipe}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One site that is not exact: where, what kind, and a sentence that a stranger understands."""
+
+    step: int
+    where: str
+    outcome: Outcome
+    trait: Trait | None  # of the limit that explains it; None: unexplained
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One strategy on one unit, counted.
+
+    ``sites`` is every executed step; ``transition`` of them have no single right answer and are in none of the
+    other counts, ``callers`` included. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes
+    that claim something false, explained or not. ``shown`` counts the (limit's trait, outcome) pairs that occurred.
+    """
+
+    unit: Unit
+    unwinder: str
+    sites: int
+    outcomes: Mapping[Outcome, int]
+    explained: int
+    unexplained: int
+    transition: int
+    shown: Mapping[tuple[Trait, Outcome], int] = field(default_factory=dict)
+    first: Difference | None = None
+    first_unexplained: Difference | None = None
+    callers: Callers = NO_CALLERS
+
+    @property
+    def exact(self) -> int:
+        return self.outcomes.get(Outcome.EXACT, 0)
+
+    @property
+    def lying(self) -> int:
+        return sum(count for outcome, count in self.outcomes.items() if outcome.lying)
+
+    def __str__(self) -> str:
+        return f"{self.unit}-{self.unwinder}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What became of a unit: its cells, or why there are none (``skipped``: a tool is missing; ``failed``).
+
+    ``tools`` are the versions of what built it. ``kept`` says that it was not judged now but taken from an earlier,
+    equal judgement; no report differs by it.
+    """
+
+    unit: Unit
+    cells: tuple[Cell, ...] = ()
+    steps: int = 0
+    skipped: str = ""
+    failed: str = ""
+    tools: str = ""
+    kept: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """All results of one invocation, in catalogue order. ``complete`` is false when it was interrupted.
+
+    ``asked`` are the names of the strategies, in catalogue order: the first unit need not have all of them.
+    """
+
+    results: tuple[UnitResult, ...]
+    planned: int
+    asked: tuple[str, ...] = ()
+
+    @property
+    def unwinders(self) -> tuple[str, ...]:
+        """The strategies that have cells: in the order in which they were asked, else in which they occur."""
+        there = dict.fromkeys(cell.unwinder for cell in self.cells)
+        first = [name for name in self.asked if name in there]
+        return (*first, *(name for name in there if name not in self.asked))
+
+    @property
+    def complete(self) -> bool:
+        return len(self.results) == self.planned
+
+    @property
+    def kept(self) -> int:
+        """How many of the results are kept ones."""
+        return sum(1 for result in self.results if result.kept)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(cell for result in self.results for cell in result.cells)
+
+    def by_strategy(self) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        """The cells of each (strategy, architecture), in catalogue order."""
+        strategies, arches = self.unwinders, list(ARCHES)
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.unwinder, cell.unit.arch), []).append(cell)
+        return dict(sorted(found.items(), key=lambda p: (strategies.index(p[0][0]), arches.index(p[0][1]))))
+
+    @property
+    def all_explained(self) -> bool:
+        """True where every unit ran and no site is unexplained. A matrix without a single site is not."""
+        sites = sum(cell.sites for cell in self.cells)
+        return sites > 0 and not any(c.unexplained for c in self.cells) and not any(r.failed for r in self.results)
+
+    def to_pandas(self) -> DataFrame:
+        """The cells as a table: one row each, with the unit, the strategy, the counts, and a column per outcome.
+
+        Raises UsageError where pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as missing:
+            raise UsageError("to_pandas needs pandas: pip install testbed[notebooks]") from missing
+        counts = ("sites", "exact", "explained", "unexplained", "lying", "transition")
+        callers = ("said", "true", "found")
+        columns = ["program", "arch", "recipe", "unwinder", *counts, *(f"n_{outcome.value}" for outcome in Outcome)]
+        columns += [f"callers_{name}" for name in callers]
+        rows = [
+            [
+                *(cell.unit.program, cell.unit.arch, cell.unit.recipe, cell.unwinder),
+                *(getattr(cell, name) for name in counts),
+                *(cell.outcomes.get(outcome, 0) for outcome in Outcome),
+                *(getattr(cell.callers, name) for name in callers),
+            ]
+            for cell in self.cells
+        ]
+        return pandas.DataFrame(rows, columns=columns)

@@ -1,0 +1,47 @@
+"""Which units there are, and each of them built and run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from testbed.arch import ARCHES, Arch
+from testbed.build import Built, build
+from testbed.build.recipes import RECIPES, Recipe, recipes_for
+from testbed.campaign.results import Unit
+from testbed.program.model import Program
+from testbed.runs.run import Run, run_built
+from testbed.words.errors import TestbedError
+
+SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
+BUDGET = 1_000_000  # steps after which a unit is given up
+
+
+def units(
+    programs: Iterable[Program], arches: Iterable[Arch], recipes: Iterable[Recipe], *, everything: bool = False
+) -> tuple[Unit, ...]:
+    """The units there are for these programs, architectures and recipes, in catalogue order.
+
+    They are those of `testbed.build.selection`, or with ``everything`` all that can be built.
+    """
+    chosen_arches, chosen_recipes = set(arches), {recipe.name for recipe in recipes}
+    return tuple(
+        Unit(program.name, arch.name, recipe.name)
+        for program in programs
+        for arch in program.arches()
+        if arch in chosen_arches
+        for recipe in recipes_for(program, arch, everything=everything)
+        if recipe.name in chosen_recipes
+    )
+
+
+def build_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Built:
+    """Build a unit, or take the file of an earlier equal build (never with ``fresh``)."""
+    return build(programs[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe], fresh=fresh)
+
+
+def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Run:
+    """Build and run a unit. Raises TestbedError where it cannot be built or does not run right."""
+    run = run_built(build_unit(unit, programs, fresh=fresh), seed=SEED, budget=BUDGET)
+    if run.failure:
+        raise TestbedError(run.failure)
+    return run
