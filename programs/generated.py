@@ -7,10 +7,11 @@ two recipes only: ``testbed fuzz`` is for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from functools import partial
 
-from testbed.generate.program import generated_program
+from testbed.generate.names import called
 from testbed.program.model import Program
+from testbed.words.catalogue import Catalogue
 
 _ASSEMBLY = (
     *("3", "5", "7", "9", "14", "15", "17", "20", "24", "61", "134", "169"),
@@ -26,10 +27,16 @@ _C = (
 )
 
 
-def _generated() -> Mapping[str, Program]:
-    programs = [generated_program(f"gen:{shape}", recipes=("keystone*",)) for shape in _ASSEMBLY]
-    programs += [generated_program(f"genc:{s}", recipes=(f"clang-{how}", f"clang-thumb-{how}")) for s, how in _C]
-    return MappingProxyType({program.name: program for program in programs})
+_ASSEMBLED = {f"gen:{shape}": ("keystone*",) for shape in _ASSEMBLY}
+_COMPILED = {f"genc:{shape}": (f"clang-{how}", f"clang-thumb-{how}") for shape, how in _C}
 
 
-GENERATED: Mapping[str, Program] = _generated()
+def _generated(name: str, recipes: tuple[str, ...]) -> Program:
+    from testbed.generate.program import generated_program  # names need no generator
+
+    return generated_program(name, recipes=recipes)
+
+
+GENERATED: Mapping[str, Program] = Catalogue(
+    {called(name): partial(_generated, name, recipes) for name, recipes in (_ASSEMBLED | _COMPILED).items()}
+)

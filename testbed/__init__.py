@@ -11,28 +11,31 @@ testbed.judge(run, at, said)                       # a Verdict
 testbed.names(run, at, said)                       # a NamedBacktrace: lines, inlined and tail-called functions
 testbed.stepper(run, at="leaf")                    # in a notebook: a slider over the steps
 testbed.matrix("leaf_*", arch="arm64")             # a Matrix
+
+A name is imported when it is used: the command line passes through here too, whatever it is asked for.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from testbed.arch import ARCHES, arch_named
-from testbed.campaign.names import true_frames
-from testbed.campaign.results import Matrix
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
-from testbed.naming.symbolize import NamedBacktrace, symbolize
-from testbed.program.model import Program, program_from_text
-from testbed.runs.run import Run, judge, judge_all, run_program
-from testbed.trace import Snapshot
+from testbed.words.catalogue import matches
 from testbed.words.errors import TestbedError, UnwindError, UsageError
 from testbed.words.nearest import nearest
 
 if TYPE_CHECKING:
+    from testbed.arch import ARCHES, arch_named
+    from testbed.campaign.results import Matrix
+    from testbed.contract.frames import Backtrace, Frame, FrameKind
+    from testbed.contract.unwinder import Limit, Unwinder
+    from testbed.naming.symbolize import NamedBacktrace
+    from testbed.program.model import Program
     from testbed.report.widget import Stepper
+    from testbed.runs.run import Run, judge, judge_all
+    from testbed.trace import Snapshot
 
 __all__ = [
     "ARCHES",
@@ -59,12 +62,40 @@ __all__ = [
 ]
 
 
+_ROOMS = {  # where the names of __all__ are that this file does not define: as above, for those who run
+    "testbed.arch": ("ARCHES", "arch_named"),
+    "testbed.campaign.results": ("Matrix",),
+    "testbed.contract.frames": ("Backtrace", "Frame", "FrameKind"),
+    "testbed.contract.unwinder": ("Limit", "Unwinder"),
+    "testbed.naming.symbolize": ("NamedBacktrace",),
+    "testbed.program.model": ("Program",),
+    "testbed.runs.run": ("Run", "judge", "judge_all"),
+    "testbed.trace": ("Snapshot",),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        for module, names in _ROOMS.items():
+            if name in names:
+                globals()[name] = value = getattr(import_module(module), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def run(program: str | Program, *, arch: str | None = None, recipe: str | None = None, seed: int = 1) -> Run:
     """Build and run a program, by its name in the catalogue or as a value, and watch its true call stack.
 
     ``arch`` defaults to the first that the program exists for, ``recipe`` to the first that builds it. Raises
     UsageError for an unknown name, BuildError where the source is wrong.
     """
+    from testbed.arch import arch_named
+    from testbed.runs.run import run_program
+
     if isinstance(program, str):
         from programs import PROGRAMS  # the catalogue is not the engine's: only this front door knows it
 
@@ -78,11 +109,17 @@ def assemble(
     arch: str, text: str, *, isa: str | None = None, name: str = "snippet", exit: int | None = None
 ) -> Program:
     """A program from an assembly string, ready for ``run``: it starts at ``_start`` and makes the exit call itself."""
+    from testbed.arch import arch_named
+    from testbed.program.model import program_from_text
+
     return program_from_text(name, arch_named(arch), text, isa=isa, exit=exit)
 
 
 def names(of: Run, at: Snapshot | int, said: Backtrace | None = None) -> NamedBacktrace:
     """The calls of the source at a snapshot (or step) of a run: of a strategy's backtrace, or of the true frames."""
+    from testbed.campaign.names import true_frames
+    from testbed.naming.symbolize import symbolize
+
     step = at if isinstance(at, int) else at.step
     if said is None and step is None:
         raise UsageError("this snapshot did not come from a run: it has no true frames; give a backtrace")
@@ -118,10 +155,11 @@ def matrix(
     ``unwinders`` are strategies of your own, instead of those of the catalogue.
     """
     from programs import PROGRAMS
+    from testbed.arch import ARCHES, arch_named
     from testbed.build.recipes import RECIPES
     from testbed.campaign.matrix import judge_unit
+    from testbed.campaign.results import Matrix
     from testbed.campaign.units import units
-    from testbed.program.model import matches
     from unwinders import UNWINDERS
 
     planned = units(

@@ -1,54 +1,43 @@
-"""The catalogue of strategies, in report order. One more strategy: one file, and one line here."""
+"""The catalogue of strategies, in report order. One more strategy: one file, and one line here.
+
+A line is the strategy's module; the module's name is that of the strategy, and its value is that name in capitals. It
+is imported when the strategy is asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from functools import partial
 
 from testbed.contract.unwinder import Unwinder
-from unwinders.analysis.strategy import PROLOGUE_ANALYSIS
-from unwinders.chains.bs_backtrace import BS_BACKTRACE
-from unwinders.chains.builtin_return_address import BUILTIN_RETURN_ADDRESS
-from unwinders.chains.fp_chain import FP_CHAIN
-from unwinders.chains.fp_chain_entry import FP_CHAIN_ENTRY
-from unwinders.chains.glibc_backtrace_fp import GLIBC_BACKTRACE_FP
-from unwinders.chains.lr_leaf import LR_LEAF
-from unwinders.chains.qi_stack_frame import QI_STACK_FRAME
-from unwinders.chains.shadow_call_stack import SHADOW_CALL_STACK
-from unwinders.scans.stack_scan import STACK_SCAN
-from unwinders.scans.stack_scan_breakpad import STACK_SCAN_BREAKPAD
-from unwinders.scans.stack_scan_strict import STACK_SCAN_STRICT
-from unwinders.tables.compact_unwind import COMPACT_UNWIND
-from unwinders.tables.debug_frame import DEBUG_FRAME
-from unwinders.tables.eh_frame import EH_FRAME
-from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
-from unwinders.tables.ehabi import EHABI
-from unwinders.tables.orc import ORC
-from unwinders.tables.sframe import SFRAME
+from testbed.words.catalogue import Catalogue, value_of
 
-UNWINDERS: Mapping[str, Unwinder] = MappingProxyType(
-    {
-        unwinder.name: unwinder
-        for unwinder in (
-            FP_CHAIN,
-            FP_CHAIN_ENTRY,
-            LR_LEAF,
-            BS_BACKTRACE,
-            QI_STACK_FRAME,
-            BUILTIN_RETURN_ADDRESS,
-            GLIBC_BACKTRACE_FP,
-            EH_FRAME,
-            EH_FRAME_HDR,
-            DEBUG_FRAME,
-            EHABI,
-            ORC,
-            SFRAME,
-            COMPACT_UNWIND,
-            SHADOW_CALL_STACK,
-            PROLOGUE_ANALYSIS,
-            STACK_SCAN,
-            STACK_SCAN_STRICT,
-            STACK_SCAN_BREAKPAD,
-        )
-    }
+_MODULES = (
+    "chains.fp_chain",
+    "chains.fp_chain_entry",
+    "chains.lr_leaf",
+    "chains.bs_backtrace",
+    "chains.qi_stack_frame",
+    "chains.builtin_return_address",
+    "chains.glibc_backtrace_fp",
+    "tables.eh_frame",
+    "tables.eh_frame_hdr",
+    "tables.debug_frame",
+    "tables.ehabi",
+    "tables.orc",
+    "tables.sframe",
+    "tables.compact_unwind",
+    "chains.shadow_call_stack",
+    "analysis.prologue_analysis",
+    "scans.stack_scan",
+    "scans.stack_scan_strict",
+    "scans.stack_scan_breakpad",
 )
+
+
+def _strategies() -> Mapping[str, Unwinder]:
+    names = {module.rpartition(".")[2]: module for module in _MODULES}
+    return Catalogue({n: partial(value_of, f"unwinders.{module}", n.upper()) for n, module in names.items()})
+
+
+UNWINDERS: Mapping[str, Unwinder] = _strategies()

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from testbed.arch import Arch, Isa
-from testbed.program.model import Language, Program, Source, matches
+from testbed.program.model import Language, Program, Source
+from testbed.words.catalogue import matches
 from testbed.words.traits import Trait
 
 

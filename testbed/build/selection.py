@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from testbed.program.model import matches
+from testbed.words.catalogue import matches
 
 # Frames of every kind: equal ones, of any size, with structures, with jumps, with a call at their very end.
 _SHAPES = ("recursion", "alloca_vla", "struct_return", "switch_table", "noreturn_last_call", "tail_chain", "cxx_names")

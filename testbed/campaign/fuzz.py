@@ -15,7 +15,8 @@ from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.contract.unwinder import Unwinder
-from testbed.generate.program import PREFIXES, generated_program, program_of
+from testbed.generate.names import PREFIXES
+from testbed.generate.program import generated_program, program_of
 from testbed.generate.shape import Shape
 from testbed.generate.shrink import shrink
 from testbed.words.outcome import Outcome

@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from importlib import import_module
 from typing import TypeVar
 
@@ -62,6 +61,8 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jo
             import_module(NATIVE_JUDGE)
         yield from map(work, planned)
         return
+    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # one unit needs no processes
+
     pool = ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(natively,))
     pending: set[Future[UnitResult]] = set()
     try:

@@ -12,29 +12,59 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import click
 
-from testbed.cli.terminal import WIDTH
 from testbed.words.errors import TestbedError
 
-COMMANDS = (  # in the order of --help
-    *("run", "show", "record", "matrix", "table", "lint", "generate", "fuzz", "backtrace", "names", "gdb", "export"),
-    *("unwind", "list", "findings", "cache"),
+WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
+_SENTENCES = """
+run        Run PROGRAM and judge every strategy at every instruction.
+show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
+record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
+matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
+table      What the unwind tables of PROGRAM say at every pc, as rows.
+lint       Say which rows of PROGRAM's call frame information are wrong at an instruction it executes, and the fix.
+generate   Write the program of a call shape: functions with frames of a given make, and who calls whom.
+fuzz       Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
+backtrace  The call stack of PROGRAM at LOCATION: inlined calls, tail calls where they are certain, files and lines.
+names      Judge the names of PROGRAM's frames at every instruction: functions, tail calls, declared inlined calls.
+gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
+export     PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
+unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
+list       What the catalogues hold.
+findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
+cache      Where built files and results are kept, and how much there is.
+"""
+# In the order of --help, each with the first sentence of its own: --help imports no command.
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {name: sentence for name, sentence in (line.split(maxsplit=1) for line in _SENTENCES.strip().splitlines())}
 )
 
 
-class _CommandGroup(click.Group):
-    """The modules of this room as commands."""
+class _ListedCommands(click.Group):
+    """The commands as --help lists them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return click.Command(cmd_name, help=COMMANDS[cmd_name])
+
+
+class _CommandGroup(_ListedCommands):
+    """The modules of this room as commands."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"testbed.cli.{cmd_name}").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _ListedCommands().format_commands(ctx, formatter)
 
 
 @click.group(cls=_CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})

@@ -9,8 +9,9 @@ import click
 
 from programs import PROGRAMS
 from testbed.campaign.findings import show
+from testbed.cli.choice import matching
 from testbed.cli.strategies import all_strategies
-from testbed.cli.terminal import console_for_reports, matching
+from testbed.cli.terminal import console_for_reports
 from testbed.referee import REFEREES
 
 

@@ -22,7 +22,8 @@ from testbed.build.recipes import RECIPES, Recipe
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import judge_units
 from testbed.campaign.results import Unit, UnitResult
-from testbed.cli.terminal import console_for_reports, matching
+from testbed.cli.choice import matching
+from testbed.cli.terminal import console_for_reports
 from testbed.generate.program import shape_named
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import click
-from rich.console import Console
 
 from programs import PROGRAMS
 from testbed.arch.gdb_targets import gdb_target
+from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Answer, Replay, listen, serve
 from testbed.runs.by_name import named_run
@@ -62,7 +62,7 @@ def command(
     """
     if not serving and shutil.which(_DEBUGGER) is None:
         raise ToolchainMissing(_DEBUGGER, f"apt install {_DEBUGGER}, or use --serve and any gdb that knows the target")
-    with Console(stderr=True).status(f"building and running {program}"):
+    with status(f"building and running {program}"):
         run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     listener = listen(port)

@@ -7,7 +7,8 @@ import sys
 import click
 
 from programs import PROGRAMS
-from testbed.cli.terminal import console_for_reports, matching
+from testbed.cli.choice import matching
+from testbed.cli.terminal import console_for_reports
 from testbed.runs.by_name import named_run
 from testbed.tables.lint import lint
 from testbed.words.errors import TestbedError, UsageError

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from programs import PROGRAMS
 from testbed.build import Built
@@ -19,6 +17,8 @@ from testbed.trace.chunk import Chunks
 from testbed.words.errors import EmulationError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from testbed.campaign.results import Cell
     from testbed.runs.long import LongRun
 
@@ -28,6 +28,9 @@ WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """A bar that is told the step that was reached; ``total`` None: nobody knows how many there are."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -18,7 +18,8 @@ from testbed.campaign.kept import judge_and_keep, kept_result
 from testbed.campaign.matrix import judge_units
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
-from testbed.cli.terminal import console_for_reports, matching, save
+from testbed.cli.choice import matching
+from testbed.cli.terminal import console_for_reports, save
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import present
 from testbed.words.errors import UsageError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from testbed.cli.long_runs import first_part, is_long, progress
+from testbed.cli.terminal import status
 from testbed.runs.files import save_pieces, save_run
 from testbed.trace import Exited
 from testbed.trace.chunk import LEAST
@@ -45,7 +45,7 @@ def command(
     the program file itself and how it ended; it needs nothing else. A long run is written while it goes on, and never
     held at once.
     """
-    with Console(stderr=True).status(f"building and running {program}"):
+    with status(f"building and running {program}"):
         run = first_part(program, arch, recipe, seed, budget, fresh)
     steps, end, said = len(run), run.trace.end, str(run)
     if chunk or is_long(run, budget):

@@ -9,8 +9,9 @@ from contextlib import suppress
 import click
 
 from programs import PROGRAMS
+from testbed.cli.choice import matching
 from testbed.cli.keys import keys_of
-from testbed.cli.terminal import console_for_reports, matching
+from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.report.moves import Move, moved
 from testbed.runs.by_name import named_run

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from programs import PROGRAMS
-from testbed.cli.terminal import console_for_reports, matching
+from testbed.cli.choice import matching
+from testbed.cli.terminal import console_for_reports
 from testbed.runs.by_name import named_image, named_run
 from testbed.words.errors import TestbedError, UnwindError, UsageError
 from unwinders import UNWINDERS

@@ -10,6 +10,7 @@ from testbed.generate.assembly import assembly_text, is_expressible
 from testbed.generate.c_source import c_text
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import Evaluation, evaluate
+from testbed.generate.names import PREFIXES, called
 from testbed.generate.seeds import shape_of_seed
 from testbed.generate.shape import Shape
 from testbed.program.header import parse_header
@@ -17,7 +18,6 @@ from testbed.program.model import Language, Program, Source
 from testbed.words.errors import DirectorError
 from testbed.words.traits import Trait
 
-PREFIXES = {"gen": Language.ASSEMBLY, "genc": Language.C}
 _MOST_DECLARED = 16  # visits whose frames the header declares
 
 
@@ -30,19 +30,13 @@ def shape_named(text: str) -> Shape:
     return parse_director(text)
 
 
-def is_generated(name: str) -> bool:
-    """True for ``gen:...`` and ``genc:...``."""
-    prefix, colon, _ = name.partition(":")
-    return bool(colon) and prefix in PREFIXES
-
-
 def generated_program(name: str, *, recipes: tuple[str, ...] = ()) -> Program:
     """The program that ``gen:SEED``, ``gen:DIRECTOR`` (assembly) or ``genc:...`` (C) names; it is called ``gen_SEED``.
 
     ``recipes`` are the only ones that build it (patterns). Raises DirectorError.
     """
     prefix, _, text = name.partition(":")
-    return program_of(shape_named(text), PREFIXES[prefix], name=f"{prefix}_{text.replace('+', '_')}", recipes=recipes)
+    return program_of(shape_named(text), PREFIXES[prefix], name=called(name), recipes=recipes)
 
 
 def program_of(shape: Shape, language: Language, *, name: str | None = None, recipes: tuple[str, ...] = ()) -> Program:

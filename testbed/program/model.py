@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.program.header import Expectation, Header, parse_header
+from testbed.words.catalogue import Catalogue
 from testbed.words.errors import ProgramError, UsageError
 from testbed.words.nearest import nearest
 
@@ -22,12 +23,11 @@ __all__ = [
     "Language",
     "Program",
     "Source",
-    "matches",
     "parse_header",
     "program_from_text",
     "program_name",
+    "programs_in",
     "read_program",
-    "read_programs",
     "read_source",
 ]
 
@@ -100,20 +100,19 @@ def program_name(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-def read_program(path: Path) -> Program:
-    """A program from one source file outside the catalogue."""
-    source = read_source(path)
-    return Program(program_name(path), MappingProxyType({source.isa or "c": source}))
+def read_program(*paths: Path) -> Program:
+    """A program from its source files, which have its name."""
+    sources = [read_source(path) for path in paths]
+    return Program(program_name(paths[0]), MappingProxyType({source.isa or "c": source for source in sources}))
 
 
-def read_programs(folder: Path) -> Mapping[str, Program]:
-    """All programs of a folder, by name."""
-    sources: dict[str, dict[str, Source]] = {}
+def programs_in(folder: Path) -> Catalogue[Program]:
+    """The programs of a folder, by name. The folder is listed; a program's sources are read when it is asked for."""
+    paths: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix in (*COMPILED, ".S"):
-            source = read_source(path)
-            sources.setdefault(program_name(path), {})[source.isa or "c"] = source
-    return MappingProxyType({n: Program(n, MappingProxyType(by_isa)) for n, by_isa in sources.items()})
+            paths.setdefault(program_name(path), []).append(path)
+    return Catalogue({name: partial(read_program, *sources) for name, sources in paths.items()})
 
 
 def program_from_text(name: str, arch: Arch, text: str, *, isa: str | None = None, exit: int | None = None) -> Program:
@@ -125,9 +124,3 @@ def program_from_text(name: str, arch: Arch, text: str, *, isa: str | None = Non
     header = parse_header(name, text) if text.startswith("// summary:") else Header(summary=name, exit=exit)
     source = Source(Path(f"{name}.{chosen.name}.S"), Language.ASSEMBLY, chosen.name, text, header)
     return Program(name, MappingProxyType({chosen.name: source}))
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    """True where ``name`` matches one of the glob patterns, or there are none."""
-    listed = tuple(patterns)
-    return not listed or any(fnmatchcase(name, pattern) for pattern in listed)

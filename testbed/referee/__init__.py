@@ -1,43 +1,50 @@
-"""The catalogue of real unwinders. One more: one file (or folder), and one line here."""
+"""The catalogue of real unwinders. One more: one file (or folder), and one line here.
+
+A line says where the `Referee` is and how its strategies are called, so that a command loads, and looks for, only the
+tools that it was asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.clang.strategy import REFEREE as CLANG
-from testbed.referee.drgn.strategy import REFEREE as DRGN
-from testbed.referee.gdb.strategy import GDB
-from testbed.referee.libdw.strategy import REFEREE as LIBDW
-from testbed.referee.libunwind.strategy import REFEREE as LIBUNWIND
-from testbed.referee.lldb.strategy import LLDB
-from testbed.referee.llvm_libunwind.strategy import REFEREE as LLVM_LIBUNWIND
-from testbed.referee.minidump_stackwalk.strategy import REFEREE as MINIDUMP_STACKWALK
 from testbed.referee.model import Finding, Found, Referee
-from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
-from testbed.referee.symbolic.strategy import REFEREE as SYMBOLIC
+from testbed.words.catalogue import Catalogue, matches, value_of
 
-__all__ = ["REFEREES", "Finding", "Found", "Referee", "present"]
+__all__ = ["REFEREES", "REFEREE_OF", "Finding", "Found", "Referee", "present"]
 
-_ALL: tuple[Referee, ...] = (
-    LIBDW,
-    LIBUNWIND,
-    LLVM_LIBUNWIND,
-    GDB,
-    LLDB,
-    DRGN,
-    SYMBOLIC,
-    MINIDUMP_STACKWALK,
-    LIBGCC_BACKTRACE,
-    GLIBC_BACKTRACE,
-    LLVM_BACKTRACE,
-    CLANG,
+_ALL = {  # the folder, the value in its strategy.py, the strategies
+    "libdw": ("libdw", "REFEREE", "libdw"),
+    "libunwind": ("libunwind", "REFEREE", "libunwind"),
+    "llvm_libunwind": ("llvm_libunwind", "REFEREE", "llvm_libunwind llvm_libunwind_exact llvm_libunwind_compact"),
+    "gdb": ("gdb", "GDB", "gdb gdb_exidx gdb_no_tables"),
+    "lldb": ("lldb", "LLDB", "lldb lldb_no_tables"),
+    "drgn": ("drgn", "REFEREE", "drgn drgn_debug_frame"),
+    "symbolic": ("symbolic", "REFEREE", "symbolic symbolic_debug_frame symbolic_compact"),
+    "minidump_stackwalk": ("minidump_stackwalk", "REFEREE", "minidump_stackwalk minidump_stackwalk_no_symbols"),
+    "libgcc_backtrace": ("profilers", "LIBGCC_BACKTRACE", "libgcc_backtrace"),
+    "glibc_backtrace": ("profilers", "GLIBC_BACKTRACE", "glibc_backtrace"),
+    "llvm_backtrace": ("profilers", "LLVM_BACKTRACE", "llvm_backtrace"),
+    "clang": ("clang", "REFEREE", ""),
+}
+REFEREES: Mapping[str, Referee] = Catalogue(
+    {name: partial(value_of, f"testbed.referee.{folder}.strategy", value) for name, (folder, value, _) in _ALL.items()}
 )
-REFEREES: Mapping[str, Referee] = MappingProxyType({referee.name: referee for referee in _ALL})
+REFEREE_OF: Mapping[str, str] = MappingProxyType(
+    {strategy: name for name, (_, _, strategies) in _ALL.items() for strategy in strategies.split()}
+)
 
 
-def present() -> Mapping[str, Unwinder]:
-    """The strategies of the referees that are installed, by name."""
-    there = [referee for referee in REFEREES.values() if referee.find() is not None]
-    return MappingProxyType({unwinder.name: unwinder for referee in there for unwinder in referee.unwinders})
+def present(patterns: Iterable[str] = ()) -> Mapping[str, Unwinder]:
+    """The strategies of the referees that are installed, by name; with patterns, those that one of them matches.
+
+    Only their referees are looked for, which starts programs.
+    """
+    listed = tuple(patterns)
+    wanted = {strategy: name for strategy, name in REFEREE_OF.items() if matches(strategy, listed)}
+    there = [REFEREES[name] for name in dict.fromkeys(wanted.values()) if REFEREES[name].find() is not None]
+    strategies = (unwinder for referee in there for unwinder in referee.unwinders)
+    return MappingProxyType({unwinder.name: unwinder for unwinder in strategies if unwinder.name in wanted})

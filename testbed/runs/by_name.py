@@ -9,7 +9,7 @@ from pathlib import Path
 from testbed.arch import Arch, arch_named
 from testbed.build import build
 from testbed.build.recipes import first_recipe, recipe_named, recipes_for
-from testbed.generate.program import generated_program, is_generated
+from testbed.generate.names import is_generated
 from testbed.image import Image, linked_image
 from testbed.program.model import COMPILED, Program, read_program
 from testbed.runs.run import Run, run_file, run_program
@@ -55,6 +55,8 @@ def named_image(programs: Programs, name: str, arch: str | None, recipe: str | N
 def named_program(programs: Programs, name: str) -> Program:
     """A program of the catalogue, a generated one (``gen:12``: a seed or director string), or one from its source."""
     if is_generated(name):
+        from testbed.generate.program import generated_program
+
         return generated_program(name)
     if name in programs:
         return programs[name]

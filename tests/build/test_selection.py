@@ -11,8 +11,8 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES, recipe_named, recipes_for
 from testbed.build.selection import SELECTION, selected
 from testbed.campaign.units import units
-from testbed.program.model import matches
 from testbed.runs.run import run_program
+from testbed.words.catalogue import matches
 from testbed.words.traits import NARROWED, Trait, holding
 from tests.build.test_compile import written
 

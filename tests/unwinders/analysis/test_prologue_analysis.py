@@ -19,7 +19,7 @@ from testbed.words.errors import NoUnwindInfo
 from testbed.words.traits import Trait
 from tests.installed import installed
 from unwinders import UNWINDERS
-from unwinders.analysis.strategy import PROLOGUE_ANALYSIS, unwind
+from unwinders.analysis.prologue_analysis import PROLOGUE_ANALYSIS, unwind
 
 ISAS = [isa.name for arch in ARCHES.values() for isa in arch.isas]
 LEAST = 0.99  # of the sites of code without frame pointers
