@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.strategies import strategies_named
-from testbed.cli.terminal import console_for_reports, save
+from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.files import open_run
 from testbed.runs.run import Run, judge_all
@@ -26,6 +26,39 @@ from testbed.words.errors import TestbedError
 
 if TYPE_CHECKING:
     from testbed.runs.long import LongRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What was typed; each option's help says what it is."""
+
+    program: str | None
+    arch: str | None
+    recipe: str | None
+    names: tuple[str, ...]
+    location: str | None
+    differences: bool
+    seed: int
+    budget: int
+    chunk: int | None
+    fresh: bool
+    trace: Path | None
+    as_json: bool
+    html: Path | None
+    svg: Path | None
+    plot: Path | None
+    timeline: Path | None
+
+    def of_every_step(self) -> list[str]:
+        """The options given that show every step, or nothing."""
+        shown = {
+            "--differences": self.differences,
+            "--json": self.as_json,
+            "--html": self.html,
+            "--plot": self.plot,
+            "--timeline": self.timeline,
+        }
+        return [option for option, given in shown.items() if given]
 
 
 @click.command("run")
@@ -62,24 +95,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the stacks for speedscope and Perfetto.",
 )
-def command(
-    program: str | None,
-    arch: str | None,
-    recipe: str | None,
-    names: tuple[str, ...],
-    location: str | None,
-    differences: bool,
-    seed: int,
-    budget: int,
-    chunk: int | None,
-    fresh: bool,
-    trace: Path | None,
-    as_json: bool,
-    html: Path | None,
-    svg: Path | None,
-    plot: Path | None,
-    timeline: Path | None,
-) -> None:
+def command(**given: Any) -> None:
     """Run PROGRAM and judge every strategy at every instruction.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF or
@@ -91,49 +107,75 @@ def command(
     A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
     shown, by the strategies that judge whole traces.
     """
-    chosen = strategies_named(names)
-    holding = {"--differences": differences, "--json": as_json, "--html": html, "--plot": plot, "--timeline": timeline}
-    if trace is not None:
-        if program is not None or arch or recipe or fresh:
-            raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")
-        saved, built = open_run(trace)
-        if len(saved) > WHOLE or chunk:
-            _run_long(watched(built, saved.chunks(), len(saved)), chosen, names, location, svg, holding)
-            return
-        with Console(stderr=True).status(f"reading {trace}"):
-            run = Run(built, saved, observe(saved))
-    elif program is None:
-        raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
-    else:
-        with Console(stderr=True).status(f"building and running {program}"):
-            run = first_part(program, arch, recipe, seed, budget, fresh)
-        if chunk or is_long(run, budget):
-            from testbed.machine.chunks import chunks_of
-
-            pieces = chunks_of(run.built.image, seed=seed, budget=budget, chunk=chunk, cpu=run.built.cpu)
-            built = run.built
-            del run  # what was held of it
-            _run_long(watched(built, pieces), chosen, names, location, svg, holding)
-            return
-    failure = run.failure
-    if failure and location is None:
-        raise TestbedError(
-            f"{run.program.name} on {run.arch} by {run.recipe.name} ran {len(run)} steps, then: {failure}"
-        )
+    options = RunOptions(**given)
+    chosen = strategies_named(options.names)
+    run = _recorded(options, options.trace) if options.trace is not None else _executed(options)
+    if options.location is None and run.failure:
+        raise TestbedError(_failed(run))
     applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
-    if names:  # asked for by name: say why it is missing
+    if not isinstance(run, Run):
+        _show_long(run, applicable, options)
+        return
+    if options.names:  # asked for by name: say why it is missing
         _say_left_out(run, [unwinder for unwinder in chosen if unwinder not in applicable])
-    if location is not None:
+    if options.location is not None:
         from testbed.report.site_text import print_site
 
-        print_site(console_for_reports(), run, run.step_at(location), applicable)
+        print_site(console_for_reports(), run, run.step_at(options.location), applicable)
         return
-    verdicts = _judged(run, applicable, html, timeline)
-    if plot:
+    _show(run, applicable, options)
+
+
+def _recorded(options: RunOptions, trace: Path) -> Run | LongRun:
+    """The run in a file. Raises UsageError where a program is named beside it."""
+    if options.program is not None or options.arch or options.recipe or options.fresh:
+        raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")
+    saved, built = open_run(trace)
+    if len(saved) > WHOLE or options.chunk:
+        return _in_pieces(watched(built, saved.chunks(), len(saved)), options)
+    with status(f"reading {trace}"):
+        return Run(built, saved, observe(saved))
+
+
+def _executed(options: RunOptions) -> Run | LongRun:
+    """The program that was named, built and run. Raises UsageError where none is."""
+    program, seed, budget = options.program, options.seed, options.budget
+    if program is None:
+        raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
+    with status(f"building and running {program}"):
+        run = first_part(program, options.arch, options.recipe, seed, budget, options.fresh)
+    if not options.chunk and not is_long(run, budget):
+        return run
+    from testbed.machine.chunks import chunks_of
+
+    built = run.built
+    del run  # what was held of it
+    pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=options.chunk, cpu=built.cpu)
+    return _in_pieces(watched(built, pieces), options)
+
+
+def _in_pieces(run: LongRun, options: RunOptions) -> LongRun:
+    """A run in pieces, if nothing was asked for that it does not have. Raises UsageError."""
+    for option in options.of_every_step():
+        raise click.UsageError(f"{option} shows every step: not of a run in pieces ({len(run)} steps)")
+    return run
+
+
+def _failed(run: Run | LongRun) -> str:
+    """Why a run proves nothing."""
+    if not isinstance(run, Run):
+        return f"{run}: {run.failure}"
+    return f"{run.program.name} on {run.arch} by {run.recipe.name} ran {len(run)} steps, then: {run.failure}"
+
+
+def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
+    """Judge every step, and show it in every way that was asked for. Exits with 1 where something is unexplained."""
+    verdicts = _judged(run, unwinders, options)
+    if options.plot:
         from testbed.report.plots import plot_run
 
-        plot_run(run, verdicts, plot)
-    if as_json:
+        plot_run(run, verdicts, options.plot)
+    if options.as_json:
         from testbed.report.data import run_data
 
         json.dump(run_data(run, verdicts), sys.stdout, indent=1)
@@ -141,9 +183,9 @@ def command(
     else:
         from testbed.report.run_text import run_page
 
-        console = console_for_reports(record=bool(svg))
-        console.print(run_page(run, verdicts, only_differences=differences))
-        save(console, f"testbed run {program or run.program.name}", svg)
+        console = console_for_reports(record=bool(options.svg))
+        console.print(run_page(run, verdicts, only_differences=options.differences))
+        save(console, f"testbed run {options.program or run.program.name}", options.svg)
     if _disagrees(run) or any(cell.unexplained for cell, _ in verdicts) or not verdicts:
         sys.exit(1)
 
@@ -159,54 +201,39 @@ def _disagrees(run: Run | LongRun) -> bool:
     return bool(run.disagreements)
 
 
-def _run_long(
-    run: LongRun,
-    chosen: Sequence[Unwinder],
-    names: Sequence[str],
-    location: str | None,
-    svg: Path | None,
-    holding: Mapping[str, object],
-) -> None:
-    """As the command does, for a run in pieces."""
-    for option, given in holding.items():
-        if given:
-            raise click.UsageError(f"{option} shows every step: not of a run in pieces ({len(run)} steps)")
-    if run.failure and location is None:
-        raise TestbedError(f"{run}: {run.failure}")
-    applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
-    if location is not None:
+def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
+    """As `_show` and --at do, for a run in pieces."""
+    if options.location is not None:
         from testbed.report.site_text import print_site
 
-        step = run.step_at(location)
+        step = run.step_at(options.location)
         piece, window = run.piece(step)
-        print_site(console_for_reports(), piece, window.row(step), applicable, title=str(run), number=step)
+        print_site(console_for_reports(), piece, window.row(step), unwinders, title=str(run), number=step)
         return
-    cells = judged(run, for_long_runs(applicable, named=bool(names)))
-    console = console_for_reports(record=bool(svg))
+    cells = judged(run, for_long_runs(unwinders, named=bool(options.names)))
+    console = console_for_reports(record=bool(options.svg))
     console.print(long_page(run, cells))
-    save(console, f"testbed run {run.built.program.name}", svg)
+    save(console, f"testbed run {run.built.program.name}", options.svg)
     if _disagrees(run) or any(cell.unexplained for cell in cells) or not cells:
         sys.exit(1)
 
 
-def _judged(
-    run: Run, unwinders: Sequence[Unwinder], html: Path | None, timeline: Path | None
-) -> list[tuple[Cell, Sequence[Verdict]]]:
+def _judged(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> list[tuple[Cell, Sequence[Verdict]]]:
     """Every strategy's verdicts; a page and a timeline need what the strategies said, not the verdicts alone."""
-    if html is None and timeline is None:
+    if options.html is None and options.timeline is None:
         return [(cell_of(run, u, verdicts), verdicts) for u in unwinders for verdicts in [judge_all(run, u)]]
     from testbed.report.answers import answers_of
 
     answers = answers_of(run, unwinders)
     made = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]
-    if html:
+    if options.html:
         from testbed.report.stepper import write_stepper
 
-        write_stepper(run, answers, [cell for cell, _ in made], html)
-    if timeline:
+        write_stepper(run, answers, [cell for cell, _ in made], options.html)
+    if options.timeline:
         from testbed.report.timeline import write_timeline
 
-        write_timeline(run, answers, timeline)
+        write_timeline(run, answers, options.timeline)
     return list(made)
 
 
