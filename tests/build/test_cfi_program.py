@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from testbed.arch import ARCHES
 from testbed.build import directives as d
-from testbed.build.place import Place
 from testbed.build.tables.cfi_program import Procedure, advance, encode_procedure, encode_rules, initial_rules
 from testbed.build.tables.eh_frame import write_debug_frame, write_eh_frame
 from testbed.build.tables.leb128 import sleb128, uleb128
 from testbed.words.errors import BuildError
-
-X86, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]
-HERE = Place(Path("a.S"), 7, 5)
-
-
-def procedure(*rules: tuple[int, d.CfiRule], start: int = 0x1000, end: int = 0x1040) -> Procedure:
-    return Procedure(HERE, start, end, tuple((at, HERE, rule) for at, rule in rules))
+from tests.build.procedures import ARM32, ARM64, HERE, X86, procedure
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from testbed.build import directives as d
 from testbed.build.tables.cfi_states import CfiState, cfi_states
 from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
 from testbed.words.errors import BuildError
-from tests.build.test_cfi_program import ARM64, X86, procedure
+from tests.build.procedures import ARM64, X86, procedure
 
 ENTRY = {16: d.AtCfaOffset(16, -8)}
 

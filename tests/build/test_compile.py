@@ -13,15 +13,7 @@ from testbed.build.recipes import RECIPES, recipe_named, recipes_for
 from testbed.program.model import Program, read_program
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing, UsageError
-
-SOURCE = """// summary: two functions
-// exit: 8
-#include <stddef.h>
-#include <stdint.h>
-static volatile size_t seed = 6;
-__attribute__((noinline)) static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-int main(void) { return fib((int)seed); }
-"""
+from tests.build.sources import SOURCE, written
 
 try:
     compile.find_zig()
@@ -32,12 +24,6 @@ except ToolchainMissing as missing:
 @pytest.fixture(autouse=True)
 def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
-
-
-def written(tmp_path: Path, text: str = SOURCE, name: str = "prog.c") -> Path:
-    path = tmp_path / name
-    path.write_text(text)
-    return path
 
 
 @pytest.mark.parametrize("arch", ARCHES.values(), ids=str)

@@ -17,7 +17,7 @@ from testbed.campaign.results import Unit
 from testbed.program.model import read_program
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing
-from tests.build.test_compile import written
+from tests.build.sources import written
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe_entries import read_header
 

@@ -10,7 +10,7 @@ import pytest
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.orc import write_orc
-from tests.build.test_cfi_program import X86, procedure
+from tests.build.procedures import X86, procedure
 
 ADDRESS = 0x5000
 NOTHING, END = (0, 0, 0), (0, 0, 0x100)

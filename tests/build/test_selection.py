@@ -14,7 +14,7 @@ from testbed.campaign.units import units
 from testbed.runs.run import run_program
 from testbed.words.catalogue import matches
 from testbed.words.traits import NARROWED, Trait, holding
-from tests.build.test_compile import written
+from tests.build.sources import written
 
 DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 EVERYTHING = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values(), everything=True)

@@ -11,7 +11,7 @@ from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.sframe import write_sframe
-from tests.build.test_cfi_program import ARM64, X86, procedure
+from tests.build.procedures import ARM64, X86, procedure
 
 ADDRESS = 0x5000
 PUSHED = ((0x1001, d.DefCfaOffset(16)), (0x1001, d.AtCfaOffset(6, -16)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house.sources import ROOT, imported, modules, relative
 
 # Rooms of testbed, lowest first; a room imports from itself and from lines above it here. Rooms on one line do not know
 # each other.
@@ -36,20 +36,6 @@ CONTRACT = frozenset(["arch", "words", "image", "trace", "contract"])
 COMPOSITION_ROOTS = ("testbed/cli/", "testbed/__init__.py")
 
 
-def modules(folder: str) -> list[Path]:
-    return sorted((ROOT / folder).rglob("*.py"))
-
-
-def imported(path: Path) -> Iterator[str]:
-    """Every module that a file imports, absolute, anywhere in it (a lazy import is an arrow too)."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
 def room(module: str) -> str | None:
     parts = module.split(".")
     return parts[1] if parts[0] == "testbed" and len(parts) > 1 else None
@@ -57,10 +43,6 @@ def room(module: str) -> str | None:
 
 def level(name: str) -> int:
     return next(i for i, line in enumerate(LAYERS) if name in line)
-
-
-def relative(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
 
 
 @pytest.mark.parametrize("path", modules("testbed"), ids=relative)

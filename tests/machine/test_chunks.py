@@ -15,9 +15,10 @@ from testbed.machine.chunks import chunks_of, record_chunks
 from testbed.trace import Exited, Trace
 from testbed.trace.chunk import LEAST, Chunk
 from testbed.words.errors import EmulationError
-from tests.machine.native.test_record import LOOPS
+from tests.machine.faults import CASES, NOP
+from tests.machine.loops import LOOPS
 from tests.machine.snippets import image_of
-from tests.machine.test_record import CASES, IT_STORES, NOP, STORES
+from tests.machine.stores import IT_STORES, STORES
 
 
 def agree(image: Image, chunk: int, budget: int = 100_000) -> tuple[Trace, list[Chunk]]:

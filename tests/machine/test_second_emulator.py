@@ -17,9 +17,9 @@ from testbed.image import Image, LoadedImage
 from testbed.machine import record, start_machine
 from testbed.trace import Exited, Trace
 from tests.machine.snippets import image_of
-from tests.machine.test_record import STORES
-from tests.truth.test_calls import RETPOLINE, TAIL
-from tests.truth.test_jumps import COROUTINE, LANDING, LONGJMP, MARK
+from tests.machine.stores import STORES
+from tests.truth.calls import RETPOLINE, TAIL
+from tests.truth.jumps import COROUTINE, LANDING, LONGJMP, MARK
 
 ARCHITECTURES = {"x86_64": "x86_64", "arm64": "aarch64", "arm32": "armv7"}
 PROGRAMS = {

@@ -34,7 +34,7 @@ from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
 from testbed.verdicts.one import tally
 from testbed.words.errors import EmulationError, TraceFileError
 from tests.machine.snippets import image_of
-from tests.machine.test_record import STORES
+from tests.machine.stores import STORES
 from unwinders import UNWINDERS
 
 NAMES = ("leaf_call", "tail_call", "recursion", "big_frame", "struct_return", "interworking")

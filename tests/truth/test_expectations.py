@@ -9,7 +9,7 @@ from testbed.program.model import parse_header
 from testbed.truth import disagreements, observe
 from testbed.truth.expectations import _agree
 from tests.machine.snippets import image_of
-from tests.truth.test_calls import TAIL
+from tests.truth.calls import TAIL
 
 
 def check(*lines: str) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ import pytest
 from testbed.machine import record
 from testbed.truth import Truth, observe
 from tests.machine.snippets import image_of
-from tests.truth.test_calls import BL_AS_JUMP, RETPOLINE, TAIL
-from tests.truth.test_jumps import LANDING, LONGJMP, MARK
+from tests.truth.calls import BL_AS_JUMP, RETPOLINE, TAIL
+from tests.truth.jumps import LANDING, LONGJMP, MARK
 from tests.truth.watched import steps_at, watch
 
 SAVES = {

@@ -20,18 +20,12 @@ from testbed.trace import Snapshot
 from testbed.verdicts.one import judge_backtrace
 from testbed.words.errors import ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
+from tests.referee.process.echo import echo
 
 
 @pytest.fixture(scope="module")
 def run() -> Run:
     return run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
-
-
-def echo(snapshot: Snapshot) -> Backtrace:
-    """A backtrace of one frame whose registers say in which process and on what memory it was made."""
-    word = snapshot.memory.unsigned(snapshot.sp, 8)
-    registers = {**snapshot.registers, "rax": os.getpid(), "rbx": word}
-    return Backtrace((Frame(FrameKind.INTERRUPTED, snapshot.pc, registers, 5, "echo"),), None)
 
 
 def test_one_child_answers_for_a_whole_run_from_the_memory_of_each_snapshot(run: Run) -> None:
@@ -124,7 +118,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.referee.process.library import forked
 from testbed.runs.run import run_program
-from tests.referee.process.test_library import echo
+from tests.referee.process.echo import echo
 run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
 for ask in (forked(echo), forked(echo)):
     print(ask(run[0]).frames[0].registers["rax"], flush=True)

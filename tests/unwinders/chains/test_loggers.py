@@ -13,7 +13,7 @@ from testbed.runs.by_name import named_run
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnreadableMemory
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, image, snapshot, u, words
-from tests.unwinders.tables.test_strategies import RECORDS, STACK, built_with, linked_frames
+from tests.unwinders.records import RECORDS, STACK, built_with, linked_frames
 from unwinders import UNWINDERS
 from unwinders.chains.bs_backtrace import BS_BACKTRACE
 from unwinders.chains.builtin_return_address import BUILTIN_RETURN_ADDRESS, LEVELS

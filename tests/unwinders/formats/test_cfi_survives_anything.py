@@ -12,6 +12,7 @@ from testbed.contract.rows import IsExpression, RowTable
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import SIZE, START, X86_64, block, cie, entry, image, snapshot, u, uleb
+from tests.unwinders.mutations import mutated
 from unwinders.formats.cfi import cfi_table
 from unwinders.rows.apply import apply
 from unwinders.rows.walk import MAX_FRAMES
@@ -43,22 +44,6 @@ def real_section() -> bytes:
         start = u(4, START + i * SIZE - (EH_ADDRESS + field + 4))
         section += entry(u(4, field - at) + start + u(4, SIZE) + area + body)
     return section + u(4, 0)
-
-
-def mutated(section: bytes, random: Random) -> bytes:
-    """One to four bytes replaced, or a piece cut out, doubled, or the end cut off."""
-    out = bytearray(section)
-    for _ in range(random.randint(1, 4)):
-        out[random.randrange(len(out))] = random.choice([random.randrange(256), 0, 0x7F, 0x80, 0xFF])
-    at, size = random.randrange(len(out)), random.randint(1, 12)
-    match random.randrange(8):
-        case 0:
-            del out[at : at + size]
-        case 1:
-            out[at:at] = out[at : at + size]
-        case 2:
-            del out[at:]
-    return bytes(out)
 
 
 def tables(seed: int, count: int) -> Iterator[tuple[bytes, RowTable | MalformedTable]]:

@@ -23,8 +23,8 @@ from testbed.contract.rows import (
 )
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.formats.test_cfi_survives_anything import mutated
 from tests.unwinders.frames import START, X86_64, image, snapshot, u, words
+from tests.unwinders.mutations import mutated
 from unwinders.formats.orc import OrcLayout, orc_table
 from unwinders.formats.orc_rows import OrcRegister
 from unwinders.rows.apply import apply

@@ -11,8 +11,8 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable
 from testbed.image import LoadedImage
 from testbed.words.errors import MalformedTable, UnsupportedRule
-from tests.unwinders.formats.test_cfi_survives_anything import mutated
 from tests.unwinders.frames import START, X86_64, snapshot
+from tests.unwinders.mutations import mutated
 from tests.unwinders.sframes import fre, made, section
 from unwinders.formats.sframe import sframe_table
 from unwinders.formats.sframe_rows import MAX_ROWS

@@ -22,7 +22,7 @@ from testbed.program.model import Program
 from testbed.runs.run import judge_all, run_built
 from tests.golden import STRATEGIES, of_unit
 from tests.unwinders import producers
-from tests.unwinders.tables.test_sframe_producers import EXPRESSIBLE, assert_equal_at_every_pc
+from tests.unwinders.compact_rows import EXPRESSIBLE, assert_equal_at_every_pc
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.orc import ENTRIES, orc_table
 from unwinders.tables.orc import ORC

@@ -19,14 +19,21 @@ from testbed.build.layout import TEXT_BASE
 from testbed.build.link import assemble_program
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
 from testbed.campaign.results import Unit
-from testbed.campaign.units import units
 from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
+from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, SameValue, Undefined, UnwindRow
 from testbed.image import Image, read_elf
 from testbed.program.model import Program, program_from_text
 from testbed.runs.run import judge_all, run_built
-from testbed.words.traits import Trait
 from tests.unwinders import producers
+from tests.unwinders.compact_rows import (
+    EXPRESSIBLE,
+    UNITS,
+    WITH_NUMBER,
+    WRITTEN,
+    Meaning,
+    assert_equal_at_every_pc,
+    meaning,
+)
 from tests.unwinders.frames import snapshot
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.reader import Reader
@@ -35,14 +42,6 @@ from unwinders.formats.sframe_entries import read_functions, read_header
 from unwinders.rows.apply import apply
 from unwinders.tables.sframe import SFRAME
 
-WITH_NUMBER = [arch for arch in ARCHES.values() if arch.sframe_abi is not None]
-UNITS = units(PROGRAMS.values(), WITH_NUMBER, RECIPES.values())
-WRITTEN = [unit for unit in UNITS if unit.recipe == "keystone"]
-# What a compact format cannot express, as a program's header declares; producers then leave out more, or less, than we.
-BEYOND = frozenset({Trait.REALIGNED, Trait.INEXPRESSIBLE, Trait.LOST_REGISTER})
-EXPRESSIBLE = [
-    unit for unit in WRITTEN if not any(s.header.traits & BEYOND for s in PROGRAMS[unit.program].sources.values())
-]
 COMPILED = [unit for unit in UNITS if unit.recipe.endswith("-sframe")]
 C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, ARCHES["x86_64"])]
 # GNU as 2.40 restores a remembered state without the place of the return address: wrong where there is a link register.
@@ -56,33 +55,6 @@ GNU_CASES = [
     if not (arch.link and program.name in FORGOTTEN)
     for flag in ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 ]
-
-Meaning = tuple[Rule | None, Rule | None, Rule | None]
-
-
-def meaning(row: UnwindRow | None, image: Image) -> Meaning | None:
-    """The three things that SFrame knows, as any format's row says them. The outermost frame needs no more."""
-    if row is None:
-        return None
-    arch = image.arch
-    ra = row.registers.get(row.return_address, SameValue() if arch.link else None)
-    if isinstance(ra, Undefined):
-        return None, ra, None
-    return row.cfa, ra, row.registers.get(arch.frame_pointers[0], SameValue())
-
-
-def assert_equal_at_every_pc(image: Image, left: RowTable, right: RowTable, *, roots: bool = True) -> int:
-    """How many pcs were compared. Without ``roots``, a producer that cannot say "outermost" is let off there."""
-    compared = 0
-    text = image.sections[".text"]
-    for pc in range(text.address, text.address + len(text.data)):
-        here, there = meaning(left.at(pc), image), meaning(right.at(pc), image)
-        outermost = (None, Undefined(), None)
-        if not roots and outermost in (here, there):
-            continue
-        assert here == there, f"{pc:#x}: {left.source} {here}, {right.source} {there}"
-        compared += here is not None
-    return compared
 
 
 def left_out(image: Image) -> list[tuple[int, int]]:

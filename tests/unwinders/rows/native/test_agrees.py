@@ -17,23 +17,16 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.machine import record
 from testbed.trace import Trace
 from testbed.words.errors import ToolchainMissing
+from tests.unwinders.said import said
 from unwinders import UNWINDERS
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PART = 11  # of this many units, one is compared unless all are asked for
 NATIVE = [unwinder for unwinder in UNWINDERS.values() if unwinder.unwind_trace]
-
-
-def said(backtrace: Backtrace) -> tuple[object, ...]:
-    """Everything that a backtrace says, as a value."""
-    stop = backtrace.stopped
-    frames = [(f.kind, f.pc, dict(f.registers), f.cfa, f.found_by) for f in backtrace.frames]
-    return frames, type(stop), str(stop), stop and stop.pc
 
 
 def compared(unwinder: Unwinder, trace: Trace) -> Backtraces:

@@ -35,7 +35,7 @@ from testbed.verdicts.trace import OUTCOMES, Verdicts
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from tests.unwinders.frames import START, image
-from tests.unwinders.rows.native.test_agrees import said
+from tests.unwinders.said import said
 from unwinders.chains.fp_chain import FP_CHAIN
 from unwinders.rows.native.traces import walk_trace
 from unwinders.rows.walk import MAX_FRAMES, RowFor, walk

@@ -1,0 +1,29 @@
+"""The modules of the house, and what they import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def modules(folder: str) -> list[Path]:
+    """Every module below a folder of the project."""
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, absolute, anywhere in it (a lazy import is an arrow too)."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def relative(path: Path) -> str:
+    """A module's path as the tests name it."""
+    return path.relative_to(ROOT).as_posix()

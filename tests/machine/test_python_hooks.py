@@ -1,0 +1,146 @@
+"""The light recorder: its rows, its journal of writes, and the memory of any step."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from unicorn import unicorn_const as const
+
+from testbed.image import LoadedImage
+from testbed.machine import Machine, Tape, record, record_light, start_machine
+from testbed.machine.stops import Stops
+from testbed.trace import Exited, History, Trace, Writes
+from tests.machine.snippets import image_of
+from tests.machine.stores import IT_STORES, STORES
+
+
+def record_slowly(machine: Machine, budget: int) -> Tape:
+    """The reference: the binding's own hooks and reads, one register at a time."""
+    uc, registers = machine.uc, machine.arch.registers
+    stops = Stops(machine)
+    rows: list[list[int]] = []
+    sizes: list[int] = []
+    journal: list[tuple[int, int, int, int]] = []
+
+    def on_code(_uc: object, _address: int, size: int, _data: object) -> None:
+        assert len(rows) < budget
+        rows.append([uc.reg_read(register.unicorn) for register in registers])
+        sizes.append(size)
+
+    def on_write(_uc: object, _access: int, address: int, size: int, value: int, _data: object) -> None:
+        journal.append((len(rows) - 1, address, size, value % (1 << 8 * size)))
+        if stale := machine.arch.block_state:
+            flags = machine.arch.by_name[machine.arch.flags].unicorn
+            uc.reg_write(flags, uc.reg_read(flags) & ~stale)
+
+    uc.hook_add(const.UC_HOOK_CODE, on_code)
+    uc.hook_add(const.UC_HOOK_MEM_WRITE, on_write)
+    uc.emu_start(machine.start, machine.arch.word_mask - 3)
+    step, address, size, value = (np.array(column, np.uint64) for column in zip(*journal, strict=True))
+    writes = Writes(step.astype(np.uint32), address, size.astype(np.uint8), value)
+    return Tape(np.array(rows, np.uint64), np.array(sizes, np.uint8), writes, stops.after(const.UC_ERR_OK))
+
+
+@pytest.mark.parametrize("isa", STORES)
+def test_the_rows_are_those_of_a_slow_reference(isa: str) -> None:
+    image = image_of(isa, STORES[isa])
+    fast, slow = record(image, seed=7), record(image, seed=7, recorder=record_slowly)
+    assert fast.end == slow.end == Exited(42)
+    assert len(fast) > 200
+    assert (fast.registers == slow.registers).all()
+    assert (fast.sizes == slow.sizes).all()
+    for column in ("step", "address", "size", "value"):
+        assert (getattr(fast.writes, column) == getattr(slow.writes, column)).all(), column
+
+
+def test_a_register_is_cut_to_its_width() -> None:
+    trace = record(image_of("a32", STORES["a32"]))
+    assert int(trace.column("cpsr").max()) < 1 << 32
+    assert int(trace.column("d8").max()) >= 1 << 32, "but a d register has 64 bits"
+
+
+@pytest.mark.parametrize("isa", STORES)
+def test_the_journal_replayed_is_the_memory_of_the_emulator(isa: str) -> None:
+    machine = start_machine(LoadedImage(image_of(isa, STORES[isa])), seed=3)
+    tape = record_light(machine, 10_000)
+    assert tape.ending == Exited(42)
+    history = History((mapping.region for mapping in machine.mappings), tape.writes)
+    changed = 0
+    for mapping in machine.mappings:
+        final = bytes(machine.uc.mem_read(mapping.address, len(mapping.data)))
+        assert history.read(mapping.address, len(mapping.data), len(tape.registers)) == final
+        changed += final != mapping.data
+    assert changed == 1, "only the stack is written to"
+
+
+def brute_force(trace: Trace, step: int) -> dict[int, bytearray]:
+    """Memory before a step, from the beginning, byte by byte."""
+    memory = {region.address: bytearray(region.data) for region in trace.initial}
+    columns = (trace.writes.step, trace.writes.address, trace.writes.size, trace.writes.value)
+    for when, address, size, value in zip(*(column.tolist() for column in columns), strict=True):
+        if when < step:
+            base = max(start for start in memory if start <= address)
+            memory[base][address - base : address - base + size] = value.to_bytes(size, "little")
+    return memory
+
+
+@pytest.mark.parametrize("isa", STORES)
+def test_memory_as_of_any_step_is_what_a_replay_gives(isa: str) -> None:
+    trace = record(image_of(isa, STORES[isa]))
+    chosen = random.Random(5)
+    seen = set()
+    for step in [0, len(trace) - 1, *(chosen.randrange(len(trace)) for _ in range(25))]:
+        for base, content in brute_force(trace, step).items():
+            assert trace.memory(step).read(base, len(content)) == bytes(content)
+            low = chosen.randrange(len(content) - 40)
+            assert trace.memory(step).read(base + low, 37) == bytes(content[low : low + 37])
+            seen.add(bytes(content))
+    assert len(seen) > 10, "the steps chosen have different memories"
+
+
+def test_x86_reports_each_turn_of_a_rep() -> None:
+    trace = record(image_of("x86_64", STORES["x86_64"]))
+    stosb = [int(trace.column("rcx")[k]) for k in range(1, len(trace)) if trace.pc[k] == trace.pc[k - 1]]
+    assert stosb == [4, 3, 2, 1, 0]
+
+
+def test_stores_in_it_blocks_do_not_disturb_what_follows() -> None:
+    """Unicorn's store hook corrupts the state of an IT block; without any hook the run is right."""
+    image = image_of("thumb", IT_STORES)
+    machine = start_machine(LoadedImage(image), seed=1)
+    stops = Stops(machine)
+    machine.uc.emu_start(machine.start, machine.arch.word_mask - 3, count=1000)
+    assert stops.ending == Exited(15)
+    trace = record(image, budget=1000)
+    assert trace.end == Exited(15), trace.end
+    assert not (trace.column("cpsr") & np.uint64(machine.arch.block_state)).any()
+    final = [machine.uc.reg_read(register.unicorn) for register in machine.arch.registers]
+    names = [r.name for r in machine.arch.registers]
+    assert dict(zip(names, final, strict=True)) | {"pc": 0, "cpsr": 0} == trace.snapshot(len(trace) - 1).registers | {
+        "pc": 0,
+        "cpsr": 0,
+    }
+
+
+def test_an_it_block_has_no_step_for_what_it_skips() -> None:
+    trace = record(image_of("thumb", STORES["thumb"]))
+    symbol = trace.images[0].image.symbol_named("bump")
+    assert symbol is not None
+    pcs = [pc - symbol.address for pc in trace.pc.tolist() if symbol.address <= pc < symbol.address + symbol.size]
+    turns = [tuple(pcs[i : j + 1]) for i, j in zip([0, *(k + 1 for k in last(pcs))], last(pcs), strict=False)]
+    assert len(turns) == 20
+    assert len(set(turns)) == 2, "odd and even turns execute different halves"
+
+
+def last(pcs: list[int]) -> list[int]:
+    return [k for k, pc in enumerate(pcs) if pc == max(pcs)]
+
+
+def test_the_recorder_needs_no_compiler_and_no_numba() -> None:
+    script = "import testbed.machine, testbed.truth, sys; print('numba' in sys.modules, 'llvmlite' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
