@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from testbed.cli import main
 from testbed.report.data import schema
 from testbed.report.foreign_text import NOTE
+from tests.cli.command import Testbed
 from unwinders import UNWINDERS
 
-Testbed = Callable[..., tuple[int, str, str]]
 
-
-@pytest.fixture
-def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Testbed:
-    """Run the command as `testbed ARGUMENTS` does, in this process and a folder of its own: status, output, errors."""
+@pytest.fixture(autouse=True)
+def folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Files are written to the current folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["testbed", *arguments])
-        status: object = 0
-        try:
-            main()
-        except SystemExit as done:
-            status = done.code or 0
-        printed = capsys.readouterr()
-        assert isinstance(status, int)
-        return status, printed.out, printed.err
-
-    return run
 
 
 @pytest.mark.parametrize("form", ["core", "minidump", "json"])

@@ -1,0 +1,21 @@
+"""``testbed list`` and ``testbed cache``."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.cli.command import Testbed
+
+
+@pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])
+def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
+    said = testbed("list", what)
+    assert said.status == 0
+    expected = {"programs": "leaf_call", "unwinders": "eh_frame", "recipes": "clang-O2", "arches": "thumb"}
+    assert expected[what] in said.out
+
+
+def test_cache_says_where_it_is(testbed: Testbed) -> None:
+    assert re.search(r"\d+ files, [\d.]+ MB", testbed("cache").out)

@@ -1,0 +1,101 @@
+"""``testbed matrix``: what it prints and writes, in one process or more, interrupted, without a compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from junitparser import JUnitXml
+
+from testbed.report.data import schema
+from tests.cli.command import Testbed
+
+
+def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
+    files = {kind: tmp_path / f"matrix.{kind}" for kind in ("json", "html", "junit", "svg")}
+    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    said = testbed("matrix", "-p", "leaf_call", "-p", "tail_call", "-r", "clang-asm*", "-j", "2", *options)
+    assert said.status == 0, said.out + said.err
+    assert max(map(len, said.out.splitlines())) <= 100
+    data = json.loads(files["json"].read_text())
+    jsonschema.validate(data, schema("matrix"))
+    assert data["complete"]
+    assert data["totals"]["sites"] == sum(cell["sites"] for cell in data["cells"]) > 0
+    assert data["totals"]["unexplained"] == 0
+    xml = JUnitXml.fromfile(str(files["junit"]))
+    assert sum(suite.tests for suite in xml) == len(data["cells"])
+    page = files["html"].read_text()
+    assert "leaf_call" in page
+    assert "src=" not in page
+    assert "href=" not in page  # self-contained
+    picture = files["svg"].read_text()
+    assert "leaf_call" in picture
+    assert "font-face" not in picture  # no web font: the picture needs no network
+
+
+def test_the_whole_matrix_has_what_the_selection_leaves_out(testbed: Testbed, tmp_path: Path) -> None:
+    out = tmp_path / "matrix.json"
+    chosen = ("-p", "switch_table", "-a", "x86_64", "-r", "clang-O3", "-r", "clang-O2", "-j", "1", "--json", str(out))
+    recipes = []
+    for options in ((), ("--all",)):
+        said = testbed("matrix", *chosen, *options)
+        assert said.status == 0, said.out + said.err
+        data = json.loads(out.read_text())
+        recipes.append({cell["recipe"] for cell in data["cells"]})
+        (tools,) = data["tools"]
+        assert tools["recipes"] == sorted(recipes[-1]) and tools["version"].startswith("ziglang 0.")
+    assert recipes == [{"clang-O2"}, {"clang-O2", "clang-O3"}]
+
+
+def test_a_missing_compiler_is_a_skip_that_names_its_package(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    said = testbed("matrix", "-p", "recursion", "-a", "arm64", "-r", "gcc-O2", "-r", "clang-O2", "-j", "1")
+    assert said.status == 0, said.out + said.err
+    assert "1 skipped" in said.out
+    assert "apt-get install gcc-12-aarch64-linux-gnu" in " ".join(said.out.split())
+    listed = testbed("list", "recipes")
+    assert listed.status == 0
+    assert "gcc-12-arm-linux-gnueabihf (not installed)" in listed.out
+
+
+def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Path) -> None:
+    results = []
+    for jobs in ("1", "2"):
+        out = tmp_path / f"{jobs}.json"
+        said = testbed("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out))
+        assert said.status == 0, said.out
+        results.append(json.loads(out.read_text()))
+    assert results[0] == results[1]
+    assert {cell["program"] for cell in results[0]["cells"]} == {"leaf_call", "leaf_no_frame"}
+    assert {"fp_chain", "eh_frame"} <= {cell["unwinder"] for cell in results[0]["cells"]}
+
+
+def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
+    """Ctrl-C reaches the command and its workers; what is judged by then is printed, and the status is 130."""
+    # A shell's background jobs ignore interrupts, and so does whatever they start.
+    heard = "import signal, runpy, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    heard += "sys.argv = ['testbed', *sys.argv[1:]]; runpy.run_module('testbed.cli', run_name='__main__')"
+    command = [sys.executable, "-c", heard, "matrix", "-j", "2"]
+    environment = {**os.environ, "TESTBED_CACHE": str(tmp_path), "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    for _ in range(1200):  # an empty cache: building everything takes far longer than the first units
+        if len(list(tmp_path.rglob("*.judged"))) >= 2:
+            break
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, out + err
+    done = re.search(r"(\d+) of (\d+) units", out)
+    assert done and 0 < int(done[1]) < int(done[2]), out
+    assert "INTERRUPTED" in out
+    assert "Traceback" not in err

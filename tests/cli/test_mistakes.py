@@ -1,0 +1,87 @@
+"""Mistakes of users: each gets one clear message and status 2, never a traceback."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import HEAD, NEVER_ENDS, Testbed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "leaf_cal"], "no program 'leaf_cal'; did you mean leaf_call"),
+        (["run", "leaf_call", "--arch", "arm65"], "no architecture 'arm65'; did you mean arm64"),
+        (["run", "leaf_call", "--arch", "thumb"], "'thumb' is an instruction set of arm32"),
+        (["run", "leaf_call", "--arch", "arm64", "--recipe", "keyston"], "no recipe 'keyston'; did you mean keystone"),
+        (["run", "leaf_call", "--arch", "arm64", "--recipe", "clang-O2"], "does not build leaf_call on arm64"),
+        (
+            ["run", "leaf_call", "--arch", "arm64", "-u", "fp_chian"],
+            "no strategy matches 'fp_chian'; did you mean fp_chain",
+        ),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "laef"], "no symbol 'laef'; did you mean leaf"),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "leaf#9"], "times in this run"),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "@99999"], "this run has the steps"),
+        (["run", "leaf_call", "--arch", "arm64", "--at", "1 + 1"], "is no location"),
+        (["run", "interworking", "--arch", "x86_64"], "interworking does not exist for x86_64"),
+        (["run", "./nowhere.c"], "no file"),
+        (["matrix", "-p", "nothing*"], "no program matches"),
+        (["matrix", "-p", "leaf_call", "-r", "clang-O2"], "no program is built that way"),
+        (["matrix", "-p", "recursion", "-r", "gcc-O3"], "only --all has these units"),
+        (["run", "leaf_call", "--nonsense"], "No such option"),
+    ],
+)
+def test_a_mistake_gets_one_message_and_status_2(testbed: Testbed, arguments: list[str], message: str) -> None:
+    said = testbed(*arguments)
+    assert said.status == 2
+    assert message in said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("typo.x86_64.S", "// sumary: x\n", r"typo\.x86_64\.S:1: unknown header key 'sumary'; did you mean summary"),
+        ("wrong.x86_64.S", HEAD + ".intel_syntax noprefix\n_start:\n  movv rax, rbx\n", r"wrong\.x86_64\.S:6:\d+: "),
+        ("wrong.c", HEAD + "int main(void) { return x; }\n", r"wrong\.c:4:25: error: use of undeclared identifier"),
+        ("noisa.S", HEAD, "a source is named NAME.c or NAME.ISA.S"),
+        ("loop.x86_64.S", HEAD + NEVER_ENDS, r"did not exit within 500 steps.*last steps:"),
+        (
+            "status.x86_64.S",
+            HEAD + NEVER_ENDS.replace(" jmp _start", " mov edi, 3\n mov eax, 60\n syscall"),
+            "exit status 3; the header of status.x86_64.S says 0",
+        ),
+        ("text.elf", "this is no ELF file", "text.elf: at offset 0x0: not an ELF file"),
+        ("cut.elf", "\x7fELF\x02\x01\x01", "cut.elf: at offset 0x0: corrupt ELF structure"),
+    ],
+)
+def test_a_bad_file_gets_one_message_that_names_the_place(
+    testbed: Testbed, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="latin-1")
+    said = testbed("run", str(path), "--budget", "500")
+    assert said.status == 2, said.out
+    assert re.search(message, said.err, re.S), said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_missing_toolchain_says_what_to_install(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "ziglang", None)
+    monkeypatch.setattr("testbed.build.compile.find_zig", _no_zig, raising=True)
+    said = testbed("run", "recursion", "--arch", "arm64")
+    assert said.status == 2
+    assert "pip install ziglang" in said.err
+
+
+def _no_zig() -> Path:
+    from testbed.words.errors import ToolchainMissing
+
+    raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")

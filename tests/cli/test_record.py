@@ -1,0 +1,43 @@
+"""``testbed record``, and ``testbed run`` on what it wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.command import Testbed
+
+
+def test_a_recorded_file_is_judged_as_the_run_itself(testbed: Testbed, tmp_path: Path) -> None:
+    file = tmp_path / "leaf.trace"
+    recorded = testbed("record", "leaf_call", "--arch", "arm64", "-o", str(file))
+    assert recorded.status == 0, recorded.err
+    assert f"{file.stat().st_size:,} bytes" in recorded.out and "exit 42" in recorded.out
+    for options in ([], ["--json"], ["--at", "leaf"], ["--differences", "-u", "fp_*"]):
+        fresh, kept = (
+            testbed("run", "leaf_call", "--arch", "arm64", *options),
+            testbed("run", "--trace", str(file), *options),
+        )
+        assert fresh.out and kept == fresh, options
+
+
+def test_mistakes_with_trace_files_are_one_message_each(testbed: Testbed, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("not a trace")
+    for arguments, said in (
+        (("run", "--trace", str(text)), "no trace file of testbed"),
+        (("run", "--trace", str(tmp_path / "gone")), "No such file"),
+        (("run", "leaf_call", "--trace", str(text)), "takes the place of PROGRAM"),
+        (("run",), "PROGRAM is missing"),
+        (("record", "leaf_call", "-o", str(tmp_path / "no" / "file")), "cannot be written"),
+        (("record", "leaf_call"), "--output"),
+    ):
+        mistake = testbed(*arguments)
+        assert mistake.status == 2 and said in mistake.err and "Traceback" not in mistake.err, arguments
+
+
+def test_a_run_that_ended_early_is_recorded_and_says_so(testbed: Testbed, tmp_path: Path) -> None:
+    file = tmp_path / "early"
+    recorded = testbed("record", "leaf_call", "--arch", "arm64", "--budget", "5", "-o", str(file))
+    assert recorded.status == 0 and "did not exit within 5 steps" in recorded.err
+    judged = testbed("run", "--trace", str(file))
+    assert judged.status == 2 and "did not exit within 5 steps" in judged.err

@@ -1,0 +1,153 @@
+"""``testbed run``: every step and every strategy, one site, files by path, pages and pictures."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.report.data import schema
+from tests.cli.command import HEAD, NEVER_ENDS, Testbed
+from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
+from unwinders import UNWINDERS
+
+
+def test_run_prints_every_step_and_every_strategy_in_100_columns(testbed: Testbed) -> None:
+    said = testbed("run", "leaf_call", "--arch", "arm64")
+    assert said.status == 0, said.err
+    steps = [int(m[1]) for m in re.finditer(r"^ *(\d+) +\S+.*", said.out, re.M)]
+    data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "--json").out)
+    assert steps[: len(data["steps"])] == [step["step"] for step in data["steps"]]
+    assert max(map(len, said.out.splitlines())) <= 100
+    for name in ("fp_chain", "eh_frame"):
+        assert name in said.out
+    assert "First difference of fp_chain: at step" in said.out
+    assert "\x1b" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("arch", "recipe"), [("x86_64", "clang-asm"), ("arm64", "keystone"), ("arm32", "keystone-thumb")]
+)
+def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, recipe: str) -> None:
+    said = testbed("run", "leaf_call", "--arch", arch, "--recipe", recipe, "--json")
+    data = json.loads(said.out)
+    jsonschema.validate(data, schema("run"))
+    for name, counts in data["summary"].items():
+        outcomes = [step["verdicts"][name]["outcome"] for step in data["steps"]]
+        assert counts["sites"] == len(data["steps"]) > 0
+        assert counts["exact"] == outcomes.count("exact")
+        assert counts["exact"] + counts["explained"] + counts["unexplained"] + counts["transition"] == counts["sites"]
+    assert [frame["function"] for step in data["steps"] for frame in step["truth"]][-1] == "_start"
+
+
+def test_run_chooses_strategies_by_glob(testbed: Testbed) -> None:
+    data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "-u", "fp_*", "--json").out)
+    assert set(data["summary"]) == {name for name in UNWINDERS if name.startswith("fp_")}
+
+
+def test_run_at_a_location_shows_each_strategy_beside_the_truth(testbed: Testbed) -> None:
+    said = testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf")
+    assert said.status == 0, said.err
+    assert "the true stack" in said.out
+    assert "SKIPPED" in said.out  # fp_chain at a function's first instruction
+    assert "_start" in said.out
+
+
+def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: Path) -> None:
+    source = PROGRAMS["leaf_call"].sources["x86_64"]
+    copy = tmp_path / "mine.x86_64.S"
+    copy.write_text(source.text)
+    assert testbed("run", str(copy)).status == 0
+    elf = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["clang-asm"]).path
+    said = testbed("run", str(elf))
+    assert said.status == 0, said.err
+    assert "prebuilt" in said.out
+    said = testbed("run", str(elf), "--arch", "x86_64")
+    assert (said.status, "is for arm64, not x86_64" in said.err) == (2, True)
+    assert "already built" in testbed("run", str(elf), "--recipe", "keystone").err
+
+
+@pytest.mark.parametrize("pieces", [(), ("--chunk", "20")])
+def test_declared_frames_that_were_not_watched_fail_the_run(
+    testbed: Testbed, tmp_path: Path, pieces: tuple[str, ...]
+) -> None:
+    source = PROGRAMS["leaf_call"].sources["arm64"]
+    said = testbed("run", str(source.path), *pieces, "-u", "eh_frame")
+    assert (said.status, said.err.strip()) == (0, "")
+    lines = source.text.splitlines()
+    line = next(i for i, text in enumerate(lines) if text.startswith("// frames: leaf = "))
+    lines[line] = "// frames: leaf = leaf, _start"
+    copy = tmp_path / source.path.name
+    copy.write_text("\n".join(lines))
+    said = testbed("run", str(copy), *pieces, "-u", "eh_frame")
+    assert said.status == 1
+    assert f"{copy}:{line + 1}: leaf (step " in said.err
+    assert "declared leaf, _start; watched leaf, " in said.err
+    assert "eh_frame" in said.out, "the verdicts are shown all the same"
+
+
+def test_a_return_address_is_named_after_the_function_that_called(testbed: Testbed) -> None:
+    """The call in `work` never returns: its return address is the first of the next function."""
+    said = testbed("run", "noreturn_last_call", "--arch", "arm64", "--recipe", "clang-O2", "--at", "finish")
+    assert re.search(r"^1 +work\+0x[0-9a-f]+ ", said.out, re.M), said.out
+
+
+def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
+    html, svg = tmp_path / "run.html", tmp_path / "run.svg"
+    assert testbed("run", "leaf_call", "--arch", "arm64", "--html", str(html), "--svg", str(svg)).status == 0
+    assert "leaf_call · arm64 · keystone" in html.read_text()
+    assert svg.read_text().startswith("<svg")
+
+
+def test_what_ran_before_a_crash_can_still_be_looked_at(testbed: Testbed, tmp_path: Path) -> None:
+    path = tmp_path / "loop.x86_64.S"
+    path.write_text(HEAD + NEVER_ENDS)
+    said = testbed("run", str(path), "--budget", "500", "--at", "@42")
+    assert "step 42" in said.out
+
+
+def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: Path) -> None:
+    parts = [
+        (cpu, build(PROGRAMS["recursion"], ARCHES[arch], RECIPES["macho-O2"]).path.read_bytes())
+        for cpu, arch in ((X86_64_CPU, "x86_64"), (ARM64_CPU, "arm64"))
+    ]
+    path = tmp_path / "both"
+    path.write_bytes(universal(*parts))
+    said = testbed("run", str(path))
+    assert said.status == 2
+    assert "both: at offset 0x4: a universal file with x86_64, arm64: say which (--arch)" in said.err
+    for arch in ("arm64", "x86_64"):
+        said = testbed("run", str(path), "--arch", arch)
+        assert (said.status, "compact_unwind" in said.out, "exit 187" in said.out) == (0, True, True), said.err
+        assert f"both · {arch} · prebuilt" in said.out
+    said = testbed("table", str(path), "-a", "arm64")
+    assert said.status == 0
+    assert "__TEXT,__unwind_info (compact_unwind)" in said.out
+    assert re.search(
+        r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
+    )
+
+
+def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed: Testbed) -> None:
+    said = testbed("run", "tail_branches", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
+    assert said.status == 0, said.err
+    assert re.findall(r"^(\d+)  (\w+)\S* +tail_branches\.c:\d+ *$", said.out, re.M) == [
+        *(("0", "leaf"), ("1", "meet"), ("2", "main"))
+    ]
+    assert "above frame 1: ambiguous tail calls" in said.out
+    assert "tail_branches.c" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out
+
+
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_calls_without_a_frame_are_marked_where_they_were(testbed: Testbed, command: str) -> None:
+    inlined = testbed(command, "inline_chain", "-a", "arm64", "-r", "clang-O2", "--at", "at_level2")
+    assert re.search(r"level2 \[inlined\] .*\n +level1 \[inlined\] .*\n *0 +worker\+0x\w+ ", inlined.out), inlined.out
+    gone = testbed(command, "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "last")
+    assert re.search(r"0 +last .*\n +second \[tail call\].*\n +first \[tail call\].*\n *1 +main", gone.out), gone.out
