@@ -14,10 +14,10 @@ from functools import partial
 import click
 
 from programs import PROGRAMS
-from testbed.arch.gdb_targets import gdb_target
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Answer, Replay, listen, serve
+from testbed.remote.gdb_targets import GDB_TARGETS
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run
 from testbed.words.errors import ToolchainMissing
@@ -85,7 +85,7 @@ def _gdb_command(run: Run, port: int, arguments: Sequence[str]) -> list[str]:
     """gdb's command line. It reads no Mach-O file: of those it gets the architecture only."""
     image = run.built.image
     readable = image.content[:4] == b"\x7fELF"
-    settings = _SETTINGS if readable else (*_SETTINGS, f"set architecture {gdb_target(run.arch).architecture}")
+    settings = _SETTINGS if readable else (*_SETTINGS, f"set architecture {GDB_TARGETS[run.arch.name].architecture}")
     file = [str(file_of(image))] if readable else []
     first = [part for setting in settings for part in ("-iex", setting)]
     return [_DEBUGGER, "-q", *first, *file, "-ex", f"target remote 127.0.0.1:{port}", *arguments]

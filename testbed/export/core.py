@@ -18,8 +18,8 @@ from __future__ import annotations
 import struct
 
 from testbed.arch import Arch
-from testbed.arch.dumps import dump_layouts
 from testbed.export.memory import BELOW_SP, PAGE, Piece, filled, mapped_files, pieces
+from testbed.export.register_layouts import LAYOUTS
 from testbed.trace import Snapshot
 
 PROCESS = 1000  # the process's and the thread's number
@@ -58,7 +58,7 @@ def core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP, code: bool = True) 
 
 def _notes(snapshot: Snapshot) -> list[bytes]:
     arch = snapshot.arch
-    layouts = dump_layouts(arch)
+    layouts = LAYOUTS[arch.name]
     status = filled(layouts.core[0].block, snapshot)
     struct.pack_into("<i", status, 0, _STOP)
     # Three integers, a short and its padding, two words of signal sets; then the numbers of the process.

@@ -17,8 +17,8 @@ from __future__ import annotations
 import struct
 
 from testbed.arch import ARCHES
-from testbed.arch.dumps import dump_layouts
 from testbed.export.memory import BELOW_SP, PAGE, filled, pieces
+from testbed.export.register_layouts import LAYOUTS
 from testbed.trace import Snapshot
 from testbed.words.errors import UsageError
 
@@ -37,7 +37,7 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
         known = ", ".join(arch.name for arch in ARCHES.values() if arch.mach_o)
         raise UsageError(f"no Mach-O core of {snapshot.arch}: there are 64-bit ones only ({known}); use --format core")
     states = b""
-    for flavor, block in dump_layouts(snapshot.arch).mach_o.items():
+    for flavor, block in LAYOUTS[snapshot.arch.name].mach_o.items():
         states += struct.pack("<II", flavor, block.size // 4) + filled(block, snapshot)
     memory = pieces(snapshot, below=below)
     size = len(memory) * _SEGMENT_SIZE + 8 + len(states)

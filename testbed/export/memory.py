@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.arch.dumps import RegisterBlock
+from testbed.export.register_layouts import RegisterBlock
 from testbed.image import LoadedImage, Segment
 from testbed.trace import Snapshot
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import struct
 
-from testbed.arch.dumps import dump_layouts
 from testbed.export.build_id import build_id
 from testbed.export.memory import BELOW_SP, Piece, filled, image_range, pieces
+from testbed.export.register_layouts import LAYOUTS
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 
@@ -32,7 +32,7 @@ THREAD = 1
 
 def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     """A snapshot as a minidump; ``below``: how many bytes under SP are kept."""
-    layouts = dump_layouts(snapshot.arch)
+    layouts = LAYOUTS[snapshot.arch.name]
     streams = 5
     out = _MinidumpParts(bytearray(32 + 12 * streams))
     context = out.put(bytes(filled(layouts.minidump, snapshot)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.arch.dumps import dump_layouts
+from testbed.export.register_layouts import LAYOUTS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _CORE_FILE, _LOAD, _NOTES = 4, 1, 4
@@ -135,7 +135,7 @@ def _notes(part: DumpBytes) -> Iterator[_CoreNote]:
 def _registers(arch: Arch, notes: list[_CoreNote]) -> dict[str, int]:
     """All registers that one thread's notes have: NT_PRSTATUS must be whole, the others may be missing."""
     out: dict[str, int] = {}
-    for layout in dump_layouts(arch).core:
+    for layout in LAYOUTS[arch.name].core:
         note = next((n for n in notes if (n.owner, n.kind) == (layout.owner, layout.type)), None)
         if note is not None:
             out |= registers_in(arch, layout.block, note.content, f"the note of type {layout.type:#x}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.arch.dumps import dump_layouts
+from testbed.export.register_layouts import LAYOUTS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, disjoint, registers_in
 
 _CORE, _SEGMENT, _THREAD = 4, 0x19, 0x4
@@ -54,7 +54,7 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
 
 def _registers(arch: Arch, command: DumpBytes) -> dict[str, int]:
     """LC_THREAD: {flavor, count in words of 4 bytes, state} until its end."""
-    blocks = dump_layouts(arch).mach_o
+    blocks = LAYOUTS[arch.name].mach_o
     out: dict[str, int] = {}
     at = 8
     while at + 8 <= len(command):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.arch.dumps import dump_layouts
+from testbed.export.register_layouts import LAYOUTS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
@@ -44,7 +44,7 @@ def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump
         path,
         "minidump",
         arch,
-        registers_in(arch, dump_layouts(arch).minidump, context, "the CPU context"),
+        registers_in(arch, LAYOUTS[arch.name].minidump, context, "the CPU context"),
         disjoint(memory),
         tuple(_module(file, entry) for entry in _items(streams[_MODULES], _MODULE_SIZE, "ModuleList")),
         len(threads),
@@ -71,9 +71,9 @@ def _streams(file: DumpBytes) -> dict[int, DumpBytes]:
 def _arch(streams: dict[int, DumpBytes]) -> Arch:
     processor = streams[_SYSTEM].unsigned(0, 2, "SystemInfo")
     for arch in ARCHES.values():
-        if dump_layouts(arch).minidump_processor == processor:
+        if LAYOUTS[arch.name].minidump_processor == processor:
             return arch
-    known = ", ".join(f"{a.name} ({dump_layouts(a).minidump_processor})" for a in ARCHES.values())
+    known = ", ".join(f"{a.name} ({LAYOUTS[a.name].minidump_processor})" for a in ARCHES.values())
     raise streams[_SYSTEM].error(0, f"unknown architecture: processor {processor:#x}; known are {known}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.arch.dumps import RegisterBlock
+from testbed.export.register_layouts import RegisterBlock
 from testbed.image.file_bytes import FileBytes
 from testbed.words.errors import SnapshotFileError
 

@@ -7,9 +7,8 @@ step by step; only its frame is different on each instruction set (`Dialect.fram
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
-from testbed.arch import Isa
+from testbed.arch import Isa, PerIsa
 from testbed.generate.arm32 import A32, THUMB
 from testbed.generate.arm64 import ARM64
 from testbed.generate.dialect import Dialect, GeneratedFrame, up
@@ -17,7 +16,7 @@ from testbed.generate.evaluate import INPUT
 from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction
 from testbed.generate.x86_64 import X86_64
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB})
+DIALECTS = PerIsa({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB})
 
 
 def assembly_text(shape: Shape, isa: Isa) -> str:

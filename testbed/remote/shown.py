@@ -12,7 +12,7 @@ from functools import cache
 from xml.sax.saxutils import quoteattr
 
 from testbed.arch import Arch
-from testbed.arch.gdb_targets import gdb_target
+from testbed.remote.gdb_targets import GDB_TARGETS
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory
 
@@ -72,7 +72,7 @@ def triple(snapshot: Snapshot) -> str:
     mach_o = snapshot.arch.mach_o
     if mach_o and any(image.image.content[:4] not in (b"", b"\x7fELF") for image in snapshot.images[:1]):
         return mach_o.clang[1]
-    return gdb_target(snapshot.arch).triple
+    return GDB_TARGETS[snapshot.arch.name].triple
 
 
 def memory(snapshot: Snapshot, address: int, size: int) -> str:
@@ -88,7 +88,7 @@ def memory(snapshot: Snapshot, address: int, size: int) -> str:
 
 
 def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
-    constant = gdb_target(snapshot.arch).constants.get(name or "")
+    constant = GDB_TARGETS[snapshot.arch.name].constants.get(name or "")
     value = constant if name is None or constant is not None else snapshot.registers.get(name)
     if value is None:
         return "xx" * size
@@ -98,17 +98,17 @@ def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
 @cache
 def layout(arch: Arch) -> tuple[tuple[str | None, int], ...]:
     """The registers of the ``g`` packet in order: our name (None: nothing is recorded of it), and bytes."""
-    ours, constants = gdb_target(arch).ours, gdb_target(arch).constants
+    ours, constants = GDB_TARGETS[arch.name].ours, GDB_TARGETS[arch.name].constants
     names = [
         (ours.get(name, name), bits // 8)
-        for registers in gdb_target(arch).features.values()
+        for registers in GDB_TARGETS[arch.name].features.values()
         for name, bits in registers
     ]
     return tuple((name if name in arch.by_name or name in constants else None, size) for name, size in names)
 
 
 def _host(snapshot: Snapshot) -> str:
-    known = gdb_target(snapshot.arch).addressing_bits
+    known = GDB_TARGETS[snapshot.arch.name].addressing_bits
     bits = f"addressing_bits:{known};" if known else ""
     return f"triple:{triple(snapshot).encode().hex()};ptrsize:{snapshot.arch.word};endian:little;{bits}"
 
@@ -116,15 +116,15 @@ def _host(snapshot: Snapshot) -> str:
 @cache
 def description(arch: Arch) -> str:
     """The target description: gdb needs it for registers that are not in its own idea of the architecture."""
-    lines = ['<?xml version="1.0"?>', "<target>", f"<architecture>{gdb_target(arch).architecture}</architecture>"]
-    for feature, registers in gdb_target(arch).features.items():
+    lines = ['<?xml version="1.0"?>', "<target>", f"<architecture>{GDB_TARGETS[arch.name].architecture}</architecture>"]
+    for feature, registers in GDB_TARGETS[arch.name].features.items():
         lines.append(f"<feature name={quoteattr(feature)}>")
         lines.append('<vector id="pair" type="uint64" count="2"/>')
         for name, bits in registers:
             kind = _KINDS.get(bits, "int")
-            if gdb_target(arch).ours.get(name, name) == arch.pc:
+            if GDB_TARGETS[arch.name].ours.get(name, name) == arch.pc:
                 kind = "code_ptr"
-            elif gdb_target(arch).ours.get(name, name) == arch.sp:
+            elif GDB_TARGETS[arch.name].ours.get(name, name) == arch.sp:
                 kind = "data_ptr"
             lines.append(f'<reg name={quoteattr(name)} bitsize="{bits}" type="{kind}"/>')
         lines.append("</feature>")

@@ -9,8 +9,8 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.arch.gdb_targets import gdb_target
 from testbed.remote import Replay, ShownSnapshot
+from testbed.remote.gdb_targets import GDB_TARGETS
 from testbed.remote.shown import description, layout
 from testbed.runs.run import Run, run_program
 
@@ -33,7 +33,7 @@ def test_the_description_names_the_registers_of_the_g_packet(arch: str) -> None:
     sizes = [int(register.attrib["bitsize"]) // 8 for register in target.iter("reg")]
     assert sizes == [size for _, size in layout(ARCHES[arch])]
     known = {name for name, _ in layout(ARCHES[arch]) if name}
-    constants = gdb_target(ARCHES[arch]).constants
+    constants = GDB_TARGETS[arch].constants
     assert known == {*ARCHES[arch].by_name, *constants}  # whatever is recorded is shown
 
 
@@ -51,7 +51,7 @@ def test_registers_are_those_of_the_snapshot(arch: str) -> None:
         if name is None:
             assert digits == "xx" * size
         else:
-            value = gdb_target(run.arch).constants.get(name) or snapshot.registers[name]
+            value = GDB_TARGETS[run.arch.name].constants.get(name) or snapshot.registers[name]
             assert int.from_bytes(bytes.fromhex(digits), "little") == value & ((1 << 8 * size) - 1)
     assert at == len(said)
     assert ShownSnapshot(snapshot).answer("pfff") == "E01"

@@ -6,16 +6,15 @@ already, the end of the function, or bytes that are no instruction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from capstone import Cs
 
-from testbed.arch import Isa
+from testbed.arch import Isa, PerIsa
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo
 from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
@@ -26,7 +25,7 @@ from unwinders.analysis.operations import Instruction, Return
 Decode = Callable[[Any, Isa, ReadCode], Instruction]
 
 # By instruction set: how capstone's instruction becomes ours, and the smallest distance between two instructions.
-DECODERS: Mapping[str, tuple[Decode, int]] = MappingProxyType(
+DECODERS = PerIsa[tuple[Decode, int]](
     {
         "x86_64": (lambda insn, isa, read: decode_x86.decode(insn), 1),
         "arm64": (lambda insn, isa, read: decode_arm64.decode(insn), 4),

@@ -15,11 +15,10 @@ only ever forgets, so this ends. Beyond plain edges:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.code import FunctionCode
 from unwinders.analysis.emulate import (
@@ -40,9 +39,7 @@ MOST_STEPS = 1_000_000  # instructions emulated for one function, over and over
 MOST_RESTARTS = 64
 
 # Linux: rt_sigreturn, and sigreturn where it is another one.
-SIGNAL_RETURNS: Mapping[str, frozenset[int]] = MappingProxyType(
-    {"x86_64": frozenset({15}), "arm64": frozenset({139}), "arm32": frozenset({119, 173})}
-)
+SIGNAL_RETURNS = PerArch({"x86_64": frozenset({15}), "arm64": frozenset({139}), "arm32": frozenset({119, 173})})
 
 Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0: none)
 
@@ -217,7 +214,7 @@ class _Propagation:
     def gives_signal_back(self, state: AbstractState) -> bool:
         """True at the system call with which a signal's handler ends."""
         number = state.registers.get(self.arch.exit_call.number_register)
-        return isinstance(number, Number) and number.value in SIGNAL_RETURNS.get(self.arch.name, ())
+        return isinstance(number, Number) and number.value in SIGNAL_RETURNS[self.arch.name]
 
     def unreached(self) -> Iterator[int]:
         """Places that no way leads to so far, in order; asked again after each answer."""

@@ -12,6 +12,7 @@ import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 
+from testbed.arch import PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage
@@ -39,7 +40,7 @@ from testbed.words.traits import Trait
 
 MAX_FRAMES = 256
 _THREAD = 1
-_REGISTERS = {"x86_64": 17, "arm64": 32, "arm32": 16}  # DWARF numbers 0 to n - 1 are what libdw can be given
+_REGISTERS = PerArch({"x86_64": 17, "arm64": 32, "arm32": 16})  # DWARF numbers 0 to n - 1 are what libdw can be given
 _ABORT, _GO_ON = 1, 0  # DWARF_CB_ABORT, DWARF_CB_OK
 
 

@@ -17,7 +17,7 @@ import ctypes
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from testbed.arch import ARCHES
+from testbed.arch import PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage
@@ -31,7 +31,11 @@ from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 MAX_FRAMES = 256
-_KINDS = {"x86_64": (0, 16), "arm64": (1, 32)}  # its number in `referee_open`; DWARF numbers 0 to n - 1 are registers
+# An architecture's number in `referee_open`, and n: DWARF numbers 0 to n - 1 are registers.
+_KINDS = PerArch[tuple[int, int] | None](
+    {"x86_64": (0, 16), "arm64": (1, 32), "arm32": None},
+    because={"arm32": "there the library has another interface, for EHABI tables"},
+)
 _UNREADABLE = -1000
 _ERRORS = {
     -6540: "unspecified error",
@@ -58,8 +62,10 @@ class LlvmLibunwind:
         self._raised: BaseException | None = None
         self._reader = ReadMemory(self._read)  # C keeps a pointer to it
         described = (Tables * len(images))(*map(tables_of, images))
-        kind, self._count = _KINDS[self._arch.name]
-        self._session = library.referee_open(kind, self._reader, described, len(images))
+        kind = _KINDS[self._arch.name]
+        assert kind is not None, self._arch
+        number, self._count = kind
+        self._session = library.referee_open(number, self._reader, described, len(images))
         self._constants = constants_of(images)
         library.referee_constants(self._session, self._constants, len(self._constants))
 
@@ -136,7 +142,7 @@ def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
     return forked(partial(unwind_here, exact=exact), prepare=built)
 
 
-_ARCHES = frozenset(_KINDS) & ARCHES.keys()
+_ARCHES = frozenset(name for name, kind in _KINDS.items() if kind)
 _LIMITS = table_limits(
     {
         Trait.WRONG_TABLE: frozenset(

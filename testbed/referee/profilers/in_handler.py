@@ -19,7 +19,7 @@ from unicorn import Uc, UcError
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.symbols import demangled
@@ -33,7 +33,12 @@ from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindErro
 TIME = 2_000_000  # microseconds for one backtrace; one takes 100
 END_OF_STACK = 5  # _URC_END_OF_STACK, in both ABIs
 _NO_MEMORY = (uc.UC_ERR_READ_UNMAPPED, uc.UC_ERR_WRITE_UNMAPPED, uc.UC_ERR_FETCH_UNMAPPED)
-_SET_UP = {"x86_64": x86.UC_X86_REG_FS_BASE}  # where glibc's code finds the thread's control block
+_A_VARIABLE = "there the stack guard, which is all that is read of the block, is a variable"
+# The register in which glibc's code finds the thread's control block.
+_CONTROL_BLOCK = PerArch[int | None](
+    {"x86_64": x86.UC_X86_REG_FS_BASE, "arm64": None, "arm32": None},
+    because={"arm64": _A_VARIABLE, "arm32": _A_VARIABLE},
+)
 
 
 @dataclass(eq=False)
@@ -139,8 +144,8 @@ def _enter(bench: Bench, snapshot: Snapshot) -> int:
     writes, changed = enter_handler(arch, signal, snapshot.registers)
     for name, value in {**snapshot.registers, **changed}.items():
         machine.reg_write(arch.by_name[name].unicorn, value)
-    if arch.name in _SET_UP:
-        machine.reg_write(_SET_UP[arch.name], bench.address("testbed_thread"))
+    if (register := _CONTROL_BLOCK[arch.name]) is not None:
+        machine.reg_write(register, bench.address("testbed_thread"))
     for address, size, value in writes:
         machine.mem_write(address, value.to_bytes(size, "little"))
     return signal.handler

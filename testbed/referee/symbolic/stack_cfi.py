@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.arch.dumps import dump_layouts
+from testbed.export.register_layouts import LAYOUTS
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, UnknownRegister
 
@@ -98,7 +98,7 @@ def caller(
     if ".cfa" not in rules:
         raise MalformedTable("STACK CFI", 0, "the rules have no .cfa")
     cfa = evaluated(arch, rules[".cfa"], registers, memory, None)
-    general = dump_layouts(arch).core[0].block.offsets  # STACK CFI speaks of no floating-point register
+    general = LAYOUTS[arch.name].core[0].block.offsets  # STACK CFI speaks of no floating-point register
     out = {name: registers[name] for name in arch.preserved if name in registers and name in general}
     for name, expression in rules.items():
         if name in arch.by_name:

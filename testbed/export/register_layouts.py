@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from testbed.arch.model import Arch
+from testbed.arch import PerArch
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,7 @@ class DumpLayouts:
     ``core`` are the notes of an ELF core, NT_PRSTATUS first; ``process_info`` is the size of NT_PRPSINFO and
     ``hwcap`` what AT_HWCAP says that the processor has: gdb looks there before it shows floating-point registers.
     ``minidump_processor`` is PROCESSOR_ARCHITECTURE_*, ``minidump`` the CPU context. ``mach_o`` are thread states by
-    flavor; none where there is no such file. ``call_back`` is how far back from a return address Breakpad's walkers
-    look for the call.
+    flavor; none where there is no such file.
     """
 
     core: tuple[Note, ...]
@@ -52,13 +50,7 @@ class DumpLayouts:
     hwcap: int
     minidump_processor: int
     minidump: RegisterBlock
-    call_back: int
     mach_o: Mapping[int, RegisterBlock] = field(default_factory=dict)
-
-
-def dump_layouts(arch: Arch) -> DumpLayouts:
-    """The layouts of one architecture."""
-    return _LAYOUTS[arch.name]
 
 
 def _in_order(names: str, start: int, size: int) -> dict[str, int]:
@@ -99,7 +91,6 @@ _X86_64 = DumpLayouts(
             *((56 + 2 * i, 2, selector) for i, selector in enumerate((0x33, 0x2B, 0x2B, 0, 0, 0x2B))),
         ),
     ),
-    call_back=1,
     mach_o={4: RegisterBlock(168, _in_order(_X86_MACH_O, 0, 8), ((144, 8, 0x2B),))},  # x86_THREAD_STATE64
 )
 
@@ -117,7 +108,6 @@ _ARM_64 = DumpLayouts(
         {**_in_order(_ARM64, 8, 8), "nzcv": 4, **_in_order(_D8_TO_D15, 272 + 8 * 16, 16)},
         ((0, 4, 0x0040_0007),),  # CONTEXT_ARM64 with control, integer, floating point
     ),
-    call_back=4,
     mach_o={
         6: RegisterBlock(272, {**_in_order(_ARM64, 0, 8), "nzcv": 264}),  # ARM_THREAD_STATE64
         17: RegisterBlock(528, _in_order(_D8_TO_D15, 8 * 16, 16)),  # ARM_NEON_STATE64
@@ -138,7 +128,6 @@ _ARM_32 = DumpLayouts(
         {**_in_order(_ARM32, 4, 4), "cpsr": 68, **_in_order(_D8_TO_D15, 80 + 8 * 8, 8)},
         ((0, 4, 0x4000_0006),),  # CONTEXT_ARM with integer, floating point
     ),
-    call_back=2,
 )
 
-_LAYOUTS: Mapping[str, DumpLayouts] = MappingProxyType({"x86_64": _X86_64, "arm64": _ARM_64, "arm32": _ARM_32})
+LAYOUTS = PerArch({"x86_64": _X86_64, "arm64": _ARM_64, "arm32": _ARM_32})

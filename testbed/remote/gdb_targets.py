@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from testbed.arch.arm64 import ARM64
-from testbed.arch.model import Arch
+from testbed.arch import ARCHES, PerArch
 
 Registers = tuple[tuple[str, int], ...]
 
@@ -31,11 +29,6 @@ class GdbTarget:
     ours: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, int] = field(default_factory=dict)
     addressing_bits: int | None = None
-
-
-def gdb_target(arch: Arch) -> GdbTarget:
-    """The target description of one architecture."""
-    return _TARGETS[arch.name]
 
 
 def _of(names: str, bits: int) -> Registers:
@@ -73,7 +66,7 @@ _ARM64 = GdbTarget(
         "org.gnu.gdb.aarch64.pauth": _of("pauth_dmask pauth_cmask", 64),
     },
     ours={"cpsr": "nzcv", **{f"v{i}": f"d{i}" for i in range(8, 16)}},
-    constants={"pauth_dmask": ARM64.signature, "pauth_cmask": ARM64.signature},
+    constants=dict.fromkeys(("pauth_dmask", "pauth_cmask"), ARCHES["arm64"].signature),
     addressing_bits=48,
 )
 
@@ -86,4 +79,4 @@ _ARM32 = GdbTarget(
     },
 )
 
-_TARGETS: Mapping[str, GdbTarget] = MappingProxyType({"x86_64": _X86_64, "arm64": _ARM64, "arm32": _ARM32})
+GDB_TARGETS = PerArch({"x86_64": _X86_64, "arm64": _ARM64, "arm32": _ARM32})
