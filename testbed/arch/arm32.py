@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import capstone as cs
 import keystone as ks
-from unicorn import arm_const as arm
-from unicorn import unicorn_const as uc
 
 from testbed.arch.model import Arch, ExitCall, FrameRecord, Gnu, Isa, Register, SignalFrame
 
@@ -45,24 +43,18 @@ _start:
     .size _start, . - _start
 """
 
-# No base register after a list (`stmdb r0!` in Thumb, `vpush`), no list after a base register (`vldmia r0!`), ...
-_DISTRUSTED = """
-stm vldm vstm vpush vpop fldm fstm ldrex ldaex ldrt ldrbt ldrht ldrsbt ldrsht strt strbt strht swp msr mrc
-mrrc vmrs vmsr cps setend rfe srs svc
-"""
-
 ARM32 = Arch(
     name="arm32",
     title="arm32 (A32, Thumb)",
     aliases=("arm", "armv7", "armhf", "aarch32"),
     word=4,
     registers=(
-        *(Register(f"r{i}", i, getattr(arm, f"UC_ARM_REG_R{i}"), 32) for i in range(13)),
-        Register("sp", 13, arm.UC_ARM_REG_SP, 32),
-        Register("lr", 14, arm.UC_ARM_REG_LR, 32),
-        Register("pc", 15, arm.UC_ARM_REG_PC, 32),
-        *(Register(f"d{i}", 256 + i, getattr(arm, f"UC_ARM_REG_D{i}"), 64) for i in range(8, 16)),
-        Register("cpsr", None, arm.UC_ARM_REG_CPSR, 32),
+        *(Register(f"r{i}", i, 32) for i in range(13)),
+        Register("sp", 13, 32),
+        Register("lr", 14, 32),
+        Register("pc", 15, 32),
+        *(Register(f"d{i}", 256 + i, 64) for i in range(8, 16)),
+        Register("cpsr", None, 32),
     ),
     pc="pc",
     sp="sp",
@@ -107,10 +99,6 @@ ARM32 = Arch(
         ),
     ),
     isa_flag=5,  # CPSR.T
-    block_state=0x0600_FC00,  # CPSR.IT
-    unicorn=(uc.UC_ARCH_ARM, uc.UC_MODE_ARM),
-    # CPACR: full access to the coprocessors 10 and 11; FPEXC.EN: the floating-point unit is on.
-    cpu_setup=((arm.UC_ARM_REG_C1_C0_2, ~0, 0xF << 20), (arm.UC_ARM_REG_FPEXC, ~0, 1 << 30)),
     elf_machine="EM_ARM",
     elf_machine_number=40,
     linker="armelf_linux_eabi",
@@ -118,8 +106,7 @@ ARM32 = Arch(
     gnu=Gnu("arm-linux-gnueabihf", "-arm-linux-gnueabihf", ("--no-merge-exidx-entries",)),
     # What ARM tables name as personality routines: nothing here calls them.
     link_flags=("--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"),
-    exit_call=ExitCall("r7", "r0", frozenset({1, 248}), interrupt=2),
-    stack_top=0xBEFF_0000,
+    exit_call=ExitCall("r7", "r0", frozenset({1, 248})),
     # arch/arm/kernel/signal.c, asm/ucontext.h: siginfo, ucontext with vfp_sigframe, retcode.
     signal_frame=SignalFrame(
         call=173,
@@ -141,14 +128,5 @@ ARM32 = Arch(
         constants=((360, 4, 0x5646_5001), (364, 4, 288)),  # VFP_MAGIC, its size
     ),
     spellings={"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"},
-    parts={
-        **{f"s{i}": (f"d{i // 2}",) if i >= 16 else () for i in range(32)},
-        **{f"q{i}": (f"d{2 * i}", f"d{2 * i + 1}") if 4 <= i < 8 else () for i in range(16)},
-        **{f"d{i}": () for i in (*range(8), *range(16, 32))},
-        **{name: ("cpsr",) for name in ("apsr", "apsr_nzcv", "itstate")},
-        **{name: () for name in ("fpscr", "fpscr_nzcv", "fpexc", "fpsid", "fpinst", "fpinst2", "spsr")},
-    },
-    distrusted=tuple(_DISTRUSTED.split()),
     elf_flags=0x0500_0200,  # EABI version 5, as lld writes it for code without a floating-point interface
-    exceptions={1: "undefined instruction", 3: "prefetch abort", 4: "data abort", 7: "breakpoint"},
 )

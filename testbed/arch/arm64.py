@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import capstone as cs
 import keystone as ks
-from unicorn import arm64_const as a64
-from unicorn import unicorn_const as uc
 
-from testbed.arch.model import Arch, Cpu, ExitCall, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
 
 _START = """
     .globl _start
@@ -60,11 +58,6 @@ _POINT_TO_SHADOW = """\
     add x18, x18, #8
 """
 
-# Atomic instructions, system registers, and what pointer authentication does to the link register.
-_DISTRUSTED = """
-cas swp ldadd ldclr ldeor ldset ldsmax ldsmin ldumax ldumin msr sys pac aut xpac blra bra reta svc
-"""
-
 # Pointer authentication and branch targets, as hints that older cores pass over; then the returns that no hint is.
 _HINTS = """
 xpaclri 7, paciaz 24, paciasp 25, pacibz 26, pacibsp 27, autiaz 28, autiasp 29, autibz 30, autibsp 31,
@@ -75,27 +68,10 @@ _ENCODINGS = {
     for name, number in (hint.strip().rsplit(" ", 1) for hint in _HINTS.split(","))
 } | {"retaa": bytes.fromhex("ff0b5fd6"), "retab": bytes.fromhex("ff0f5fd6")}
 
-# System registers, as Unicorn wants them: (CRn, CRm, op0, op1, op2).
-_SCTLR_EL1, _TCR_EL1 = (1, 0, 3, 0, 0), (2, 0, 3, 0, 2)
-_HCR_EL2, _SCR_EL3 = (1, 1, 3, 4, 0), (1, 1, 3, 6, 0)
-_KEYS = tuple((2, crm, 3, 0, op2) for crm in (1, 2) for op2 in range(4))  # APIA, APIB, APDA, APDB: low and high half
-
 # Return addresses get signatures as under Linux with 48-bit addresses: T0SZ = 16, and the top byte is ignored (TBI0),
 # so a signature has the bits 54 to 48 (arch/arm64/include/asm/pointer_auth.h, ptrauth_user_pac_mask; a debugger is
-# told by NT_ARM_PAC_MASK). EL3 and EL2 must let EL1 use keys and instructions (APK, API), else both trap (Arm ARM,
-# section D8.10). The keys could be any; they are always the same, and so are signatures.
+# told by NT_ARM_PAC_MASK).
 _SIGNATURE = 0x7F << 48
-_SIGNING = Cpu(
-    model=a64.UC_CPU_ARM64_MAX,
-    port=a64.UC_ARM64_REG_CP_REG,
-    system=(
-        (_SCR_EL3, ~0, 1 << 17 | 1 << 16 | 1 << 10 | 1),  # API, APK, RW, NS
-        (_HCR_EL2, ~0, 1 << 41 | 1 << 40 | 1 << 31),  # API, APK, RW
-        (_TCR_EL1, 0, 1 << 37 | 16),
-        (_SCTLR_EL1, ~0, 1 << 31 | 1 << 30),  # EnIA, EnIB
-        *((key, 0, 0x9E37_79B9_7F4A_7C15 * i % (1 << 64)) for i, key in enumerate(_KEYS, 1)),
-    ),
-)
 
 ARM64 = Arch(
     name="arm64",
@@ -103,11 +79,11 @@ ARM64 = Arch(
     aliases=("aarch64", "armv8"),
     word=8,
     registers=(
-        *(Register(f"x{i}", i, getattr(a64, f"UC_ARM64_REG_X{i}"), 64) for i in range(31)),
-        Register("sp", 31, a64.UC_ARM64_REG_SP, 64),
-        Register("pc", 32, a64.UC_ARM64_REG_PC, 64),
-        *(Register(f"d{i}", 64 + i, getattr(a64, f"UC_ARM64_REG_D{i}"), 64) for i in range(8, 16)),
-        Register("nzcv", None, a64.UC_ARM64_REG_NZCV, 32),
+        *(Register(f"x{i}", i, 64) for i in range(31)),
+        Register("sp", 31, 64),
+        Register("pc", 32, 64),
+        *(Register(f"d{i}", 64 + i, 64) for i in range(8, 16)),
+        Register("nzcv", None, 32),
     ),
     pc="pc",
     sp="sp",
@@ -137,24 +113,12 @@ ARM64 = Arch(
         ),
     ),
     isa_flag=None,
-    unicorn=(uc.UC_ARCH_ARM64, uc.UC_MODE_ARM),
-    cpu_setup=((a64.UC_ARM64_REG_CPACR_EL1, ~0, 3 << 20),),  # FPEN: floating point without a trap
-    parts={
-        **{f"w{i}": (f"x{i}",) for i in range(31)},
-        **{f"{kind}{i}": (f"d{i}",) if 8 <= i < 16 else () for kind in "bhsdqvz" for i in range(32)},
-        **{name: () for name in ("wzr", "xzr", "ffr")},
-        "wsp": ("sp",),
-        "fp": ("x29",),
-        "lr": ("x30",),
-    },
-    distrusted=tuple(_DISTRUSTED.split()),
     elf_machine="EM_AARCH64",
     elf_machine_number=183,
     linker="aarch64linux",
     gnu=Gnu("aarch64-linux-gnu", "-aarch64-linux-gnu"),
     link_flags=(),
-    exit_call=ExitCall("x8", "x0", frozenset({93, 94}), interrupt=2),
-    stack_top=0x7FFF_FFFF_0000,
+    exit_call=ExitCall("x8", "x0", frozenset({93, 94})),
     # arch/arm64/kernel/signal.c, uapi/asm/sigcontext.h: siginfo, ucontext with fpsimd_context, frame record.
     signal_frame=SignalFrame(
         call=139,
@@ -178,7 +142,6 @@ ARM64 = Arch(
     spellings={"fp": "x29", "lr": "x30"},
     cfi_unit=4,
     sframe_abi=2,
-    exceptions={1: "undefined instruction", 3: "prefetch abort", 4: "data abort", 7: "breakpoint"},
     mach_o=MachO(
         cpu=0x0100_000C,
         thread_flavor=6,
@@ -190,5 +153,5 @@ ARM64 = Arch(
     shadow_pointer="x18",
     ra_sign_state=34,
     signature=_SIGNATURE,
-    cpus={"signing": _SIGNING},
+    cpus=("signing",),
 )

@@ -13,11 +13,10 @@ from functools import cached_property
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One recorded register: its name, its DWARF number (None: it has none), its Unicorn id, its width."""
+    """One recorded register: its name, its DWARF number (None: it has none), its width in bits."""
 
     name: str
     dwarf: int | None
-    unicorn: int
     bits: int
 
 
@@ -82,17 +81,11 @@ class Gnu:
 
 @dataclass(frozen=True, slots=True)
 class ExitCall:
-    """How a program ends: the system call ``number`` in ``number_register``, its status in ``argument``.
-
-    The emulator reports a system call either as the ``instruction`` (a Unicorn instruction id) or as the
-    exception number ``interrupt``; the other one is None.
-    """
+    """How a program ends: a system call, one of ``numbers`` in ``number_register``, with its status in ``argument``."""
 
     number_register: str
     argument: str
     numbers: frozenset[int]
-    instruction: int | None = None
-    interrupt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +138,6 @@ class SignalFrame:
     extended: ExtendedState | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
-    """A CPU model that a program asks for by name: what it has that the usual one has not.
-
-    ``model`` is Unicorn's number. ``system`` are (address of a system register, bits to keep, bits to set), written
-    through the register ``port`` before the program starts; an address is in Unicorn's order of its fields.
-    """
-
-    model: int
-    port: int
-    system: tuple[tuple[tuple[int, ...], int, int], ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Arch:
     """An architecture: its registers in recording order and the role each one plays.
@@ -183,21 +163,14 @@ class Arch:
     code_mask: int  # `value & code_mask` is the address that a code pointer names
     isas: tuple[Isa, ...]
     isa_flag: int | None  # the bit of `flags` that selects isas[1] (CPSR.T)
-    unicorn: tuple[int, int]  # UC_ARCH_*, UC_MODE_*
-    cpu_setup: tuple[tuple[int, int, int], ...]  # (Unicorn register id, bits to keep, bits to set) before start
     elf_machine: str
     elf_machine_number: int
     linker: str  # lld's emulation name
     gnu: Gnu
     link_flags: tuple[str, ...]
     exit_call: ExitCall
-    stack_top: int
     signal_frame: SignalFrame
-    block_state: int = 0  # bits of `flags` with the state of a Thumb IT block: stale after a hooked store
-    exceptions: Mapping[int, str] = field(default_factory=dict)  # what the emulator's exception numbers mean
     spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other registers: the recorded ones they share
-    distrusted: tuple[str, ...] = ()  # how mnemonics begin whose written registers capstone does not tell
     elf_flags: int = 0  # e_flags of an executable
     cfi_unit: int = 0  # bytes that CFI tables count CFA offsets in, as LLVM writes them; 0: a word
     sframe_abi: int | None = None  # the number of this ABI, little-endian, in an SFrame header; None: it has none
@@ -207,7 +180,7 @@ class Arch:
     red_zone: int = 0  # bytes below SP that a function may use and signals leave alone (psABI)
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
     signature: int = 0  # the bits of a return address that its signature lies in
-    cpus: Mapping[str, Cpu] = field(default_factory=dict)  # other CPU models than the usual one, by name
+    cpus: tuple[str, ...] = ()  # names of other CPU models than the usual one, for programs that need what those have
 
     def __str__(self) -> str:
         return self.name

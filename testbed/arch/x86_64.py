@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import capstone as cs
 import keystone as ks
-from unicorn import unicorn_const as uc
-from unicorn import x86_const as x86
 
 from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
 
@@ -65,20 +63,15 @@ _NOPS = tuple(
     )
 )
 
-# Implicit registers, and what one instruction does many times.
-_DISTRUSTED = """
-rep loop enter xlat xadd cmpxchg cpuid xgetbv rd wr sys int iret cli sti ver lar lsl
-"""
-
 X86_64 = Arch(
     name="x86_64",
     title="x86_64",
     aliases=("amd64", "x64", "x86-64"),
     word=8,
     registers=(
-        *(Register(n, i, getattr(x86, f"UC_X86_REG_{n.upper()}"), 64) for i, n in enumerate(_GENERAL)),
-        Register("rip", 16, x86.UC_X86_REG_RIP, 64),
-        Register("rflags", 49, x86.UC_X86_REG_RFLAGS, 64),
+        *(Register(n, i, 64) for i, n in enumerate(_GENERAL)),
+        Register("rip", 16, 64),
+        Register("rflags", 49, 64),
     ),
     pc="rip",
     sp="rsp",
@@ -107,34 +100,12 @@ X86_64 = Arch(
         ),
     ),
     isa_flag=None,
-    unicorn=(uc.UC_ARCH_X86, uc.UC_MODE_64),
-    # Reset leaves the x87 control word at single precision and MXCSR unmasked; some models lack OSFXSR.
-    cpu_setup=(
-        (x86.UC_X86_REG_FPCW, 0, 0x37F),
-        (x86.UC_X86_REG_MXCSR, 0, 0x1F80),
-        (x86.UC_X86_REG_CR4, ~0, 0x600),
-    ),
-    parts={
-        **{
-            part: (f"r{letter}x",)
-            for letter in "abcd"
-            for part in (f"e{letter}x", f"{letter}x", f"{letter}h", f"{letter}l")
-        },
-        **{part: (f"r{name}",) for name in ("si", "di", "bp", "sp") for part in (f"e{name}", name, f"{name}l")},
-        **{f"r{i}{part}": (f"r{i}",) for i in range(8, 16) for part in "dwb"},
-        **{f"{kind}mm{i}": () for kind in "xyz" for i in range(32)},
-        **{f"{kind}{i}": () for kind in ("mm", "fp", "k") for i in range(8)},
-        **{f"st({i})": () for i in range(8)},
-        **{name: () for name in ("fpsw", "eip", "ip")},
-    },
-    distrusted=tuple(_DISTRUSTED.split()),
     elf_machine="EM_X86_64",
     elf_machine_number=62,
     linker="elf_x86_64",
     gnu=Gnu("x86_64-linux-gnu", ""),
     link_flags=(),
-    exit_call=ExitCall("rax", "rdi", frozenset({60, 231}), instruction=x86.UC_X86_INS_SYSCALL),
-    stack_top=0x7FFF_FFFF_0000,
+    exit_call=ExitCall("rax", "rdi", frozenset({60, 231})),
     sframe_abi=3,
     orc_registers={"rdx": 2, "rdi": 3, "rbp": 4, "rsp": 5, "r10": 6, "r13": 7},
     mach_o=MachO(
@@ -164,11 +135,4 @@ X86_64 = Arch(
         constants=((192, 8, 0x002B_0000_0000_0033),),  # ss, fs, gs, cs
         extended=ExtendedState(size=512, alignment=64, pointer=232),
     ),
-    exceptions={
-        0: "divide error",
-        1: "debug trap",
-        3: "breakpoint",
-        6: "undefined instruction",
-        13: "protection fault",
-    },
 )

@@ -17,6 +17,7 @@ from testbed.machine.load import load
 from testbed.machine.native.run import MOST_STEPS, NativeRun
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.rolling import RollingMemory
@@ -64,7 +65,7 @@ def record_chunks(
         run.begin(budget - first)
         begun, context = at, machine.uc.context_save()
         status = run.go(at)
-        at = machine.uc.reg_read(machine.arch.by_name[machine.arch.pc].unicorn)
+        at = machine.uc.reg_read(UNICORN[machine.arch.name].registers[machine.arch.pc])
         goes_on = run.stopped and not run.over and status == const.UC_ERR_OK
         # The hook of the instruction at which the machine stopped has run; the instruction has not.
         steps = run.steps - (goes_on and run.last_pc() == at)
@@ -106,5 +107,5 @@ def _moved_to(machine: Machine, start: Keyframe) -> Machine:
 
 def _isa_bit(machine: Machine) -> int:
     """The address bit of the instruction set in force."""
-    flags = machine.uc.reg_read(machine.arch.by_name[machine.arch.flags].unicorn)
+    flags = machine.uc.reg_read(UNICORN[machine.arch.name].registers[machine.arch.flags])
     return machine.arch.isa_of_flags(flags).address_bit

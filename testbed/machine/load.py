@@ -13,6 +13,7 @@ from unicorn import unicorn_const as uc
 from testbed.arch import Arch
 from testbed.image import Image, LoadedImage
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Region
 from testbed.words.errors import ImageError
 
@@ -105,12 +106,12 @@ def map_stack(arch: Arch, *, executable: bool = False) -> tuple[MappedPages, int
         SP + 2 words: envp[0] = NULL
         SP + 3 words: auxv[0] = {AT_NULL, 0}
 
-    SP is ``arch.stack_top``, with ``STACK_SIZE`` bytes below it and one page from it upwards. All of these words
+    SP is `UnicornArch.stack_top`, with ``STACK_SIZE`` bytes below it and one page from it upwards. All of these words
     are zero, and so is every other byte. ``executable`` is what the program's PT_GNU_STACK asks for: code that it
     writes there may run. Source: System V ABI, AMD64 supplement, section 3.4.1; the other
     architectures' Linux entry has the same block.
     """
-    sp = arch.stack_top
+    sp = UNICORN[arch.name].stack_top
     data = bytes(STACK_SIZE + PAGE)
     code = uc.UC_PROT_EXEC if executable else uc.UC_PROT_NONE
     return MappedPages(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE | code), sp

@@ -16,6 +16,7 @@ from testbed.machine.signals import Delivery, enter_handler, frame_at_return
 from testbed.machine.start import Machine
 from testbed.machine.stops import Fault, Stops, out_of_budget
 from testbed.machine.tape import Tape
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Writes
 
 _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p)
@@ -27,10 +28,10 @@ _LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the si
 
 def record_light(machine: Machine, budget: int) -> Tape:
     """Run a machine to its end, or for ``budget`` steps, reading all registers before every instruction."""
-    uc, registers = machine.uc, machine.arch.registers
+    uc, registers, settings = machine.uc, machine.arch.registers, UNICORN[machine.arch.name]
     count = len(registers)
     cells = (ctypes.c_uint64 * count)()
-    ids = (ctypes.c_int * count)(*(register.unicorn for register in registers))
+    ids = (ctypes.c_int * count)(*(settings.registers[register.name] for register in registers))
     at = ctypes.addressof(cells)
     pointers = (ctypes.c_void_p * count)(*(at + 8 * i for i in range(count)))
     # Item access gives function objects of our own: their argument types do not disturb the binding's.
@@ -38,8 +39,8 @@ def record_light(machine: Machine, budget: int) -> Tape:
     emu_start.argtypes = (ctypes.c_void_p, *(ctypes.c_uint64,) * 3, ctypes.c_size_t)
     read_register, write_register = uclib["uc_reg_read"], uclib["uc_reg_write"]
     handle = uc._uch
-    block_state, word = machine.arch.block_state, ctypes.c_uint64()
-    flags = machine.arch.by_name[machine.arch.flags].unicorn
+    block_state, word = settings.block_state, ctypes.c_uint64()
+    flags = settings.registers[machine.arch.flags]
 
     stops = Stops(machine)
     rows, sizes = bytearray(), bytearray()
@@ -135,19 +136,18 @@ def _deliver(
         uc.mem_write(address, value.to_bytes(size, "little"))
         journal.append((step, address, size, value))
     for name, value in changed.items():
-        uc.reg_write(arch.by_name[name].unicorn, value)
+        uc.reg_write(UNICORN[arch.name].registers[name], value)
     return signal.handler
 
 
 def _give_back(machine: Machine) -> int:
     """Load all registers from the signal frame; where to go on."""
-    arch, uc = machine.arch, machine.uc
-    frame = frame_at_return(arch, uc.reg_read(arch.by_name[arch.sp].unicorn))
+    arch, uc, ids = machine.arch, machine.uc, UNICORN[machine.arch.name].registers
+    frame = frame_at_return(arch, uc.reg_read(ids[arch.sp]))
     values: dict[str, int] = {}
     for name, offset in arch.signal_frame.registers.items():
-        register = arch.by_name[name]
-        values[name] = int.from_bytes(uc.mem_read(frame + offset, register.bits // 8), "little")
-        uc.reg_write(register.unicorn, values[name])
+        values[name] = int.from_bytes(uc.mem_read(frame + offset, arch.by_name[name].bits // 8), "little")
+        uc.reg_write(ids[name], values[name])
     return values[arch.pc] | arch.isa_of_flags(values[arch.flags]).address_bit
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch
 from testbed.image import LoadedImage
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.program.header import Signal
 from testbed.words.errors import UsageError
 
@@ -69,7 +70,7 @@ def deliveries(loaded: LoadedImage, signals: Iterable[Signal]) -> tuple[Delivery
 
 def alternate_top(arch: Arch) -> int:
     """The end of the alternate signal stack."""
-    return arch.stack_top - ALTERNATE_BELOW
+    return UNICORN[arch.name].stack_top - ALTERNATE_BELOW
 
 
 class Arrivals:
@@ -122,7 +123,7 @@ def enter_handler(
     writes.append((frame + layout.number, 4, SEGMENTATION_FAULT))
     for name, offset in layout.registers.items():
         writes.extend(_pieces(frame + offset, max(arch.word, arch.by_name[name].bits // 8), registers[name]))
-    flags = registers[arch.flags] & ~arch.block_state
+    flags = registers[arch.flags] & ~UNICORN[arch.name].block_state
     if arch.isa_flag is not None:
         flags = flags & ~(1 << arch.isa_flag) | (signal.handler & 1) << arch.isa_flag
     changed = {

@@ -14,10 +14,11 @@ from types import MappingProxyType
 from unicorn import Uc
 from unicorn.unicorn_const import UC_TLB_VIRTUAL
 
-from testbed.arch import Arch, Cpu
+from testbed.arch import Arch
 from testbed.image import LoadedImage
 from testbed.machine import load
 from testbed.machine.signals import Delivery, deliveries
+from testbed.machine.unicorn_arches import UNICORN, Cpu
 from testbed.program.header import Signal
 
 
@@ -43,31 +44,35 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
     stack, sp = load.map_stack(arch, executable=image.executable_stack)
     alternate = (load.map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
     mappings = (*load.map_image(loaded), stack, *alternate)
-    uc = powered(arch, arch.cpus.get(cpu or ""))
-    for register, keep, bits in arch.cpu_setup:
-        uc.reg_write(register, (uc.reg_read(register) & keep) | bits)
+    settings = UNICORN[arch.name]
+    uc, ids = powered(arch, settings.cpus.get(cpu or "")), settings.registers
     for mapping in mappings:
         uc.mem_map(mapping.address, len(mapping.data), mapping.permissions)
         uc.mem_write(mapping.address, mapping.data)
     planted = plant(arch, seed, mappings)
     for name, value in planted.items():
-        uc.reg_write(arch.by_name[name].unicorn, value)
-    uc.reg_write(arch.by_name[arch.sp].unicorn, sp)
+        uc.reg_write(ids[name], value)
+    uc.reg_write(ids[arch.sp], sp)
     return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted, arriving)
 
 
 def powered(arch: Arch, cpu: Cpu | None) -> Uc:
-    """An emulator of a CPU model, with the system registers that the model needs.
+    """An emulator of a CPU model (None: the usual one), set up as Linux leaves a processor to its programs.
 
-    Addresses are virtual ones to such a model: physically it may not reach as far up as the stack lies.
+    Addresses are virtual ones to a model that is not the usual one: physically it may not reach as far up as the
+    stack lies.
     """
+    settings = UNICORN[arch.name]
     if cpu is None:
-        return Uc(*arch.unicorn)
-    uc = Uc(*arch.unicorn, cpu.model)
-    uc.ctl_set_tlb_mode(UC_TLB_VIRTUAL)
-    for address, keep, bits in cpu.system:
-        value = uc.reg_read(cpu.port, address)
-        uc.reg_write(cpu.port, (*address, value & keep | bits))
+        uc = Uc(*settings.opened)
+    else:
+        uc = Uc(*settings.opened, cpu.model)
+        uc.ctl_set_tlb_mode(UC_TLB_VIRTUAL)
+        for address, keep, bits in cpu.system:
+            value = uc.reg_read(cpu.port, address)
+            uc.reg_write(cpu.port, (*address, value & keep | bits))
+    for register, keep, bits in settings.setup:
+        uc.reg_write(register, (uc.reg_read(register) & keep) | bits)
     return uc
 
 

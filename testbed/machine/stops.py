@@ -12,6 +12,7 @@ from unicorn import unicorn_const as const
 
 from testbed.machine.signals import Arrivals
 from testbed.machine.start import Machine
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited
 
 
@@ -48,11 +49,12 @@ class Stops:
         self.arrivals = Arrivals(machine.signals)
         self.wild_jump: int | None = None  # where to, if a signal is to be sent for it
         self.gives_back = False  # rt_sigreturn was called
-        uc, call = machine.uc, machine.arch.exit_call
+        self._settings = UNICORN[machine.arch.name]
+        uc, instruction = machine.uc, self._settings.call_instruction
         uc.hook_add(const.UC_HOOK_MEM_INVALID, self._invalid_access)
         uc.hook_add(const.UC_HOOK_INTR, self._exception)
-        if call.instruction is not None:
-            uc.hook_add(const.UC_HOOK_INSN, self._system_call, None, 1, 0, call.instruction)
+        if instruction is not None:
+            uc.hook_add(const.UC_HOOK_INSN, self._system_call, None, 1, 0, instruction)
 
     def end(self, ending: Exited | Fault) -> None:
         """Note how the run ends, unless that is already known."""
@@ -64,7 +66,7 @@ class Stops:
             return self.ending
         if status == const.UC_ERR_INSN_INVALID:
             return Fault("undefined instruction")
-        pc = self._machine.uc.reg_read(self._machine.arch.by_name[self._machine.arch.pc].unicorn)
+        pc = self._machine.uc.reg_read(self._settings.registers[self._machine.arch.pc])
         return Fault(f"the emulator stopped by itself (Unicorn status {status})", pc)
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
@@ -77,18 +79,18 @@ class Stops:
         return False
 
     def _exception(self, uc: Uc, number: int, _: object) -> None:
-        if number == self._machine.arch.exit_call.interrupt:
+        if number == self._settings.call_exception:
             self._system_call(uc)
             return
-        self.end(Fault(self._machine.arch.exceptions.get(number, f"processor exception {number}")))
+        self.end(Fault(self._settings.exceptions.get(number, f"processor exception {number}")))
         uc.emu_stop()
 
     def _system_call(self, uc: Uc, *_: object) -> None:
         arch = self._machine.arch
         call = arch.exit_call
-        number = uc.reg_read(arch.by_name[call.number_register].unicorn)
+        number = uc.reg_read(self._settings.registers[call.number_register])
         if number in call.numbers:
-            status = uc.reg_read(arch.by_name[call.argument].unicorn)
+            status = uc.reg_read(self._settings.registers[call.argument])
             self.end(Exited(status & 0xFF))
         elif number == arch.signal_frame.call and self._machine.signals:
             self.gives_back = True

@@ -11,12 +11,13 @@ from functools import lru_cache
 from capstone import CS_GRP_CALL, CS_GRP_JUMP, Cs, CsError, CsInsn
 
 from testbed.arch import Arch, Isa
+from testbed.machine.register_parts import WRITTEN
 
 
 def write_set(arch: Arch, isa: Isa, code: bytes, address: int) -> frozenset[str] | None:
     """The names of the registers that the first instruction of ``code`` may change, pc left out; None: not known."""
     instruction = next(_decoder(isa.capstone).disasm(code, address, 1), None)
-    if instruction is None or instruction.mnemonic.startswith(arch.distrusted):
+    if instruction is None or instruction.mnemonic.startswith(WRITTEN[arch.name].distrusted):
         return None
     try:
         _, written = instruction.regs_access()
@@ -37,8 +38,7 @@ def write_set(arch: Arch, isa: Isa, code: bytes, address: int) -> frozenset[str]
 
 def _recorded(arch: Arch, name: str) -> tuple[str, ...] | None:
     """The recorded registers that a register of the disassembler is, or is a part of; None: it is not known."""
-    name = arch.spellings.get(name, name)
-    return (name,) if name in arch.index else arch.parts.get(name)
+    return (name,) if name in arch.index else WRITTEN[arch.name].parts.get(name)
 
 
 def _may_switch(arch: Arch, instruction: CsInsn, written: set[str]) -> bool:

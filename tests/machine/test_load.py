@@ -12,6 +12,7 @@ from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import plant, record, start_machine
 from testbed.machine.load import PAGE, STACK_SIZE, map_stack
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited
 from tests.machine.snippets import arch_of, image_of
 from tests.machine.stores import STORES
@@ -75,5 +76,7 @@ def test_code_may_run_on_the_stack_where_the_file_asks_for_it(executable: bool) 
     """GCC's nested functions write a few instructions there, and call them."""
     image = replace(image_of("x86_64", "fn main\n mov eax, 42\n ret\n"), executable_stack=executable)
     machine = start_machine(LoadedImage(image), seed=1)
-    (stack,) = (m for m in machine.mappings if m.address <= image.arch.stack_top < m.address + len(m.data))
+    (stack,) = (
+        m for m in machine.mappings if m.address <= UNICORN[image.arch.name].stack_top < m.address + len(m.data)
+    )
     assert bool(stack.permissions & uc.UC_PROT_EXEC) is executable

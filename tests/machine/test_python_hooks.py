@@ -13,6 +13,7 @@ from unicorn import unicorn_const as const
 from testbed.image import LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, start_machine
 from testbed.machine.stops import Stops
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, History, Trace, Writes
 from tests.machine.snippets import image_of
 from tests.machine.stores import IT_STORES, STORES
@@ -20,7 +21,7 @@ from tests.machine.stores import IT_STORES, STORES
 
 def record_slowly(machine: Machine, budget: int) -> Tape:
     """The reference: the binding's own hooks and reads, one register at a time."""
-    uc, registers = machine.uc, machine.arch.registers
+    uc, registers, settings = machine.uc, machine.arch.registers, UNICORN[machine.arch.name]
     stops = Stops(machine)
     rows: list[list[int]] = []
     sizes: list[int] = []
@@ -28,13 +29,13 @@ def record_slowly(machine: Machine, budget: int) -> Tape:
 
     def on_code(_uc: object, _address: int, size: int, _data: object) -> None:
         assert len(rows) < budget
-        rows.append([uc.reg_read(register.unicorn) for register in registers])
+        rows.append([uc.reg_read(settings.registers[register.name]) for register in registers])
         sizes.append(size)
 
     def on_write(_uc: object, _access: int, address: int, size: int, value: int, _data: object) -> None:
         journal.append((len(rows) - 1, address, size, value % (1 << 8 * size)))
-        if stale := machine.arch.block_state:
-            flags = machine.arch.by_name[machine.arch.flags].unicorn
+        if stale := settings.block_state:
+            flags = settings.registers[machine.arch.flags]
             uc.reg_write(flags, uc.reg_read(flags) & ~stale)
 
     uc.hook_add(const.UC_HOOK_CODE, on_code)
@@ -117,8 +118,9 @@ def test_stores_in_it_blocks_do_not_disturb_what_follows() -> None:
     assert stops.ending == Exited(15)
     trace = record(image, budget=1000)
     assert trace.end == Exited(15), trace.end
-    assert not (trace.column("cpsr") & np.uint64(machine.arch.block_state)).any()
-    final = [machine.uc.reg_read(register.unicorn) for register in machine.arch.registers]
+    assert not (trace.column("cpsr") & np.uint64(UNICORN["arm32"].block_state)).any()
+    ids = UNICORN["arm32"].registers
+    final = [machine.uc.reg_read(ids[register.name]) for register in machine.arch.registers]
     names = [r.name for r in machine.arch.registers]
     assert dict(zip(names, final, strict=True)) | {"pc": 0, "cpsr": 0} == trace.snapshot(len(trace) - 1).registers | {
         "pc": 0,

@@ -15,6 +15,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, start_machine
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace
 from tests.machine.snippets import image_of
 from tests.machine.stores import STORES
@@ -65,7 +66,7 @@ def machine_for(icicle: ModuleType, image: Image, architecture: str, seed: int) 
             vm.mem_protect(mapping.address, len(mapping.data), icicle.MemoryProtection.ExecuteRead)
     for name, value in start.planted.items():
         vm.reg_write(name, value)
-    vm.sp = start.arch.stack_top
+    vm.sp = UNICORN[start.arch.name].stack_top
     vm.pc = start.start
     return vm
 

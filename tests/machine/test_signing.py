@@ -13,6 +13,7 @@ from testbed.machine.load import load
 from testbed.machine.native.record import record_native
 from testbed.machine.start import powered
 from testbed.machine.stops import Fault
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace
 from testbed.truth import observe
 from testbed.words.errors import EmulationError
@@ -110,7 +111,7 @@ def test_a_combined_return_authenticates_too() -> None:
 
 
 def test_the_keys_of_the_machine_decide() -> None:
-    usual = ARM64.cpus["signing"]
+    usual = UNICORN["arm64"].cpus["signing"]
     other = replace(
         usual, system=tuple((at, keep, bits ^ (0xFF if keep == 0 else 0)) for at, keep, bits in usual.system)
     )
@@ -119,9 +120,9 @@ def test_the_keys_of_the_machine_decide() -> None:
         uc = powered(ARM64, cpu)
         uc.mem_map(0x1000, 0x1000)
         uc.mem_write(0x1000, bytes.fromhex("3f2303d5"))  # paciasp
-        uc.reg_write(ARM64.by_name["x30"].unicorn, 0x1004)
+        uc.reg_write(UNICORN["arm64"].registers["x30"], 0x1004)
         uc.emu_start(0x1000, 0x1004)
-        signatures.add(uc.reg_read(ARM64.by_name["x30"].unicorn))
+        signatures.add(uc.reg_read(UNICORN["arm64"].registers["x30"]))
     assert len(signatures) == 2
 
 

@@ -24,6 +24,7 @@ from testbed.build.recipes import recipes_for
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.runs.files import load_run, open_run, save_run
 from testbed.runs.long import judge_long, watch_chunks
 from testbed.runs.run import Run, judge_all, run_program
@@ -397,7 +398,7 @@ def test_damage_that_is_found_late_has_its_place(whole: Path, tmp_path: Path) ->
         (b"step", lambda trace: trace.sizes),
         (b"step", lambda trace: trace.snapshot(3)),
         (b"wrts", lambda trace: trace.writes),
-        (b"wrts", lambda trace: trace.memory(3).read(trace.arch.stack_top - 8, 8)),
+        (b"wrts", lambda trace: trace.memory(3).read(UNICORN[trace.arch.name].stack_top - 8, 8)),
     ):
         block = next(block for block in Blocks(whole)._blocks if block.kind == kind)
         hurt = bytearray(content)

@@ -20,6 +20,7 @@ from testbed.machine.columns import Column
 from testbed.machine.native import hooks
 from testbed.machine.start import Machine
 from testbed.machine.stops import Fault, Stops, out_of_budget
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.machine.write_sets import write_set
 from testbed.trace import Exited
 
@@ -57,8 +58,8 @@ class NativeRun:
         self.stops.state = self.state
         self.rows, self.sizes = Column(np.uint64, count), Column(np.uint8)
         self.journal = (Column(np.uint32), Column(np.uint64), Column(np.uint8), Column(np.uint64))
-        arch = machine.arch
-        self._ids = (ctypes.c_int * count)(*(register.unicorn for register in arch.registers))
+        arch, settings = machine.arch, UNICORN[machine.arch.name]
+        self._ids = (ctypes.c_int * count)(*(settings.registers[register.name] for register in arch.registers))
         self._pointers, self._word = (ctypes.c_uint64 * count)(), ctypes.c_uint64()
         low, size = _code(machine)
         self._table = table = np.zeros(2 * size, np.uint64)
@@ -88,7 +89,7 @@ class NativeRun:
             hooks.FLAGS: arch.index[arch.flags],
             hooks.ISA_FLAG: arch.isa_flag or 0,
             hooks.HAS_ISAS: arch.isa_flag is not None,
-            hooks.BLOCK_STATE: arch.block_state,
+            hooks.BLOCK_STATE: settings.block_state,
             hooks.WORD: ctypes.addressof(self._word),
             hooks.TABLE: table.ctypes.data,
             hooks.CODE: low,

@@ -26,6 +26,7 @@ from testbed.image.symbols import demangled
 from testbed.machine.load import map_image
 from testbed.machine.signals import ALTERNATE_SIZE, Delivery, enter_handler
 from testbed.machine.start import powered
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.referee.profilers.agent import AgentLibrary, agent_for
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
@@ -93,9 +94,7 @@ def _bench(source: AgentLibrary, arch: Arch) -> Bench:
     if key not in _BENCHES:
         image: Image = agent_for(source, arch)
         # A core that signs, where there is one: libgcc and LLVM authenticate what a table calls signed.
-        machine = powered(arch, arch.cpus.get("signing"))
-        for register, keep, bits in arch.cpu_setup:
-            machine.reg_write(register, (machine.reg_read(register) & keep) | bits)
+        machine = powered(arch, UNICORN[arch.name].cpus.get("signing"))
         _BENCHES[key] = Bench(LoadedImage(image, 0), machine)
     return _BENCHES[key]
 
@@ -143,7 +142,7 @@ def _enter(bench: Bench, snapshot: Snapshot) -> int:
     signal = Delivery(snapshot.pc, 1, bench.pointer("testbed_handler"), bench.pointer(restorer), stack)
     writes, changed = enter_handler(arch, signal, snapshot.registers)
     for name, value in {**snapshot.registers, **changed}.items():
-        machine.reg_write(arch.by_name[name].unicorn, value)
+        machine.reg_write(UNICORN[arch.name].registers[name], value)
     if (register := _CONTROL_BLOCK[arch.name]) is not None:
         machine.reg_write(register, bench.address("testbed_thread"))
     for address, size, value in writes:
@@ -157,9 +156,9 @@ def _run(bench: Bench, code: int) -> UnwindError | None:
     try:
         machine.emu_start(code, done, timeout=TIME)
     except UcError as error:
-        at = machine.reg_read(bench.arch.by_name[bench.arch.pc].unicorn)
+        at = machine.reg_read(UNICORN[bench.arch.name].registers[bench.arch.pc])
         return ToolCrashed(f"{_what(error)} in {_function(bench, at)}")
-    if machine.reg_read(bench.arch.by_name[bench.arch.pc].unicorn) != done:
+    if machine.reg_read(UNICORN[bench.arch.name].registers[bench.arch.pc]) != done:
         return ToolHung(f"no answer after {TIME / 1e6:.0f} s of emulation")
     if _words(bench, "testbed_answer", 3)[2]:
         return ToolCrashed("it called abort()")
