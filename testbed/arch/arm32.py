@@ -12,36 +12,11 @@ DWARF numbers: AADWARF32 section 4.1 (d0-d31 are 256-287). There is no uniform f
 
 from __future__ import annotations
 
-import capstone as cs
-import keystone as ks
-
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Gnu, Isa, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, SignalFrame
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)
 GCC_A32 = FrameRecord("r11-gcc", "r11", saved_pointer=-4, return_address=0)
 THUMB_R7 = FrameRecord("r7", "r7", saved_pointer=0, return_address=4)
-
-_START = """
-    .syntax unified
-    {mode}
-    .cfi_sections .debug_frame
-    .globl _start
-    .type _start, %function
-_start:
-    .fnstart
-    .cantunwind
-    .cfi_startproc
-    .cfi_undefined lr
-    mov r7, #0
-    mov r11, #0
-    mov lr, #0
-    bl main
-    mov r7, #1
-    svc #0
-    .cfi_endproc
-    .fnend
-    .size _start, . - _start
-"""
 
 ARM32 = Arch(
     name="arm32",
@@ -68,44 +43,22 @@ ARM32 = Arch(
     isas=(
         Isa(
             name="a32",
-            capstone=(cs.CS_ARCH_ARM, cs.CS_MODE_ARM),
-            keystone=(ks.KS_ARCH_ARM, ks.KS_MODE_ARM),
-            clang=("-target", "armv7-linux-gnueabihf"),
-            gcc=("-fno-pie", "-march=armv7-a+fp", "-mfloat-abi=hard", "-marm"),
-            gas=("-march=armv7-a+fp", "-marm"),
             records=(CLANG_A32, GCC_A32),
             address_bit=0,
-            assembler_mode=".arm",
             mapping_symbol="$a",
-            start=_START.format(mode=".arm"),
-            call_size=4,
             pc_reads_ahead=8,
         ),
         Isa(
             name="thumb",
-            capstone=(cs.CS_ARCH_ARM, cs.CS_MODE_THUMB),
-            keystone=(ks.KS_ARCH_ARM, ks.KS_MODE_THUMB),
-            clang=("-target", "armv7-linux-gnueabihf", "-mthumb"),
-            gcc=("-fno-pie", "-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
-            gas=("-march=armv7-a+fp", "-mthumb"),
             records=(THUMB_R7, CLANG_A32),
             address_bit=1,
-            assembler_mode=".thumb",
             mapping_symbol="$t",
-            start=_START.format(mode=".thumb\n    .thumb_func"),
-            call_size=2,
-            wide_call=0xE000_F000,
             pc_reads_ahead=4,
         ),
     ),
     isa_flag=5,  # CPSR.T
-    elf_machine="EM_ARM",
-    elf_machine_number=40,
-    linker="armelf_linux_eabi",
     # One entry per function, as the source says.
-    gnu=Gnu("arm-linux-gnueabihf", "-arm-linux-gnueabihf", ("--no-merge-exidx-entries",)),
     # What ARM tables name as personality routines: nothing here calls them.
-    link_flags=("--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"),
     exit_call=ExitCall("r7", "r0", frozenset({1, 248})),
     # arch/arm/kernel/signal.c, asm/ucontext.h: siginfo, ucontext with vfp_sigframe, retcode.
     signal_frame=SignalFrame(
@@ -127,6 +80,4 @@ ARM32 = Arch(
         arguments=("r0", "r1", "r2"),
         constants=((360, 4, 0x5646_5001), (364, 4, 288)),  # VFP_MAGIC, its size
     ),
-    spellings={"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"},
-    elf_flags=0x0500_0200,  # EABI version 5, as lld writes it for code without a floating-point interface
 )

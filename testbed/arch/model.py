@@ -7,7 +7,7 @@ No other module asks for an architecture's name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 
@@ -48,35 +48,10 @@ class Isa:
     """
 
     name: str
-    capstone: tuple[int, int]
-    keystone: tuple[int, int]
-    clang: tuple[str, ...]
     records: tuple[FrameRecord, ...]
     address_bit: int  # set in a code pointer to this instruction set (Thumb: 1)
-    assembler_mode: str  # the directive that selects it in a source, "" where there is only one
     mapping_symbol: str  # "$a", "$t", "$x" of the ARM ELF specifications, "" on x86
-    start: str
-    shadow_start: str = ""  # the same, and it makes the shadow call stack that `shadow_pointer` points to
-    gcc: tuple[str, ...] = ()  # flags of GCC that select it, and code like what `clang` asks for
-    gas: tuple[str, ...] = ()  # flags of GNU as for assembly sources of the corpus
-    padding: tuple[bytes, ...] = ()  # what clang fills alignment with, longest first; (): as any assembler does
-    call_size: int = 1  # bytes from a return address back to, or (1) into, the shortest call instruction
-    wide_call: int | None = None  # the 4 bytes before a return address are one call where all these bits are set
-    encodings: Mapping[str, bytes] = field(default_factory=dict, hash=False)  # instructions that keystone has not
     pc_reads_ahead: int | None = None  # an operand "pc" is this far past the instruction; None: the next one's address
-
-
-@dataclass(frozen=True, slots=True)
-class Gnu:
-    """An architecture in the GNU toolchain: ``TRIPLE-gcc-12``, ``TRIPLE-as``, ``TRIPLE-ld``.
-
-    ``package`` is what follows ``gcc-12`` in the name of Debian's package. ``linker_options`` are those that ld knows
-    for this architecture alone.
-    """
-
-    triple: str
-    package: str
-    linker_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +61,6 @@ class ExitCall:
     number_register: str
     argument: str
     numbers: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class MachO:
-    """An architecture in Mach-O files: header numbers, and how programs are built for it.
-
-    ``thread_flavor`` is the layout of the registers in LC_UNIXTHREAD, ``thread_pc`` the place of pc in it, in words.
-    ``platform`` is the linker's name of the target. ``start`` is `Isa.start` in this format's assembly dialect, where
-    every C name has one underscore more.
-    """
-
-    cpu: int
-    thread_flavor: int
-    thread_pc: int
-    clang: tuple[str, ...]
-    platform: str
-    start: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +121,8 @@ class Arch:
     code_mask: int  # `value & code_mask` is the address that a code pointer names
     isas: tuple[Isa, ...]
     isa_flag: int | None  # the bit of `flags` that selects isas[1] (CPSR.T)
-    elf_machine: str
-    elf_machine_number: int
-    linker: str  # lld's emulation name
-    gnu: Gnu
-    link_flags: tuple[str, ...]
     exit_call: ExitCall
     signal_frame: SignalFrame
-    spellings: Mapping[str, str] = field(default_factory=dict)  # other names of registers in assembly sources
-    elf_flags: int = 0  # e_flags of an executable
-    cfi_unit: int = 0  # bytes that CFI tables count CFA offsets in, as LLVM writes them; 0: a word
-    sframe_abi: int | None = None  # the number of this ABI, little-endian, in an SFrame header; None: it has none
-    orc_registers: Mapping[str, int] = field(default_factory=dict)  # ORC's numbers; empty: the kernel has no ORC here
-    mach_o: MachO | None = None  # None: no 64-bit Mach-O files of it
     shadow_pointer: str | None = None  # the register that points past the shadow call stack's last entry
     red_zone: int = 0  # bytes below SP that a function may use and signals leave alone (psABI)
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed

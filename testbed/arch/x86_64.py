@@ -6,63 +6,13 @@ frame pointer that marks the outermost frame: section 3.4.1.
 
 from __future__ import annotations
 
-import capstone as cs
-import keystone as ks
-
-from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Gnu, Isa, MachO, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Isa, Register, SignalFrame
 
 _REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
 _GENERAL = tuple(_REGISTERS.split())  # in DWARF order
 
-_START = """
-    .globl _start
-    .type _start, @function
-_start:
-    .cfi_startproc
-    .cfi_undefined rip
-    xor ebp, ebp
-    call main
-    mov edi, eax
-    mov eax, 60
-    syscall
-    .cfi_endproc
-    .size _start, . - _start
-"""
-
 # The same exit call as everywhere: the machine is Linux's, only the file is Apple's.
-_MACH_O_START = """
-    .intel_syntax noprefix
-    .globl __start
-    .p2align 4
-__start:
-    .cfi_startproc
-    .cfi_undefined rip
-    xor ebp, ebp
-    call _main
-    mov edi, eax
-    mov eax, 60
-    syscall
-    .cfi_endproc
-    .subsections_via_symbols
-"""
-
 # The multi-byte no-operations that processor manuals recommend, longest first.
-_NOPS = tuple(
-    bytes.fromhex(code)
-    for code in (
-        "662e0f1f840000000000",
-        "660f1f840000000000",
-        "0f1f840000000000",
-        "0f1f8000000000",
-        "660f1f440000",
-        "0f1f440000",
-        "0f1f4000",
-        "0f1f00",
-        "6690",
-        "90",
-    )
-)
-
 X86_64 = Arch(
     name="x86_64",
     title="x86_64",
@@ -85,37 +35,13 @@ X86_64 = Arch(
     isas=(
         Isa(
             name="x86_64",
-            capstone=(cs.CS_ARCH_X86, cs.CS_MODE_64),
-            keystone=(ks.KS_ARCH_X86, ks.KS_MODE_64),
-            clang=("-target", "x86_64-linux-gnu", "-masm=intel"),
-            gcc=("-m64", "-fno-pie", "-fcf-protection=none"),
-            gas=("-Wa,-msyntax=intel", "-Wa,-mnaked-reg"),
             records=(FrameRecord("rbp", "rbp", saved_pointer=0, return_address=8, cfa=16),),
             address_bit=0,
-            assembler_mode="",
             mapping_symbol="",
-            start=".intel_syntax noprefix\n" + _START,
-            padding=_NOPS,
-            encodings={"endbr64": bytes.fromhex("f30f1efa")},
         ),
     ),
     isa_flag=None,
-    elf_machine="EM_X86_64",
-    elf_machine_number=62,
-    linker="elf_x86_64",
-    gnu=Gnu("x86_64-linux-gnu", ""),
-    link_flags=(),
     exit_call=ExitCall("rax", "rdi", frozenset({60, 231})),
-    sframe_abi=3,
-    orc_registers={"rdx": 2, "rdi": 3, "rbp": 4, "rsp": 5, "r10": 6, "r13": 7},
-    mach_o=MachO(
-        cpu=0x0100_0007,
-        thread_flavor=4,
-        thread_pc=16,
-        clang=("-target", "x86_64-apple-macos11", "-masm=intel"),
-        platform="x86_64-macos",
-        start=_MACH_O_START,
-    ),
     red_zone=128,
     # arch/x86/include/asm/sigframe.h, uapi/asm/sigcontext.h: return address, ucontext, siginfo; above it FXSAVE's area.
     signal_frame=SignalFrame(

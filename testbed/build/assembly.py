@@ -18,6 +18,7 @@ from testbed.build.directives import CfiDirective, EhabiDirective, FnEnd, Handle
 from testbed.build.expressions import Expression
 from testbed.build.place import Place
 from testbed.build.read_directives import EHABI, read_cfi, read_ehabi
+from testbed.build.spellings import MODE_DIRECTIVES
 from testbed.program.model import Source
 from testbed.words.nearest import nearest
 
@@ -235,7 +236,7 @@ class _SourceReader:
             self.symbol(place, name, operands)
 
     def symbol(self, place: Place, name: str, operands: tuple[str, ...]) -> None:
-        mode = next((isa for isa in self.arch.isas if isa.assembler_mode == name), None)
+        mode = next((isa for isa in self.arch.isas if MODE_DIRECTIVES[isa.name] == name), None)
         match name, operands:
             case _, () if mode is not None:
                 self.isa = mode

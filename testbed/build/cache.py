@@ -151,11 +151,18 @@ def _version(package: str) -> str:
         return "absent"
 
 
+def own_files() -> list[Path]:
+    """The source files that decide what a build gives: this room's, and the tables of other rooms that it reads."""
+    build = Path(__file__).parent
+    rooms = build.parent
+    tables = (rooms / "program" / "start.py", rooms / "image" / "capstone_isas.py")
+    return sorted((*build.rglob("*.py"), *(rooms / "arch").glob("*.py"), *tables))
+
+
 @lru_cache(maxsize=1)
 def _own_code() -> str:
-    """The hash of the code that builds and of the architecture tables: an edited writer is never hidden."""
-    build = Path(__file__).parent
+    """The hash of those files: an edited writer is never hidden."""
     digest = hashlib.sha256()
-    for path in sorted((*build.rglob("*.py"), *(build.parent / "arch").glob("*.py"))):
+    for path in own_files():
         digest.update(path.name.encode("utf-8") + b"\0" + path.read_bytes())
     return digest.hexdigest()

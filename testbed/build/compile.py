@@ -17,8 +17,10 @@ from pathlib import Path
 
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
+from testbed.build.targets import CLANG, LLD, MACH_O
 from testbed.build.tools import run_tool
 from testbed.program.model import Source
+from testbed.program.start import MACH_O_START
 from testbed.words.errors import ToolchainMissing
 
 OTHER_ZIG = "TESTBED_OTHER_ZIG"  # names the binary of another ziglang wheel: another generation of clang
@@ -80,7 +82,7 @@ def compile_c(
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
         (folder / "start.S").write_text(start, encoding="utf-8")
         headers = zig.parent / "lib" / "include"
-        common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *isa.clang)
+        common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *CLANG[isa.name])
         # The headers' folder differs between machines; debug information names their files.
         common = (*common, f"-ffile-prefix-map={headers}=include")
         if source.path.suffix == ".cc":
@@ -89,11 +91,11 @@ def compile_c(
             _run(zig, folder, source, ("clang", *common, *flags, "-S", source.path.name, "-o", "program.s"))
             compiled = (folder / "program.s").read_text(encoding="utf-8")
             (folder / "whole.S").write_text(start + compiled, encoding="utf-8")
-            _run(zig, folder, source, ("clang", "-c", *isa.clang, *flags, "whole.S", "-o", "whole.o"))
+            _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, "whole.S", "-o", "whole.o"))
             _link(zig, folder, source, arch, ("whole.o",))
             return (folder / "program.elf").read_bytes()
         _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
-        _run(zig, folder, source, ("clang", "-c", *isa.clang, "start.S", "-o", "start.o"))
+        _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], "start.S", "-o", "start.o"))
         _link(zig, folder, source, arch, ("start.o", "program.o"))
         return (folder / "program.elf").read_bytes()
 
@@ -104,18 +106,19 @@ def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -
     There is no debug information: in this format it stays in the object file. Raises BuildError with clang's own
     messages (file, line, column) or the linker's, ToolchainMissing.
     """
-    zig, target = find_zig(), arch.mach_o
+    zig, target, start = find_zig(), MACH_O[arch.name], MACH_O_START[arch.name]
     assert target is not None, arch
+    assert start is not None, arch
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
-        (folder / "start.S").write_text(target.start, encoding="utf-8")
+        (folder / "start.S").write_text(start, encoding="utf-8")
         common = (*_FREESTANDING, "-g0", "-isystem", str(zig.parent / "lib" / "include"), *target.clang)
         _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
         _run(zig, folder, source, ("clang", "-c", *target.clang, "start.S", "-o", "start.o"))
         # An assembly source's _start is __start to the linker.
         entry = f"-Wl,-e,_{source.header.entry}"
-        link = ("cc", "-target", target.platform, "-nostdlib", entry, "start.o", "program.o", "-o", "program")
+        link = ("cc", "-target", target.linker, "-nostdlib", entry, "start.o", "program.o", "-o", "program")
         _run(zig, folder, source, link, {"ZIG_GLOBAL_CACHE_DIR": name, "ZIG_LOCAL_CACHE_DIR": name})
         return (folder / "program").read_bytes()
 
@@ -130,7 +133,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
-        _run(zig, folder, source, ("clang", "-c", *isa.clang, *flags, source.path.name, "-o", "program.o"))
+        _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, source.path.name, "-o", "program.o"))
         placed = (
             f"--image-base={IMAGE_BASE:#x}",
             f"-Ttext={TEXT_BASE:#x}",
@@ -145,7 +148,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
 def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[str]) -> None:
     # ARM's tables mention __aeabi_unwind_cpp_pr0 with R_ARM_NONE relocations: lld leaves those symbols undefined
     # without complaint, and nothing that runs here calls them.
-    options = ("-m", arch.linker, "-static", "--eh-frame-hdr", "-e", source.header.entry)
+    options = ("-m", LLD[arch.name], "-static", "--eh-frame-hdr", "-e", source.header.entry)
     _run(zig, folder, source, ("ld.lld", *options, *inputs, "-o", "program.elf"))
 
 

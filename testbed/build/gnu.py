@@ -17,6 +17,7 @@ from pathlib import Path
 
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
+from testbed.build.targets import GAS, GCC, GNU
 from testbed.build.tools import run_tool
 from testbed.program.model import Source
 from testbed.words.errors import ToolchainMissing
@@ -43,7 +44,7 @@ def find_gcc(arch: Arch, source: Source) -> Path:
 
 def package_of(arch: Arch, kind: str = "gcc") -> str:
     """The Debian package of an architecture's compiler, with the assembler and the linker among its dependencies."""
-    return f"{kind}-{GENERATION}{arch.gnu.package}"
+    return f"{kind}-{GENERATION}{GNU[arch.name].package}"
 
 
 def is_installed(arch: Arch) -> bool:
@@ -52,7 +53,7 @@ def is_installed(arch: Arch) -> bool:
 
 
 def _binary(arch: Arch, kind: str) -> str:
-    return f"{arch.gnu.triple}-{kind}-{GENERATION}"
+    return f"{GNU[arch.name].triple}-{kind}-{GENERATION}"
 
 
 @lru_cache(maxsize=8)
@@ -67,7 +68,7 @@ def versions(compiler: Path, triple: str) -> str:
 
 def gnu_version(arch: Arch, source: Source) -> str:
     """The versions of the tools that build a source. Raises ToolchainMissing."""
-    return versions(find_gcc(arch, source), arch.gnu.triple)
+    return versions(find_gcc(arch, source), GNU[arch.name].triple)
 
 
 def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], start: str) -> bytes:
@@ -80,13 +81,13 @@ def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], star
         folder = Path(name)
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
         (folder / "start.S").write_text(start, encoding="utf-8")
-        common = (*_FREESTANDING, "-fdebug-prefix-map=" + name + "=.", "-gno-record-gcc-switches", *isa.gcc)
+        common = (*_FREESTANDING, "-fdebug-prefix-map=" + name + "=.", "-gno-record-gcc-switches", *GCC[isa.name])
         if source.path.suffix == _CXX:
             common = (*common, *_NO_RUNTIME)
         run_tool((gcc, *common, *flags, source.path.name, "-o", "program.o"), folder, source)
         # Only what tables there are is said to the assembler: a compiler's other flags are not for it.
         passed = tuple(flag for flag in flags if flag.startswith("-Wa,"))
-        run_tool((gcc, "-c", *isa.gas, *passed, "start.S", "-o", "start.o"), folder, source)
+        run_tool((gcc, "-c", *GAS[isa.name], *passed, "start.S", "-o", "start.o"), folder, source)
         _link(gcc, folder, source, arch, ("start.o", "program.o"))
         return (folder / "program.elf").read_bytes()
 
@@ -100,13 +101,13 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
         (folder / source.path.name).write_text(source.text, encoding="utf-8")
-        run_tool((gcc, "-c", *isa.gas, *flags, source.path.name, "-o", "program.o"), folder, source)
+        run_tool((gcc, "-c", *GAS[isa.name], *flags, source.path.name, "-o", "program.o"), folder, source)
         placed = (
             f"-Ttext-segment={IMAGE_BASE:#x}",
             f"-Ttext={TEXT_BASE:#x}",
             f"-Tbss={ZEROED_BASE:#x}",
             f"-zmax-page-size={PAGE:#x}",
-            *arch.gnu.linker_options,
+            *GNU[arch.name].as_written,
         )
         _link(gcc, folder, source, arch, ("program.o",), placed)
         return (folder / "program.elf").read_bytes()
@@ -115,7 +116,7 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
 def _link(
     gcc: str, folder: Path, source: Source, arch: Arch, inputs: Sequence[str], placed: Sequence[str] = ()
 ) -> None:
-    options = ("--eh-frame-hdr", "--build-id=none", "-e", source.header.entry, *arch.link_flags, *placed)
+    options = ("--eh-frame-hdr", "--build-id=none", "-e", source.header.entry, *GNU[arch.name].link_flags, *placed)
     passed = [f"-Wl,{option}" for option in options]
     command = (gcc, "-static", "-nostdlib", "-no-pie", *passed, *inputs, "-o", "program.elf")
     run_tool(command, folder, source, links=True)

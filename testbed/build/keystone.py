@@ -3,7 +3,7 @@
 * It reads decimal numbers as hexadecimal or not, depending on uninitialised memory: it gets hexadecimal ones only.
 * It crashes on sections: it gets labels, instructions, ``.space`` and ``.p2align`` only. Data is written by us.
 * It crashes on some wrong operands: it runs in a process of its own (`keystone_process`).
-* It is too old for some instructions: the architecture table has their bytes.
+* It is too old for some instructions: `keystone_isas` has their bytes.
 * It takes a branch to a literal address for a wrong one behind data: targets are labels, always.
 * It assembles some operands to wrong code, silently: every instruction is disassembled again and compared with its
   source line (`round_trip`).
@@ -21,8 +21,10 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch, Isa
 from testbed.build.assembly import Align, Data, Fill, Label, SourceInstruction, Statement
+from testbed.build.keystone_isas import KEYSTONE
 from testbed.build.keystone_process import call_keystone
 from testbed.build.place import Place
+from testbed.build.spellings import SPELLINGS
 from testbed.words.errors import BuildError
 
 _MOST_ROUNDS = 10
@@ -68,7 +70,7 @@ def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> Ass
                 if isinstance(statement, SourceInstruction | Align) and statement.isa is isa:
                     found[i] = positions[i + 1] - positions[i]
                     pieces[i] = code[positions[i] - base :][: found[i]]
-                    if isinstance(statement, Align) and isa.padding:
+                    if isinstance(statement, Align) and KEYSTONE[isa.name].padding:
                         pieces[i] = _padding(isa, found[i])
                 elif isinstance(statement, Data | Fill):
                     pieces[i] = bytes(sizes[i])
@@ -83,7 +85,7 @@ def _padding(isa: Isa, size: int) -> bytes:
     """Alignment as clang fills it: keystone's older LLVM takes other no-operations of the same length."""
     content = b""
     while len(content) < size:
-        content += next(nop for nop in isa.padding if len(nop) <= size - len(content))
+        content += next(nop for nop in KEYSTONE[isa.name].padding if len(nop) <= size - len(content))
     return content
 
 
@@ -146,7 +148,7 @@ def _assemble_one_isa(
 
 
 def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, owners: Sequence[Statement]) -> bytes:
-    code, reason = call_keystone(isa.keystone, "\n".join((*lines, *listed)), at)
+    code, reason = call_keystone(KEYSTONE[isa.name], "\n".join((*lines, *listed)), at)
     if not reason:
         return code
     # keystone names no line: look for the shortest beginning that fails.
@@ -166,7 +168,7 @@ def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, ow
 def _why_not(isa: Isa, lines: Sequence[str], count: int, at: int) -> str:
     """Why the first lines do not assemble, or "". They get the labels that they lack, and a byte (none is an error)."""
     missing = (line for line in lines[count:] if line.endswith(":"))
-    return call_keystone(isa.keystone, "\n".join((*lines[:count], *missing, ".space 0x1")), at)[1]
+    return call_keystone(KEYSTONE[isa.name], "\n".join((*lines[:count], *missing, ".space 0x1")), at)[1]
 
 
 def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
@@ -184,7 +186,7 @@ def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
 def _rewritten(instruction: SourceInstruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:
     """The instruction as keystone gets it: numbers in hexadecimal, labels under names that it cannot mistake."""
     place, mnemonic = instruction.place, instruction.mnemonic
-    given = instruction.isa.encodings.get(f"{mnemonic} {instruction.operands}".strip().lower())
+    given = KEYSTONE[instruction.isa.name].encodings.get(f"{mnemonic} {instruction.operands}".strip().lower())
     if given is not None:
         return ".byte " + ", ".join(f"{byte:#x}" for byte in given)
     target = instruction.operands.strip()
@@ -195,7 +197,7 @@ def _rewritten(instruction: SourceInstruction, arch: Arch, names: Mapping[str, s
         token = match[0]
         if _NUMBER.fullmatch(token):
             return f"{number(place, token):#x}"
-        if token.lower() in arch.by_name or token.lower() in arch.spellings:
+        if token.lower() in arch.by_name or token.lower() in SPELLINGS[arch.name]:
             return token
         return names.get(token, token)
 

@@ -13,30 +13,32 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from testbed.build.keystone_isas import KeystoneIsa
 from testbed.words.errors import ToolchainMissing
 
 _CPU_SECONDS = 3  # an ordinary source takes 0.002
 _MEMORY = 2 << 30  # bytes
 _REFUSED = 3  # the child's exit status where keystone gave an error code
 
-# Arguments: the folder with the keystone package, keystone's architecture and mode, the address.
+# Arguments: the folder with the keystone package, the names of keystone's architecture and mode, the address.
 _CHILD = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({_CPU_SECONDS}, {_CPU_SECONDS}))
 resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 sys.path.insert(0, sys.argv[1])
-from keystone import Ks, KsError
+import keystone
 try:
-    code, _ = Ks(int(sys.argv[2]), int(sys.argv[3])).asm(sys.stdin.read(), int(sys.argv[4]), as_bytes=True)
-except KsError as error:
+    opened = keystone.Ks(*(getattr(keystone, name) for name in sys.argv[2:4]))
+    code, _ = opened.asm(sys.stdin.read(), int(sys.argv[4]), as_bytes=True)
+except keystone.KsError as error:
     print(error, end="", file=sys.stderr)
     sys.exit({_REFUSED})
 sys.stdout.buffer.write(code or b"")
 """
 
 
-def call_keystone(mode: tuple[int, int], text: str, address: int) -> tuple[bytes, str]:
+def call_keystone(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str]:
     """The bytes of ``text`` at ``address``, and "" or the reason for which there are none.
 
     Raises ToolchainMissing where the package is not installed.
@@ -45,7 +47,7 @@ def call_keystone(mode: tuple[int, int], text: str, address: int) -> tuple[bytes
     if spec is None or not spec.submodule_search_locations:
         raise ToolchainMissing("keystone", "pip install keystone-engine==0.9.2")
     folder = Path(next(iter(spec.submodule_search_locations))).parent
-    arguments = [str(folder), *map(str, mode), str(address)]
+    arguments = [str(folder), isa.arch, isa.mode, str(address)]
     child = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _CHILD, *arguments], input=text.encode(), capture_output=True, check=False
     )

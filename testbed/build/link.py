@@ -31,7 +31,7 @@ from testbed.build.tables.eh_frame import EhFrame, write_debug_frame, write_eh_f
 from testbed.build.tables.eh_frame_hdr import size_of_eh_frame_hdr, write_eh_frame_hdr
 from testbed.build.tables.ehabi import HandledFunction, size_of_index, write_exception_tables
 from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
-from testbed.build.tables.sframe import write_sframe
+from testbed.build.tables.sframe import ABIS, write_sframe
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
 
@@ -279,9 +279,9 @@ def _tables(
     if with_frame:
         frame = write_eh_frame(procedures, arch, code.end)
         sizes += [(".eh_frame_hdr", size_of_eh_frame_hdr(len(procedures))), (".eh_frame", len(frame.content))]
-        if arch.sframe_abi is not None:
+        if ABIS[arch.name] is not None:
             sizes += [(".sframe", len(write_sframe(procedures, arch, code.end)))]
-        if arch.orc_registers:
+        if orc.REGISTERS[arch.name] is not None:
             draft = orc.write_orc(procedures, arch, code.end)
             sizes += [(name, len(content)) for name, content in zip(orc.SECTIONS, draft, strict=True)]
     if handled:
@@ -294,9 +294,9 @@ def _tables(
         frame = _exchange(frame, assembly, code)
         tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
         tables[".eh_frame"] = frame.content
-        if arch.sframe_abi is not None:
+        if ABIS[arch.name] is not None:
             tables[".sframe"] = write_sframe(procedures, arch, at[".sframe"])
-        if arch.orc_registers:
+        if orc.REGISTERS[arch.name] is not None:
             tables |= zip(orc.SECTIONS, orc.write_orc(procedures, arch, at[orc.SECTIONS[0]]), strict=True)
     if handled:
         written = write_exception_tables(handled, code.end, at[".ARM.exidx"], at.get(".ARM.extab", 0))

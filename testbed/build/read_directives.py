@@ -10,6 +10,7 @@ from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.expressions import Expression
 from testbed.build.place import Place
+from testbed.build.spellings import SPELLINGS
 from testbed.words.nearest import nearest
 
 _RANGE = re.compile(r"(?P<kind>[a-z]+)(?P<first>\d+)\s*-\s*(?P=kind)(?P<last>\d+)")
@@ -24,7 +25,7 @@ def register_number(place: Place, arch: Arch, text: str) -> int:
         if int(name, 0) not in arch.by_dwarf:
             raise place.error(f"{arch} has no register with the DWARF number {name}")
         return int(name, 0)
-    register = arch.by_name.get(arch.spellings.get(name, name))
+    register = arch.by_name.get(SPELLINGS[arch.name].get(name, name))
     if register is None or register.dwarf is None:
         raise place.error(f"{arch} has no register {name!r} in its tables; {nearest(name, arch.by_name)}")
     return register.dwarf

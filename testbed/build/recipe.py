@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from testbed.arch import Arch, Isa
+from testbed.build.targets import MACH_O
 from testbed.program.model import Language, Program, Source
+from testbed.program.start import SHADOW_START, START
 from testbed.words.catalogue import matches
 from testbed.words.traits import Trait
 
@@ -82,11 +84,15 @@ class Recipe:
 
     def start_of(self, isa: Isa) -> str:
         """The assembly source of the ``_start`` that C programs of this recipe are linked with."""
-        return self.start_lines + (isa.shadow_start if self.shadow else isa.start)
+        start = SHADOW_START[isa.name] if self.shadow else START[isa.name]
+        assert start is not None, f"{self.name} keeps a shadow call stack, and {isa.name} has none"
+        return self.start_lines + start
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
-        if (self.tool is Tool.CLANG_MACH_O and arch.mach_o is None) or (self.arches and arch.name not in self.arches):
+        if (self.tool is Tool.CLANG_MACH_O and MACH_O[arch.name] is None) or (
+            self.arches and arch.name not in self.arches
+        ):
             return None
         return arch.isa_named(self.isa) if self.isa else arch.isas[0]
 

@@ -15,6 +15,8 @@ from capstone import Cs
 from testbed.arch import Arch, Isa
 from testbed.build.assembly import SourceInstruction
 from testbed.build.keystone import interworking, number
+from testbed.build.spellings import SPELLINGS
+from testbed.image.capstone_isas import CAPSTONE
 
 # Spellings of one instruction, a line each.
 _SAME = """
@@ -97,7 +99,7 @@ def _decode(
     isa_at = {address: instruction.isa for instruction, address, _ in instructions}
     decoded = {}
     for start, content in read.items():
-        for address, size, mnemonic, operands in Cs(*isa_at[start].capstone).disasm_lite(content, start):
+        for address, size, mnemonic, operands in Cs(*CAPSTONE[isa_at[start].name]).disasm_lite(content, start):
             decoded[address] = (size, mnemonic, operands)
     return decoded
 
@@ -192,7 +194,7 @@ def _operand(text: str, arch: Arch, labels: Mapping[str, tuple[int, Isa]], at: S
             label = True
         else:
             name = match["name"].lower()
-            names.append(("-" if sign < 0 else "") + arch.spellings.get(name, name))
+            names.append(("-" if sign < 0 else "") + SPELLINGS[arch.name].get(name, name))
     if label:  # label + 4
         numbers = [sum(numbers)]
     elif "[" in text:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import struct
 
-from testbed.arch import ARCHES
 from testbed.export.memory import BELOW_SP, PAGE, filled, pieces
 from testbed.export.register_layouts import LAYOUTS
+from testbed.image.macho_arches import MACH_O
 from testbed.trace import Snapshot
 from testbed.words.errors import UsageError
 
@@ -32,9 +32,9 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
 
     Raises UsageError for an architecture that has no 64-bit Mach-O files.
     """
-    mach_o = snapshot.arch.mach_o
-    if mach_o is None:
-        known = ", ".join(arch.name for arch in ARCHES.values() if arch.mach_o)
+    numbers = MACH_O[snapshot.arch.name]
+    if numbers is None:
+        known = ", ".join(name for name, of in MACH_O.items() if of)
         raise UsageError(f"no Mach-O core of {snapshot.arch}: there are 64-bit ones only ({known}); use --format core")
     states = b""
     for flavor, block in LAYOUTS[snapshot.arch.name].mach_o.items():
@@ -56,5 +56,5 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
         body.append(data)
         at += len(data)
     commands.append(struct.pack("<II", _THREAD, 8 + len(states)) + states)
-    header = struct.pack("<IIIIIIII", _MAGIC, mach_o.cpu, 0, _CORE, len(commands), size, 0, 0)
+    header = struct.pack("<IIIIIIII", _MAGIC, numbers.cpu, 0, _CORE, len(commands), size, 0, 0)
     return b"".join(((header + b"".join(commands)).ljust(first, b"\0"), *body))

@@ -37,19 +37,22 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class DumpLayouts:
-    """One architecture's registers in each kind of file.
+    """One architecture's registers in each kind of file, and what else says there which architecture it is.
 
-    ``core`` are the notes of an ELF core, NT_PRSTATUS first; ``process_info`` is the size of NT_PRPSINFO and
+    ``elf_machine`` and ``elf_flags`` stand in the header of an ELF core. ``core`` are its notes, NT_PRSTATUS first;
+    ``process_info`` is the size of NT_PRPSINFO and
     ``hwcap`` what AT_HWCAP says that the processor has: gdb looks there before it shows floating-point registers.
     ``minidump_processor`` is PROCESSOR_ARCHITECTURE_*, ``minidump`` the CPU context. ``mach_o`` are thread states by
     flavor; none where there is no such file.
     """
 
+    elf_machine: int
     core: tuple[Note, ...]
     process_info: int
     hwcap: int
     minidump_processor: int
     minidump: RegisterBlock
+    elf_flags: int = 0
     mach_o: Mapping[int, RegisterBlock] = field(default_factory=dict)
 
 
@@ -66,6 +69,7 @@ _ARM32 = " ".join([*(f"r{i}" for i in range(13)), "sp", "lr", "pc"])
 _D8_TO_D15 = " ".join(f"d{i}" for i in range(8, 16))
 
 _X86_64 = DumpLayouts(
+    elf_machine=62,
     core=(
         Note(
             "CORE",
@@ -95,6 +99,7 @@ _X86_64 = DumpLayouts(
 )
 
 _ARM_64 = DumpLayouts(
+    elf_machine=183,
     core=(
         Note("CORE", 1, RegisterBlock(392, {**_in_order(_ARM64, 112, 8), "nzcv": 112 + 33 * 8}, ((12, 2, 5),))),
         # NT_PRFPREG: struct user_fpsimd_state, 32 registers of 16 bytes
@@ -115,6 +120,8 @@ _ARM_64 = DumpLayouts(
 )
 
 _ARM_32 = DumpLayouts(
+    elf_machine=40,
+    elf_flags=0x0500_0200,  # EABI version 5
     core=(
         Note("CORE", 1, RegisterBlock(148, {**_in_order(_ARM32, 72, 4), "cpsr": 72 + 16 * 4}, ((12, 2, 5),))),
         # NT_ARM_VFP: d0 to d31, FPSCR

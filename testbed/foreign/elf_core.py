@@ -77,9 +77,9 @@ def _arch(file: DumpBytes) -> Arch:
         raise file.error(
             16, f"an ELF file of type {kind}, not a core (4): give a core file, or `testbed run` a program"
         )
-    arch = next((a for a in ARCHES.values() if a.elf_machine_number == machine), None)
+    arch = next((ARCHES[name] for name, known in LAYOUTS.items() if known.elf_machine == machine), None)
     if arch is None or file.data[4] != (2 if arch.word == 8 else 1):
-        known = ", ".join(f"{a.name} ({a.elf_machine_number})" for a in ARCHES.values())
+        known = ", ".join(f"{name} ({known.elf_machine})" for name, known in LAYOUTS.items())
         raise file.error(18, f"unknown architecture: machine {machine}, class {file.data[4]}; known are {known}")
     return arch
 

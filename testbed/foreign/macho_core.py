@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.arch import ARCHES, Arch
+from testbed.arch import Arch
 from testbed.export.register_layouts import LAYOUTS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, disjoint, registers_in
+from testbed.image.macho_arches import MACH_O, arch_of_cpu
 
 _CORE, _SEGMENT, _THREAD = 4, 0x19, 0x4
 _HEADER = 32
@@ -26,9 +27,9 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
     file = DumpBytes(path, content)
     file.take(0, _HEADER, "the header")
     cpu, kind, count = (file.unsigned(at, 4, "the header") for at in (4, 12, 16))
-    arch = next((a for a in ARCHES.values() if a.mach_o and a.mach_o.cpu == cpu), None)
+    arch = arch_of_cpu(cpu)
     if arch is None:
-        known = ", ".join(f"{a.name} ({a.mach_o.cpu:#x})" for a in ARCHES.values() if a.mach_o)
+        known = ", ".join(f"{name} ({of.cpu:#x})" for name, of in MACH_O.items() if of)
         raise file.error(4, f"unknown architecture: cpu type {cpu:#x}; known are {known}")
     if kind != _CORE:
         raise file.error(12, f"a Mach-O file of type {kind}, not a core (4): give a core file")

@@ -15,6 +15,7 @@ from testbed.generate.dialect import Dialect, GeneratedFrame, up
 from testbed.generate.evaluate import INPUT
 from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction
 from testbed.generate.x86_64 import X86_64
+from testbed.program.start import START
 
 DIALECTS = PerIsa({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB})
 
@@ -22,7 +23,7 @@ DIALECTS = PerIsa({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB}
 def assembly_text(shape: Shape, isa: Isa) -> str:
     """The assembly program of a shape for an instruction set, without a header."""
     dialect = DIALECTS[isa.name]
-    lines = [isa.start.replace("\n    .size _start", "\n.size _start").strip("\n"), ""]
+    lines = [START[isa.name].replace("\n    .size _start", "\n.size _start").strip("\n"), ""]
     lines += _bracketed(dialect, "main", _main(shape, dialect))
     for k in range(len(shape.functions)):
         lines += _bracketed(dialect, f"f{k}", _function(shape, k, dialect))

@@ -18,13 +18,14 @@ from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from testbed.arch import ARCHES, Arch, FrameRecord, Isa
+from testbed.arch import ARCHES, Arch, FrameRecord, Isa, PerArch
 from testbed.image.file_bytes import file_content
 from testbed.image.instruction_sets import attributes_say, instruction_sets
 from testbed.image.model import Image, Section, Segment, Symbol
 from testbed.words.errors import ImageError
 
 _MOST_DEBUGDATA = 1 << 28  # bytes, unpacked
+_MACHINES = PerArch({"x86_64": "EM_X86_64", "arm64": "EM_AARCH64", "arm32": "EM_ARM"})  # pyelftools' names
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
 
 
@@ -64,9 +65,9 @@ def read_elf(
 
 def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, FrameRecord]) -> Image:
     machine = elf["e_machine"]
-    arch = next((a for a in ARCHES.values() if a.elf_machine == machine), None)
+    arch = next((ARCHES[name] for name, known in _MACHINES.items() if known == machine), None)
     if arch is None or not elf.little_endian:
-        known = ", ".join(a.elf_machine for a in ARCHES.values())
+        known = ", ".join(_MACHINES.values())
         raise ImageError(path, 18, f"machine {machine} is none of the little-endian {known}")
     segments = []
     for number, segment in enumerate(elf.iter_segments("PT_LOAD")):

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from testbed.arch import ARCHES, Arch, FrameRecord, MachO
+from testbed.arch import Arch, FrameRecord
 from testbed.image.file_bytes import FileBytes, file_content
+from testbed.image.macho_arches import MACH_O, MachOArch, arch_of_cpu
 from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
 from testbed.image.macho_symbols import function_starts, read_symbols
-from testbed.image.macho_universal import UNIVERSAL, UNIVERSAL_64, arch_of, slice_for
+from testbed.image.macho_universal import UNIVERSAL, UNIVERSAL_64, slice_for
 from testbed.image.model import Image, Section, Segment
 
 MAGIC_64 = b"\xcf\xfa\xed\xfe"
@@ -116,9 +117,10 @@ def read_macho(
 def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
     file.take(0, _HEADER, "the header")
     cpu = file.unsigned(4, 4, "the header")
-    arch = arch_of(cpu)
-    if arch is None or arch.mach_o is None:
-        known = ", ".join(a.name for a in ARCHES.values() if a.mach_o)
+    arch = arch_of_cpu(cpu)
+    numbers = MACH_O[arch.name] if arch else None
+    if arch is None or numbers is None:
+        known = ", ".join(name for name, of in MACH_O.items() if of)
         raise file.error(4, f"cpu type {cpu:#x} is none of {known}")
     file_type, flags = file.unsigned(12, 4, "the header"), file.unsigned(24, 4, "the header")
     if file_type not in _FILE_TYPES:
@@ -135,7 +137,7 @@ def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
     return Image(
         file.path,
         arch,
-        _entry(file, commands, arch.mach_o),
+        _entry(file, commands, numbers),
         tuple(_segments(file, commands, fixups)),
         _sections(file, commands.sections),
         symbols,
@@ -197,7 +199,7 @@ def _name(command: FileBytes, offset: int) -> str:
     return command.take(offset, 16, "a name").rstrip(b"\0").decode("utf-8", "replace")
 
 
-def _entry(file: FileBytes, commands: _LoadCommands, mach_o: MachO) -> int:
+def _entry(file: FileBytes, commands: _LoadCommands, numbers: MachOArch) -> int:
     """The link-time address of the first instruction; 0 for a file that starts nowhere (a library)."""
     if main := commands.others.get(_LC_MAIN):
         offset = file.part(*main, "LC_MAIN").unsigned(8, 8, "LC_MAIN")
@@ -208,9 +210,9 @@ def _entry(file: FileBytes, commands: _LoadCommands, mach_o: MachO) -> int:
     if thread := commands.others.get(_LC_UNIXTHREAD):
         command = file.part(*thread, "LC_UNIXTHREAD")
         flavor = command.unsigned(8, 4, "LC_UNIXTHREAD")
-        if flavor != mach_o.thread_flavor:
-            raise command.error(8, f"a thread state of flavor {flavor}, not {mach_o.thread_flavor}")
-        return command.unsigned(16 + 8 * mach_o.thread_pc, 8, "LC_UNIXTHREAD")
+        if flavor != numbers.thread_flavor:
+            raise command.error(8, f"a thread state of flavor {flavor}, not {numbers.thread_flavor}")
+        return command.unsigned(16 + 8 * numbers.thread_pc, 8, "LC_UNIXTHREAD")
     return 0
 
 

@@ -8,8 +8,9 @@ Layout (Apple, ``mach-o/fat.h``; every number big-endian)::
 
 from __future__ import annotations
 
-from testbed.arch import ARCHES, Arch
+from testbed.arch import Arch
 from testbed.image.file_bytes import FileBytes
+from testbed.image.macho_arches import arch_of_cpu
 
 UNIVERSAL, UNIVERSAL_64 = b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf"
 _MOST_SLICES = 64  # a Java class file begins as a universal file does, with a larger number here
@@ -31,7 +32,7 @@ def slice_for(file: FileBytes, wanted: Arch | None) -> FileBytes:
     there: dict[Arch, tuple[int, int]] = {}
     for i in range(count):
         at = 8 + i * (32 if wide else 20)
-        arch = arch_of(big_endian(at, 4))
+        arch = arch_of_cpu(big_endian(at, 4))
         if arch is not None:
             where = (
                 (big_endian(at + 8, 8), big_endian(at + 16, 8))
@@ -47,8 +48,3 @@ def slice_for(file: FileBytes, wanted: Arch | None) -> FileBytes:
     if wanted not in there:
         raise file.error(4, f"a universal file with {known}, not {wanted}")
     return file.part(*there[wanted], f"the part for {wanted}")
-
-
-def arch_of(cpu: int) -> Arch | None:
-    """The architecture of a cpu type."""
-    return next((arch for arch in ARCHES.values() if arch.mach_o and arch.mach_o.cpu == cpu), None)

@@ -11,12 +11,13 @@ from functools import lru_cache
 from capstone import CS_GRP_CALL, CS_GRP_JUMP, Cs, CsError, CsInsn
 
 from testbed.arch import Arch, Isa
+from testbed.image.capstone_isas import CAPSTONE
 from testbed.machine.register_parts import WRITTEN
 
 
 def write_set(arch: Arch, isa: Isa, code: bytes, address: int) -> frozenset[str] | None:
     """The names of the registers that the first instruction of ``code`` may change, pc left out; None: not known."""
-    instruction = next(_decoder(isa.capstone).disasm(code, address, 1), None)
+    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, address, 1), None)
     if instruction is None or instruction.mnemonic.startswith(WRITTEN[arch.name].distrusted):
         return None
     try:

@@ -17,10 +17,11 @@ Registers = tuple[tuple[str, int], ...]
 class GdbTarget:
     """An architecture's target description.
 
-    ``architecture`` is gdb's name of it, ``triple`` LLDB's. ``features`` are gdb's standard ones with their registers,
-    (name, bits), in the order of the ``g`` packet. Of a register with another name in `Arch.registers` ``ours`` tells
-    that name; where ours is shorter, it is the low part. ``constants`` have one value always, and are in no trace.
-    ``addressing_bits`` tell LLDB how many bits of a code pointer are the address, where others may hold a signature.
+    ``architecture`` is gdb's name of it, ``triple`` LLDB's, and ``apple_triple`` LLDB's name of its Mach-O programs
+    (None: there are none). ``features`` are gdb's standard ones with their registers, (name, bits), in the order of the
+    ``g`` packet. Of a register with another name in `Arch.registers` ``ours`` tells that name; where ours is shorter,
+    it is the low part. ``constants`` have one value always, and are in no trace. ``addressing_bits`` tell LLDB how many
+    bits of a code pointer are the address, where others may hold a signature.
     """
 
     architecture: str
@@ -29,6 +30,7 @@ class GdbTarget:
     ours: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, int] = field(default_factory=dict)
     addressing_bits: int | None = None
+    apple_triple: str | None = None
 
 
 def _of(names: str, bits: int) -> Registers:
@@ -55,6 +57,7 @@ _X86_64 = GdbTarget(
         "org.gnu.gdb.i386.linux": (("orig_rax", 64),),
     },
     ours={"eflags": "rflags"},
+    apple_triple="x86_64-apple-macos11",
 )
 
 _ARM64 = GdbTarget(
@@ -68,6 +71,7 @@ _ARM64 = GdbTarget(
     ours={"cpsr": "nzcv", **{f"v{i}": f"d{i}" for i in range(8, 16)}},
     constants=dict.fromkeys(("pauth_dmask", "pauth_cmask"), ARCHES["arm64"].signature),
     addressing_bits=48,
+    apple_triple="arm64-apple-ios15.0",
 )
 
 _ARM32 = GdbTarget(

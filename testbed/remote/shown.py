@@ -69,10 +69,10 @@ def answer(snapshot: Snapshot, request: str, features: str = FEATURES) -> str | 
 
 def triple(snapshot: Snapshot) -> str:
     """LLDB's name of the target: of a Mach-O program, one that has such files."""
-    mach_o = snapshot.arch.mach_o
-    if mach_o and any(image.image.content[:4] not in (b"", b"\x7fELF") for image in snapshot.images[:1]):
-        return mach_o.clang[1]
-    return GDB_TARGETS[snapshot.arch.name].triple
+    target = GDB_TARGETS[snapshot.arch.name]
+    if target.apple_triple and any(image.image.content[:4] not in (b"", b"\x7fELF") for image in snapshot.images[:1]):
+        return target.apple_triple
+    return target.triple
 
 
 def memory(snapshot: Snapshot, address: int, size: int) -> str:

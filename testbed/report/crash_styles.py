@@ -6,12 +6,33 @@ All but iOS show physical frames only: what these libraries find on a stack.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from testbed.arch import PerIsa
 from testbed.image import LoadedImage
 from testbed.naming.symbolize import NamedFrame, Origin
 from testbed.report.debugger_styles import PrintedBacktrace
 
 _PER_LINE = 4  # registers
+
+
+@dataclass(frozen=True, slots=True)
+class _CallSize:
+    """``size`` is how many bytes a return address lies behind the shortest call instruction's beginning, or (1) its
+    last byte. The 4 bytes before one are a single call where all bits of ``wide`` are set."""
+
+    size: int
+    wide: int | None = None
+
+
+_CALLS = PerIsa(
+    {
+        "x86_64": _CallSize(1),
+        "arm64": _CallSize(4),
+        "a32": _CallSize(4),
+        "thumb": _CallSize(2, wide=0xE000_F000),
+    }
+)
 
 
 def glibc(one: PrintedBacktrace) -> Iterator[str]:
@@ -62,14 +83,14 @@ def _back_to_call(module: LoadedImage | None, pc: int) -> int:
     if module is None:
         return 1
     link = pc - module.bias
-    isa = module.image.isa_at(link - 1)
-    if isa.wide_call is not None:
+    call = _CALLS[module.image.isa_at(link - 1).name]
+    if call.wide is not None:
         for segment in module.image.segments:
             at = link - 4 - segment.address
             if at >= 0 and at + 4 <= len(segment.data):
                 before = int.from_bytes(segment.data[at : at + 4], "little")
-                return 4 if before & isa.wide_call == isa.wide_call else isa.call_size
-    return isa.call_size
+                return 4 if before & call.wide == call.wide else call.size
+    return call.size
 
 
 def ios(one: PrintedBacktrace) -> Iterator[str]:

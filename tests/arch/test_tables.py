@@ -12,6 +12,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.arch.tables import PerArch, PerIsa
+from testbed.build.cache import own_files
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path for room in ("testbed", "unwinders", "programs") for path in (ROOT / room).rglob("*.py"))
@@ -109,6 +110,16 @@ def test_the_scan_sees_tables_and_what_is_none() -> None:
     )
     assert [(t.kind, t.name) for t in tables_in(Path(), tree)] == [("PerArch", "A"), ("PerIsa", "B"), ("PerArch", None)]
     assert sorted(loose_dictionaries(tree)) == [3, 4]
+
+
+def test_a_build_is_kept_by_the_tables_that_it_reads() -> None:
+    """A table in another room that the build room imports decides what a build gives: an edit of it is never hidden."""
+    tables = {table.path for table in TABLES}
+    for path, tree in TREES.items():
+        if path.relative_to(ROOT).as_posix().startswith("testbed/build/"):
+            modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            read = {ROOT / (module.replace(".", "/") + ".py") for module in modules} & tables
+            assert read <= set(own_files()), path
 
 
 def test_none_needs_a_reason() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build import build, cache
+from testbed.build.keystone_isas import KeystoneIsa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.recipes import RECIPES
 from testbed.program.model import Program, program_from_text, read_program
@@ -24,9 +25,9 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     asked: list[str] = []
 
-    def counting(mode: tuple[int, int], text: str, address: int) -> tuple[bytes, str]:
+    def counting(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str]:
         asked.append(text)
-        return call_keystone(mode, text, address)
+        return call_keystone(isa, text, address)
 
     monkeypatch.setattr("testbed.build.keystone.call_keystone", counting)
     return asked

@@ -10,6 +10,7 @@ import pytest
 from testbed.arch import ARCHES, Arch
 from testbed.build import build, compile
 from testbed.build.recipes import RECIPES, recipe_named, recipes_for
+from testbed.build.targets import MACH_O
 from testbed.program.model import Program, read_program
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing, UsageError
@@ -94,7 +95,7 @@ def test_finding_the_wheel_does_not_import_it() -> None:
 # Mach-O
 
 
-@pytest.mark.parametrize("arch", [a for a in ARCHES.values() if a.mach_o], ids=str)
+@pytest.mark.parametrize("arch", [a for a in ARCHES.values() if MACH_O[a.name]], ids=str)
 def test_c_becomes_a_mach_o_file_with_the_start_of_its_architecture(arch: Arch, tmp_path: Path) -> None:
     built = build(read_program(written(tmp_path)), arch, RECIPES["macho-O0"])
     assert built.path.suffix == ".macho"

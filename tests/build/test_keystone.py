@@ -8,6 +8,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build import keystone
+from testbed.build.keystone_isas import KeystoneIsa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.link import assemble_program
 from testbed.program.model import program_from_text
@@ -25,9 +26,9 @@ def test_keystone_gets_hexadecimal_numbers_only(monkeypatch: pytest.MonkeyPatch)
     """Its radix is uninitialised: 16 may mean 0x16."""
     given = []
 
-    def listening(mode: tuple[int, int], text: str, address: int) -> tuple[bytes, str]:
+    def listening(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str]:
         given.append(text)
-        return call_keystone(mode, text, address)
+        return call_keystone(isa, text, address)
 
     monkeypatch.setattr(keystone, "call_keystone", listening)
     built("x86_64", "_start: sub rsp, 1000\n and rsp, -16\n.byte 1, 2\n .p2align 5\n lea rax, [rbp + rcx*8 - 10]\n")
@@ -65,9 +66,9 @@ def test_wrong_code_is_caught(monkeypatch: pytest.MonkeyPatch, isa: str, text: s
     source = f"_start:\n nop\n {text}\n"
     assert built(isa, source)
 
-    def lying(mode: tuple[int, int], given: str, address: int) -> tuple[bytes, str]:
+    def lying(isa: KeystoneIsa, given: str, address: int) -> tuple[bytes, str]:
         assert written in given
-        return call_keystone(mode, given.replace(written, instead), address)
+        return call_keystone(isa, given.replace(written, instead), address)
 
     monkeypatch.setattr(keystone, "call_keystone", lying)
     with pytest.raises(BuildError, match=rf"^t\.{isa}\.S:3:2: keystone assembled '{re.escape(text)}' as "):

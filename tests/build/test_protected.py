@@ -10,6 +10,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, first_recipe, recipes_for
+from testbed.image.capstone_isas import CAPSTONE
 from testbed.runs.run import run_built, run_program
 from testbed.words.errors import UsageError
 from testbed.words.traits import Trait
@@ -23,7 +24,9 @@ def mnemonics(program: str, arch: str, recipe: str) -> set[str]:
     """Of the whole text; capstone stops at what is no instruction, and there is none."""
     made = built(program, arch, recipe)
     text = made.image.sections[".text"]
-    return {f"{name} {operands}".strip() for _, _, name, operands in Cs(*made.isa.capstone).disasm_lite(text.data, 0)}
+    return {
+        f"{name} {operands}".strip() for _, _, name, operands in Cs(*CAPSTONE[made.isa.name]).disasm_lite(text.data, 0)
+    }
 
 
 @pytest.mark.parametrize(

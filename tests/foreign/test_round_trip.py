@@ -17,6 +17,7 @@ from testbed.foreign import Places, read_snapshot
 from testbed.foreign.model import Dump, Module
 from testbed.foreign.modules import loaded_images
 from testbed.image import LoadedImage
+from testbed.image.macho_arches import MACH_O
 from testbed.trace import Snapshot
 from tests.foreign.small import small
 from unwinders import UNWINDERS
@@ -45,7 +46,7 @@ def test_every_strategy_says_the_same_of_a_file_that_was_read_back(
     for step in sorted({len(run) * i // STEPS for i in range(1, STEPS)}):
         snapshot = run[step]
         for how in FORMATS.values():
-            if how.name == "macho-core" and snapshot.arch.mach_o is None:
+            if how.name == "macho-core" and MACH_O[snapshot.arch.name] is None:
                 continue
             path = tmp_path / f"{step}{how.suffix}"
             write_snapshot(snapshot, path, how)

@@ -17,6 +17,7 @@ from testbed.build.compile import compile_c
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import Image, read_elf
 from testbed.program.model import Language
+from testbed.program.start import START
 
 # binutils by architecture: the program, and the Debian package that brings it.
 ADDR2LINE = {
@@ -62,7 +63,7 @@ def built(program: str, arch: str, recipe: str, extra: tuple[str, ...] = ()) -> 
 
 def code_of(image: Image, arch: Arch) -> list[int]:
     """Every address at which an instruction of a function can begin."""
-    unit = min(isa.call_size for isa in arch.isas)
+    unit = {"x86_64": 1, "arm64": 4, "arm32": 2}[arch.name]
     return [pc for s in image.symbols if s.is_function for pc in range(s.address, s.address + s.size, unit)]
 
 
@@ -118,7 +119,7 @@ def built_by_gcc(program: str, arch: str, version: int = 5, extra: tuple[str, ..
 
 def compile_by_gcc(folder: Path, arch: str, *flags: str) -> Image:
     """``program.c`` of a folder, with the ``_start`` of the first instruction set, as an image."""
-    (folder / "start.S").write_text(ARCHES[arch].isas[0].start, encoding="utf-8")
+    (folder / "start.S").write_text(START[ARCHES[arch].isas[0].name], encoding="utf-8")
     command = [tool(*GCC[arch]), "-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-pie"]
     command += ["-no-pie", "-fcf-protection=none"] if arch == "x86_64" else []
     command += ["-marm"] if arch == "arm32" else []

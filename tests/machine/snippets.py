@@ -12,8 +12,10 @@ from functools import cache
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build import build
 from testbed.build.recipes import RECIPES
+from testbed.build.spellings import MODE_DIRECTIVES
 from testbed.image import Image
 from testbed.program.model import program_from_text
+from testbed.program.start import START
 
 
 def arch_of(isa: str) -> tuple[Arch, Isa]:
@@ -42,8 +44,9 @@ def expanded(isa: str, body: str) -> str:
 def image_of(isa: str, body: str, *, start: bool = True) -> Image:
     """The snippet as a program file; without ``start`` the body has a ``fn _start`` of its own."""
     arch, chosen = arch_of(isa)
-    own = f".syntax unified\n{chosen.assembler_mode}\n" if chosen.assembler_mode else ""
+    mode = MODE_DIRECTIVES[chosen.name]
+    own = f".syntax unified\n{mode}\n" if mode else ""
     own = ".intel_syntax noprefix\n" if isa == "x86_64" else own
-    text = (chosen.start if start else own) + expanded(isa, body)
+    text = (START[chosen.name] if start else own) + expanded(isa, body)
     suffix = "" if chosen is arch.isas[0] else f"-{isa}"
     return build(program_from_text("snippet", arch, text, isa=isa), arch, RECIPES[f"clang-asm{suffix}"]).image

@@ -5,12 +5,13 @@ from __future__ import annotations
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.build.tables.sframe import ABIS
 from testbed.campaign.units import units
 from testbed.contract.rows import RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.image import Image
 from testbed.words.traits import Trait
 
-WITH_NUMBER = [arch for arch in ARCHES.values() if arch.sframe_abi is not None]
+WITH_NUMBER = [arch for arch in ARCHES.values() if ABIS[arch.name] is not None]
 UNITS = units(PROGRAMS.values(), WITH_NUMBER, RECIPES.values())
 WRITTEN = [unit for unit in UNITS if unit.recipe == "keystone"]
 # What a compact format cannot express, as a program's header declares; producers then leave out more, or less, than we.

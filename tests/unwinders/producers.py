@@ -12,8 +12,10 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.build.compile import find_zig
+from testbed.build.targets import CLANG, LLD
 from testbed.image import Image, read_elf
 from testbed.program.model import Source
+from testbed.program.start import START
 
 GNU = {"x86_64": ("", "binutils"), "arm64": ("aarch64-linux-gnu-", "binutils-aarch64-linux-gnu")}
 _CFLAGS = ("-ffreestanding", "-fno-stack-protector", "-fasynchronous-unwind-tables", "-S")
@@ -50,13 +52,13 @@ def written(source: Source, folder: Path) -> Path:
 def compiled(source: Path, arch: Arch, folder: Path, *flags: str, intel: bool = False) -> Path:
     """A C program and its ``_start`` as one assembly source, in the dialect that GNU as reads (unless ``intel``)."""
     isa = arch.isas[0]
-    dialect = [option for option in isa.clang if intel or option != "-masm=intel"]
+    dialect = [option for option in CLANG[isa.name] if intel or option != "-masm=intel"]
     run(find_zig(), "clang", *dialect, *_CFLAGS, *flags, source, "-o", "compiled.s", cwd=folder)
     whole = folder / "whole.s"
     # _start says its own dialect; the program goes on in the compiler's.
-    back = "" if intel or "-masm=intel" not in isa.clang else "\n.att_syntax prefix\n"
+    back = "" if intel or "-masm=intel" not in CLANG[isa.name] else "\n.att_syntax prefix\n"
     body = _NOT_GNU.sub("", (folder / "compiled.s").read_text(encoding="utf-8"))
-    whole.write_text(isa.start + back + body, encoding="utf-8")
+    whole.write_text(START[isa.name] + back + body, encoding="utf-8")
     return whole
 
 
@@ -81,8 +83,8 @@ def objtool() -> Path:
 
 def by_objtool(chosen: Path, source: Path, arch: Arch, folder: Path) -> Image:
     """Assembled by clang, the table made by objtool, linked by lld. SRCARCH: what newer ones ask for."""
-    clang = (find_zig(), "clang", "-c", *arch.isas[0].clang)
+    clang = (find_zig(), "clang", "-c", *CLANG[arch.isas[0].name])
     run(*clang, source, "-o", "orc.o", cwd=folder)
     run(chosen, "--orc", "orc.o", cwd=folder, SRCARCH="x86")
-    run(find_zig(), "ld.lld", "-m", arch.linker, "-static", "-e", "_start", "orc.o", "-o", "orc.elf", cwd=folder)
+    run(find_zig(), "ld.lld", "-m", LLD[arch.name], "-static", "-e", "_start", "orc.o", "-o", "orc.elf", cwd=folder)
     return read_elf(folder / "orc.elf")

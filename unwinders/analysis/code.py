@@ -16,6 +16,7 @@ from capstone import Cs
 
 from testbed.arch import Isa, PerIsa
 from testbed.image import Image
+from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import NoUnwindInfo
 from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
 from unwinders.analysis.emulate import ReadCode
@@ -105,7 +106,7 @@ class FunctionCode:
         decode, step = DECODERS[self.isa.name]
         at = pc
         if pc % step == 0:
-            for insn in _capstone(self.isa.capstone).disasm(data, pc):
+            for insn in _capstone(CAPSTONE[self.isa.name]).disasm(data, pc):
                 if insn.address in self._known:
                     return
                 self._known[insn.address] = decode(insn, self.isa, self.read)

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from capstone import CS_GRP_CALL, CS_OP_IMM, Cs
 
 from testbed.image import Image, LoadedImage, Symbol, image_covering
+from testbed.image.capstone_isas import CAPSTONE
 from testbed.trace import Snapshot
 
 LONGEST = 8  # bytes: call [base + index * 8 + disp32] with a REX prefix
@@ -60,7 +61,7 @@ def _find(image: Image, address: int) -> CallInstruction | None:
         if start < segment.address:
             break
         code = segment.data[start - segment.address : address - segment.address]
-        for instruction in _decoder(isa.capstone).disasm(code, start, 1):
+        for instruction in _decoder(CAPSTONE[isa.name]).disasm(code, start, 1):
             if instruction.size == length and instruction.group(CS_GRP_CALL):
                 operand = instruction.operands[0]
                 return CallInstruction(operand.imm if operand.type == CS_OP_IMM else None)

@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
+from testbed.arch import PerArch
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import MalformedTable
@@ -82,8 +82,7 @@ def encoded_row(image: Image, entry: Encoded, section: str) -> UnwindRow | Dwarf
     its architecture does not have."""
     if not entry.encoding:
         return None
-    mach_o = image.arch.mach_o
-    layout_of = _LAYOUTS.get(mach_o.cpu) if mach_o else None
+    layout_of = _LAYOUTS[image.arch.name]
     found = layout_of(image, entry) if layout_of else f"{image.arch} has no compact encodings here"
     if isinstance(found, str):
         raise MalformedTable(section, entry.offset, f"encoding {entry.encoding:#010x}: {found}")
@@ -196,7 +195,8 @@ def permutation(number: int, count: int) -> tuple[int, ...] | None:
     return tuple(unused.pop(digit) for digit in reversed(digits))
 
 
-# By cpu type: an encoding means what its processor's part of the header file says.
-_LAYOUTS: Mapping[int, Callable[[Image, Encoded], _Decoded]] = MappingProxyType(
-    {0x0100_000C: _arm64, 0x0100_0007: _x86_64}
+# An encoding means what its processor's part of the header file says.
+_LAYOUTS = PerArch[Callable[[Image, Encoded], _Decoded] | None](
+    {"x86_64": _x86_64, "arm64": _arm64, "arm32": None},
+    because={"arm32": "there are no 64-bit Mach-O files of it"},
 )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.words.errors import UnsupportedRule
 from unwinders.formats.reader import Reader
 
@@ -27,6 +27,10 @@ SORTED, FRAME_POINTER, PC_RELATIVE = 1, 2, 4
 _FLAGS = {1: SORTED | FRAME_POINTER, 2: SORTED | FRAME_POINTER | PC_RELATIVE, 3: SORTED | FRAME_POINTER | PC_RELATIVE}
 _ENTRY = {1: 17, 2: 20, 3: 16}  # bytes of one FDE
 ADDRESS_SIZES = (1, 2, 4)  # bytes of a row's start, by FRE type
+# AMD64 and AARCH64, both little-endian.
+_ABIS = PerArch[int | None](
+    {"x86_64": 3, "arm64": 2, "arm32": None}, because={"arm32": "the format knows no 32-bit ABI of Arm"}
+)
 _SMALLEST_ROW = 2  # one byte of start, one of info
 _KEY_B, _MASK, _SIGNAL = 1 << 5, 1 << 4, 1 << 7
 DEFAULT, FLEXIBLE = 0, 1
@@ -89,8 +93,8 @@ def read_header(reader: Reader, arch: Arch) -> SframeHeader:
     if flags & ~_FLAGS[version]:
         raise reader.error(f"the flags {flags:#x} are not all those of version {version}", at=3)
     abi = reader.unsigned(1)
-    if abi != arch.sframe_abi:
-        raise reader.error(f"the section is for ABI {abi}; this is {arch}, ABI {arch.sframe_abi}", at=4)
+    if abi != _ABIS[arch.name]:
+        raise reader.error(f"the section is for ABI {abi}; this is {arch}, ABI {_ABIS[arch.name]}", at=4)
     fixed_fp, fixed_ra, auxiliary = reader.signed(1), reader.signed(1), reader.unsigned(1)
     functions, rows, size, functions_at, rows_at = (reader.unsigned(4) for _ in range(5))
     reader.take(auxiliary)

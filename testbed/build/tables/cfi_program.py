@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
 from testbed.build.place import Place
 from testbed.build.tables.leb128 import sleb128, uleb128
@@ -34,9 +34,13 @@ class Procedure:
     b_key: bool = False  # return addresses are signed with key B
 
 
+# How many bytes LLVM counts offsets from the CFA in.
+_UNIT = PerArch({"x86_64": 8, "arm64": 4, "arm32": 4})
+
+
 def data_alignment(arch: Arch) -> int:
     """Offsets from the CFA are counted in this, downwards."""
-    return -(arch.cfi_unit or arch.word)
+    return -_UNIT[arch.name]
 
 
 def initial_rules(arch: Arch) -> tuple[d.CfiRule, ...]:

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 
 _PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX, _GNU_SFRAME = 1, 2, 3, 0x7000_0001, 0x6FFF_FFF4
@@ -23,6 +23,9 @@ _WRITE, _ALLOC, _EXECINSTR, _LINK_ORDER = 1, 2, 4, 0x80
 _PT_LOAD, _PT_EH_FRAME, _PT_STACK, _PT_SFRAME, _PT_ARM_EXIDX = 1, 0x6474_E550, 0x6474_E551, 0x6474_E554, 0x7000_0001
 _R, _W, _X = 4, 2, 1
 _ET_EXEC = 2
+
+# e_machine and e_flags. arm32: EABI version 5, as lld writes it for code without a floating-point interface.
+_HEADERS = PerArch({"x86_64": (62, 0), "arm64": (183, 0), "arm32": (40, 0x0500_0200)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +172,16 @@ def _elf_header(arch: Arch, entry: int, sections_at: int, program_headers: int, 
     wide = arch.word == 8
     identification = b"\x7fELF" + bytes([2 if wide else 1, 1, 1]) + bytes(9)  # class, little-endian, version
     sizes = (64, 56, 64) if wide else (52, 32, 40)
+    machine, flags = _HEADERS[arch.name]
     return identification + struct.pack(
         "<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH",
         _ET_EXEC,
-        arch.elf_machine_number,
+        machine,
         1,
         entry,
         sizes[0],
         sections_at,
-        arch.elf_flags,
+        flags,
         sizes[0],
         sizes[1],
         program_headers,

@@ -14,10 +14,10 @@ entry holds up to the next one, so every gap, and every pc of which the format c
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.cfi_states import CfiState, cfi_states
@@ -27,6 +27,13 @@ SECTIONS = (".orc_unwind_ip", ".orc_unwind", ".orc_header")
 _HASH = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")
 _NOTHING, _END_OF_STACK, _CALL = 0, 1, 2
 _SAME, _PREVIOUS_SP, _FP_INDIRECT = 0, 1, 8
+
+# The numbers of registers in the format.
+_NO_ORC = "Linux has no ORC there that this writes"
+REGISTERS = PerArch[Mapping[str, int] | None](
+    {"x86_64": {"rdx": 2, "rdi": 3, "rbp": 4, "rsp": 5, "r10": 6, "r13": 7}, "arm64": None, "arm32": None},
+    because={"arm64": _NO_ORC, "arm32": _NO_ORC},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,9 @@ def _without_repetition(procedures: Sequence[Procedure], arch: Arch) -> Iterator
 
 def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
     """What the format can say of a state, or nothing."""
+    numbers = REGISTERS[arch.name]
     ra, fp = (arch.by_name[name].dwarf for name in (arch.return_address, arch.frame_pointers[0]))
+    assert numbers is not None, arch
     assert ra is not None
     assert fp is not None
     if state.opaque or procedure.signal_frame or procedure.return_column not in (None, ra):
@@ -74,7 +83,7 @@ def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
     if state.cfa is None or state.rules.get(ra) != d.AtCfaOffset(ra, -arch.entry_cfa):
         return _Entry()
     base, offset = arch.by_dwarf.get(state.cfa[0], ""), state.cfa[1]
-    register = _FP_INDIRECT if state.cfa_stored else arch.orc_registers.get(base)
+    register = _FP_INDIRECT if state.cfa_stored else numbers.get(base)
     if register is None or (state.cfa_stored and base not in arch.frame_pointers):
         return _Entry()
     if offset and base not in (arch.sp, *arch.frame_pointers):
@@ -85,7 +94,7 @@ def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
         case d.AtCfaOffset(_, place):
             bp_register = _PREVIOUS_SP
         case StoredAt(_, holder, place) if holder == fp:
-            bp_register = arch.orc_registers[arch.frame_pointers[0]]
+            bp_register = numbers[arch.frame_pointers[0]]
         case _:
             return _Entry()
     fits = all(-0x8000 <= number < 0x8000 for number in (offset, place))

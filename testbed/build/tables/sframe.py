@@ -18,7 +18,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.cfi_states import CfiState, cfi_states
@@ -28,6 +28,11 @@ _SORTED, _PC_RELATIVE = 1, 4
 _HEADER, _ENTRY = 28, 20
 _FROM_SP, _SIGNED = 1, 0x80
 _KEY_B = 0x20  # in an FDE's info
+
+# The number of each little-endian ABI in the header.
+ABIS = PerArch[int | None](
+    {"x86_64": 3, "arm64": 2, "arm32": None}, because={"arm32": "version 2 of the format has no number for it"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,8 @@ class _SframeFunction:
 
 def write_sframe(procedures: Sequence[Procedure], arch: Arch, address: int) -> bytes:
     """The section at an address. Its size does not depend on the address."""
-    assert arch.sframe_abi is not None
+    abi = ABIS[arch.name]
+    assert abi is not None, arch
     functions = sorted(
         (function for p in procedures if (function := _function(p, arch)) is not None), key=lambda f: f.start
     )
@@ -69,7 +75,7 @@ def write_sframe(procedures: Sequence[Procedure], arch: Arch, address: int) -> b
         _MAGIC,
         _VERSION,
         _SORTED | _PC_RELATIVE,
-        arch.sframe_abi,
+        abi,
         0,
         -arch.entry_cfa,  # where the call pushes the return address, it is at a fixed place
         0,

@@ -24,6 +24,7 @@ from pathlib import Path
 from testbed.arch import Arch, PerArch
 from testbed.build import cache
 from testbed.build.compile import find_zig
+from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError, ToolchainMissing
@@ -139,7 +140,7 @@ def _llvm(arch: Arch) -> list[Sequence[str]]:
     agent = ("-fno-builtin", "-fno-sanitize=all", "-g0", "-DLLVM")
     commands.append((zig, "cc", *target, *_C, *agent, str(SOURCE), "-o", "agent.o"))
     objects = ("agent.o", *(f"{part}.o" for part in _LLVM_PARTS))
-    link = ("ld.lld", "-m", arch.linker, "-static", "--eh-frame-hdr", f"--image-base={BASE:#x}", "-e", "_start")
+    link = ("ld.lld", "-m", LLD[arch.name], "-static", "--eh-frame-hdr", f"--image-base={BASE:#x}", "-e", "_start")
     commands.append((zig, *link, *objects, "-o", "agent"))
     return commands
 

@@ -16,6 +16,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.compile import find_zig
 from testbed.build.recipes import RECIPES, Tool, recipes_for
+from testbed.build.targets import MACH_O
 from testbed.contract.rows import AtCfa, RegisterPlus, SameValue, UnwindRow
 from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
@@ -77,12 +78,12 @@ def test_another_linkers_layout_equals_llvm_objdump(arch: str, recipe: str, tmp_
     linker = next((found for name in LINKERS if (found := shutil.which(name))), None)
     if linker is None:
         pytest.skip("needs the Debian package lld: apt install lld")
-    target = ARCHES[arch].mach_o
+    target = MACH_O[arch]
     assert target is not None
     source, compiled, linked = PROGRAMS["struct_return"].sources["c"], tmp_path / "o.o", tmp_path / "linked"
     command = (find_zig(), "clang", "-c", "-ffreestanding", *target.clang, *RECIPES[recipe].flags)
     subprocess.run([*command, source.path, "-o", compiled], check=True)
-    system = target.platform.partition("-")[2]
+    system = target.linker.partition("-")[2]
     named = ("-arch", arch, "-platform_version", system, "15.0", "15.0")
     subprocess.run([linker, *named, "-dylib", compiled, "-o", linked], check=True)
     image = read_image(linked)

@@ -18,6 +18,7 @@ from testbed.build.compile import assemble
 from testbed.build.layout import TEXT_BASE
 from testbed.build.link import assemble_program
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
+from testbed.build.targets import CLANG, LLD
 from testbed.campaign.results import Unit
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, SameValue, Undefined, UnwindRow
@@ -259,12 +260,12 @@ def readelf_rows(image: Image, folder: Path) -> list[tuple[int, str, str, str]]:
 def test_lld_joins_the_tables_of_two_objects_and_nobody_finds_the_second(tmp_path: Path) -> None:
     """Why a C program and its ``_start`` are one object in the recipes with SFrame."""
     arch = ARCHES["x86_64"]
-    clang = (producers.find_zig(), "clang", "-c", *arch.isas[0].clang, *SFRAME_FLAGS)
+    clang = (producers.find_zig(), "clang", "-c", *CLANG[arch.isas[0].name], *SFRAME_FLAGS)
     for name in ("first", "second"):
         text = f".globl {name}\n.type {name}, @function\n{name}:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n"
         (tmp_path / f"{name}.s").write_text(text, encoding="utf-8")
         producers.run(*clang, f"{name}.s", "-o", f"{name}.o", cwd=tmp_path)
-    link = (producers.find_zig(), "ld.lld", "-m", arch.linker, "-e", "first", "first.o", "second.o", "-o", "two.elf")
+    link = (producers.find_zig(), "ld.lld", "-m", LLD[arch.name], "-e", "first", "first.o", "second.o", "-o", "two.elf")
     producers.run(*link, cwd=tmp_path)
     image = read_elf(tmp_path / "two.elf")
     assert image.sections[".sframe"].data.count(b"\xe2\xde\x02") == 2

@@ -1,0 +1,17 @@
+"""Each instruction set in capstone: what a disassembler is opened with."""
+
+from __future__ import annotations
+
+import capstone as cs
+
+from testbed.arch import PerIsa
+
+# CS_ARCH_* and CS_MODE_*.
+CAPSTONE = PerIsa(
+    {
+        "x86_64": (cs.CS_ARCH_X86, cs.CS_MODE_64),
+        "arm64": (cs.CS_ARCH_ARM64, cs.CS_MODE_ARM),
+        "a32": (cs.CS_ARCH_ARM, cs.CS_MODE_ARM),
+        "thumb": (cs.CS_ARCH_ARM, cs.CS_MODE_THUMB),
+    }
+)
