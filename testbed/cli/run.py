@@ -17,7 +17,6 @@ from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, jud
 from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.files import open_run
 from testbed.runs.run import Run, judge_all
 from testbed.trace.chunk import LEAST
 from testbed.truth import observe
@@ -130,6 +129,8 @@ def _recorded(options: RunOptions, trace: Path) -> Run | LongRun:
     """The run in a file. Raises UsageError where a program is named beside it."""
     if options.program is not None or options.arch or options.recipe or options.fresh:
         raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")
+    from testbed.runs.files import open_run
+
     saved, built = open_run(trace)
     if len(saved) > WHOLE or options.chunk:
         return _in_pieces(watched(built, saved.chunks(), len(saved)), options)

@@ -1,7 +1,6 @@
 """Program files as values: read once, then everything is a look-up in link-time addresses."""
 
 from testbed.image.elf import read_elf
-from testbed.image.macho import read_macho
 from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, image_covering
 from testbed.image.read import linked_image, read_image
 from testbed.image.symbols import describe
@@ -17,5 +16,4 @@ __all__ = [
     "linked_image",
     "read_elf",
     "read_image",
-    "read_macho",
 ]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord
 from testbed.image.elf import read_elf
-from testbed.image.macho import MAGICS, read_macho
 from testbed.image.model import Image
 from testbed.words.errors import ImageError
 
@@ -31,10 +30,12 @@ def read_image(
             magic = file.read(4)
     except OSError as error:
         raise ImageError(path, 0, error.strerror or str(error)) from error
-    if magic in MAGICS:
-        return read_macho(path, frame_records, arch, content=content)
     if magic == b"\x7fELF":
         return read_elf(path, frame_records, content=content)
+    from testbed.image.macho import MAGICS, read_macho  # a run of an ELF file needs no reader of others
+
+    if magic in MAGICS:
+        return read_macho(path, frame_records, arch, content=content)
     raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Trace
 from testbed.truth.model import Activations
-from testbed.truth.transfers import Bools
+from testbed.truth.transfers import Bools, distinct
 
 Ints = NDArray[np.int64]
 
@@ -49,7 +49,7 @@ def at_or_above_sp(trace: Trace, first: Ints, end: Ints, address: NDArray[np.uin
 
 def return_addresses(activations: Activations) -> NDArray[np.uint64]:
     """Those of all activations, in order."""
-    return np.unique(activations.return_address[activations.parent >= 0])
+    return distinct(activations.return_address[activations.parent >= 0])
 
 
 def code_slots(trace: Trace, returns: NDArray[np.uint64]) -> Ints:

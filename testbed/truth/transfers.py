@@ -25,6 +25,14 @@ from testbed.words.errors import UnreadableMemory
 Bools = NDArray[np.bool_]
 
 
+def distinct(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The values in order, each once. `numpy.unique` loads numpy.ma, which takes longer than a short run."""
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]
+
+
 class Event(NamedTuple):
     """A candidate step. ``site`` is the pc of the instruction before it, ``fall`` the address after that one."""
 
@@ -116,7 +124,7 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
     rose[:] = False
     if not len(near):
         return rose
-    history = _history_of(trace, np.unique(sp[near - 1]))
+    history = _history_of(trace, distinct(sp[near - 1]))
     for step in near.tolist():
         try:
             popped = int.from_bytes(history.read(int(sp[step - 1]), word, step), "little")

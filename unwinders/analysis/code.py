@@ -18,20 +18,38 @@ from testbed.arch import Isa, PerIsa
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import NoUnwindInfo
-from unwinders.analysis import decode_arm32, decode_arm64, decode_x86
 from unwinders.analysis.emulate import ReadCode
 from unwinders.analysis.functions import FunctionParts, functions_of
 from unwinders.analysis.operations import Instruction, Return
 
 Decode = Callable[[Any, Isa, ReadCode], Instruction]
 
+
+def _decode_x86(insn: Any, isa: Isa, read: ReadCode) -> Instruction:
+    from unwinders.analysis.decode_x86 import decode  # a decoder is loaded for code of its own
+
+    return decode(insn)
+
+
+def _decode_arm64(insn: Any, isa: Isa, read: ReadCode) -> Instruction:
+    from unwinders.analysis.decode_arm64 import decode
+
+    return decode(insn)
+
+
+def _decode_arm32(insn: Any, isa: Isa, read: ReadCode) -> Instruction:
+    from unwinders.analysis.decode_arm32 import decode
+
+    return decode(insn, isa, read)
+
+
 # By instruction set: how capstone's instruction becomes ours, and the smallest distance between two instructions.
 DECODERS = PerIsa[tuple[Decode, int]](
     {
-        "x86_64": (lambda insn, isa, read: decode_x86.decode(insn), 1),
-        "arm64": (lambda insn, isa, read: decode_arm64.decode(insn), 4),
-        "a32": (decode_arm32.decode, 4),
-        "thumb": (decode_arm32.decode, 2),
+        "x86_64": (_decode_x86, 1),
+        "arm64": (_decode_arm64, 4),
+        "a32": (_decode_arm32, 4),
+        "thumb": (_decode_arm32, 2),
     }
 )
 

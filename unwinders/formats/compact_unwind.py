@@ -30,8 +30,9 @@ from unwinders.formats.cfi_entries import fde_at, read_fdes
 from unwinders.formats.cfi_rows import fde_rows
 from unwinders.formats.compact_encodings import Dwarf, Encoded, encoded_row
 from unwinders.formats.reader import Reader
+from unwinders.formats.sections import MACH_O_EH_FRAME, UNWIND_INFO
 
-SECTION, FRAME = "__TEXT,__unwind_info", "__TEXT,__eh_frame"
+SECTION, FRAME = UNWIND_INFO, MACH_O_EH_FRAME
 
 _VERSION = 1
 _REGULAR, _COMPRESSED = 2, 3

@@ -24,8 +24,9 @@ from weakref import WeakKeyDictionary
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.reader import Reader
+from unwinders.formats.sections import EXIDX, EXTAB
 
-INDEX, TABLE = ".ARM.exidx", ".ARM.extab"
+INDEX, TABLE = EXIDX, EXTAB
 
 CANTUNWIND = 1
 _ENTRY = 8  # bytes of an index entry

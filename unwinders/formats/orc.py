@@ -26,8 +26,9 @@ from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.orc_rows import Kind, OrcEntry, OrcRegister, entry_row
 from unwinders.formats.reader import Reader
+from unwinders.formats.sections import ORC_ENTRIES, ORC_HEADER, ORC_PLACES
 
-ENTRIES, PLACES, HEADER = ".orc_unwind", ".orc_unwind_ip", ".orc_header"
+ENTRIES, PLACES, HEADER = ORC_ENTRIES, ORC_PLACES, ORC_HEADER
 
 _ENTRY, _PLACE = 6, 4  # bytes
 _HASH_SINCE_6_4 = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")  # what scripts/orc_hash.sh gives

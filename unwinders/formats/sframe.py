@@ -14,10 +14,11 @@ from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.cfi import without_overlaps
 from unwinders.formats.reader import Reader
+from unwinders.formats.sections import SFRAME
 from unwinders.formats.sframe_entries import read_functions, read_header
 from unwinders.formats.sframe_rows import MAX_ROWS, function_rows
 
-SECTION = ".sframe"
+SECTION = SFRAME
 
 _TABLES: WeakKeyDictionary[Image, RowTable] = WeakKeyDictionary()
 

@@ -16,18 +16,22 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-from unwinders.formats.compact_unwind import SECTION, compact_table
+from unwinders.formats.sections import UNWIND_INFO as SECTION
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
 
 
 def rows(image: Image) -> RowTable:
     """What `__unwind_info` claims at every pc of an image."""
+    from unwinders.formats.compact_unwind import compact_table  # loaded for files that have the section
+
     return compact_table(image).all_rows()
 
 
 def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row of the function that a frame is in."""
+    from unwinders.formats.compact_unwind import compact_table
+
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
     row = compact_table(loaded.image).at(frame.lookup_pc - loaded.bias)

@@ -16,19 +16,22 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-from unwinders.formats.ehabi import INDEX
-from unwinders.formats.ehabi_rows import exidx_row, exidx_table
+from unwinders.formats.sections import EXIDX
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
 
 
 def rows(image: Image) -> RowTable:
     """What `.ARM.exidx` claims at every pc of an image."""
+    from unwinders.formats.ehabi_rows import exidx_table  # loaded for files that have the section
+
     return exidx_table(image)
 
 
 def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row of the function that a frame is in."""
+    from unwinders.formats.ehabi_rows import exidx_row
+
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
     return exidx_row(loaded.image, frame.lookup_pc - loaded.bias)
@@ -111,6 +114,6 @@ EHABI = Unwinder(
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=rows,
     arches=frozenset({"arm32"}),
-    needs=frozenset({INDEX}),
+    needs=frozenset({EXIDX}),
     limits=LIMITS,
 )

@@ -15,7 +15,7 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-from unwinders.formats.orc import ENTRIES, PLACES, orc_table
+from unwinders.formats.sections import ORC_ENTRIES, ORC_PLACES
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
 from unwinders.shared_limits import TABLES, shared_limits
@@ -23,16 +23,20 @@ from unwinders.shared_limits import TABLES, shared_limits
 
 def rows(image: Image) -> RowTable:
     """What `.orc_unwind` claims at every pc of an image."""
+    from unwinders.formats.orc import orc_table  # loaded for files that have the section
+
     return orc_table(image)
 
 
 def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row in force at a frame. Raises NoUnwindInfo where there is none."""
+    from unwinders.formats.orc import orc_table
+
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
     row = orc_table(loaded.image).at(frame.lookup_pc - loaded.bias)
     if row is None:
-        raise NoUnwindInfo(f"no entry of {ENTRIES} covers {frame.lookup_pc:#x}")
+        raise NoUnwindInfo(f"no entry of {ORC_ENTRIES} covers {frame.lookup_pc:#x}")
     return row
 
 
@@ -75,6 +79,6 @@ ORC = Unwinder(
     ),
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     arches=frozenset({"x86_64"}),
-    needs=frozenset({ENTRIES, PLACES}),
+    needs=frozenset({ORC_ENTRIES, ORC_PLACES}),
 )
 """The strategy as the catalogue holds it."""

@@ -15,7 +15,7 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-from unwinders.formats.sframe import SECTION, sframe_table
+from unwinders.formats.sections import SFRAME as SECTION
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
 from unwinders.shared_limits import TABLES, shared_limits
@@ -23,11 +23,15 @@ from unwinders.shared_limits import TABLES, shared_limits
 
 def rows(image: Image) -> RowTable:
     """What `.sframe` claims at every pc of an image."""
+    from unwinders.formats.sframe import sframe_table  # loaded for files that have the section
+
     return sframe_table(image)
 
 
 def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row in force at a frame. Raises NoUnwindInfo where there is none."""
+    from unwinders.formats.sframe import sframe_table
+
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
     row = sframe_table(loaded.image).at(frame.lookup_pc - loaded.bias)
