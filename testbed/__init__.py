@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from testbed.naming.symbolize import NamedBacktrace
     from testbed.program.model import Program
     from testbed.report.widget import Stepper
-    from testbed.runs.run import Run, judge, judge_all
+    from testbed.runs.judging import judge, judge_all
+    from testbed.runs.run import Run
     from testbed.trace import Snapshot
 
 __all__ = [
@@ -69,7 +70,8 @@ _ROOMS = {  # where the names of __all__ are that this file does not define: as 
     "testbed.contract.unwinder": ("Limit", "Unwinder"),
     "testbed.naming.symbolize": ("NamedBacktrace",),
     "testbed.program.model": ("Program",),
-    "testbed.runs.run": ("Run", "judge", "judge_all"),
+    "testbed.runs.judging": ("judge", "judge_all"),
+    "testbed.runs.run": ("Run",),
     "testbed.trace": ("Snapshot",),
 }
 

@@ -10,105 +10,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from testbed.arch import Arch, Isa
-from testbed.build.directives import CfiDirective, EhabiDirective, FnEnd, HandlerData
+from testbed.build.directives import EhabiDirective, FnEnd, HandlerData
 from testbed.build.expressions import Expression
 from testbed.build.place import Place
 from testbed.build.read_directives import EHABI, read_cfi, read_ehabi
 from testbed.build.spellings import MODE_DIRECTIVES
+from testbed.build.statements import (
+    Align,
+    Assembly,
+    Cfi,
+    Data,
+    Ehabi,
+    Fill,
+    Label,
+    MarkGlobal,
+    MarkSize,
+    MarkType,
+    SourceInstruction,
+    Statement,
+)
 from testbed.program.model import Source
 from testbed.words.nearest import nearest
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    place: Place
-    isa: Isa
-    name: str
-    thumb_function: bool = False  # a .thumb_func stood before it
-
-
-@dataclass(frozen=True, slots=True)
-class SourceInstruction:
-    place: Place
-    isa: Isa
-    mnemonic: str
-    operands: str
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """Values of ``size`` bytes each."""
-
-    place: Place
-    size: int
-    values: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fill:
-    """Literal bytes: ``.ascii``, ``.space``."""
-
-    place: Place
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Align:
-    place: Place
-    isa: Isa
-    boundary: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cfi:
-    place: Place
-    directive: CfiDirective
-
-
-@dataclass(frozen=True, slots=True)
-class Ehabi:
-    place: Place
-    directive: EhabiDirective
-
-
-@dataclass(frozen=True, slots=True)
-class MarkGlobal:
-    place: Place
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class MarkType:
-    place: Place
-    name: str
-    is_function: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MarkSize:
-    place: Place
-    name: str
-    size: Expression
-
-
-Statement = Label | SourceInstruction | Data | Fill | Align | Cfi | Ehabi | MarkGlobal | MarkType | MarkSize
-
-
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """A source, read. ``cfi_sections`` names the sections that the CFI goes to. ``zeroed`` are the labels of ``.bss``
-    with their offsets in it, which has ``zeroed_size`` bytes."""
-
-    source: Source
-    statements: tuple[Statement, ...]
-    cfi_sections: frozenset[str]
-    zeroed: Mapping[str, int]
-    zeroed_size: int
-
 
 _LABEL = re.compile(r"(?P<name>[A-Za-z_.$][\w.$]*)\s*:(?!:)\s*")
 _WORD = re.compile(r"(?P<name>(?:\.\w|[A-Za-z_])[\w.]*)\s*(?P<rest>.*)$")

@@ -16,15 +16,15 @@ one's statements, until no size changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch, Isa
-from testbed.build.assembly import Align, Data, Fill, Label, SourceInstruction, Statement
 from testbed.build.keystone_isas import KEYSTONE
 from testbed.build.keystone_process import call_keystone
 from testbed.build.place import Place
 from testbed.build.spellings import SPELLINGS
+from testbed.build.statements import Align, Data, Fill, Label, SourceInstruction, Statement
 from testbed.words.errors import BuildError
 
 _MOST_ROUNDS = 10
@@ -48,6 +48,10 @@ class AssembledCode:
     @property
     def end(self) -> int:
         return self.base + len(self.content)
+
+    def resolver(self, at: int) -> Callable[[str], int | None]:
+        """Values of names in the expressions of a statement at an address: ``.`` is that address."""
+        return lambda name: at if name == "." else self.labels.get(name)
 
 
 def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> AssembledCode:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from testbed.arch import Arch, Isa
-from testbed.build import directives as d
-from testbed.build.assembly import (
+from testbed.build.assembly import read_assembly
+from testbed.build.expressions import Expression
+from testbed.build.keystone import AssembledCode, assemble_code
+from testbed.build.layout import TEXT_BASE, ZEROED_BASE
+from testbed.build.procedures import handled_of, procedures_of
+from testbed.build.round_trip import verify
+from testbed.build.statements import (
     Assembly,
-    Cfi,
     Data,
-    Ehabi,
     Fill,
     Label,
     MarkGlobal,
     MarkSize,
     MarkType,
     SourceInstruction,
-    read_assembly,
 )
-from testbed.build.expressions import Expression
-from testbed.build.keystone import AssembledCode, assemble_code
-from testbed.build.layout import TEXT_BASE, ZEROED_BASE
-from testbed.build.place import Place
-from testbed.build.round_trip import verify
 from testbed.build.tables import orc
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.eh_frame import EhFrame, write_debug_frame, write_eh_frame
@@ -48,8 +45,8 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     code = replace(code, labels={**code.labels, **zeroed})
     symbols = _symbols(assembly, code, arch)
     content = _with_data(assembly, code, symbols)
-    procedures = tuple(_procedures(assembly, code))
-    handled = tuple(_handled(assembly, code))
+    procedures = tuple(procedures_of(assembly, code))
+    handled = tuple(handled_of(assembly, code))
     tables = _tables(assembly, code, arch, procedures, handled)
     debug_frame = write_debug_frame(procedures, arch) if ".debug_frame" in assembly.cfi_sections else b""
     entry = symbols.get(source.header.entry)
@@ -109,17 +106,12 @@ def _symbols(assembly: Assembly, code: AssembledCode, arch: Arch) -> dict[str, E
             case MarkType(is_function=is_function):
                 symbol = replace(symbol, is_function=symbol.is_function or is_function, is_object=not is_function)
             case MarkSize(size=size):
-                symbol = replace(symbol, size=size.value(_resolver(code, at)))
+                symbol = replace(symbol, size=size.value(code.resolver(at)))
         symbols[statement.name] = symbol
     return {
         name: replace(symbol, value=symbol.value | isas[name].address_bit) if symbol.is_function else symbol
         for name, symbol in symbols.items()
     }
-
-
-def _resolver(code: AssembledCode, at: int) -> Callable[[str], int | None]:
-    """Values of names in the expressions of a statement at an address: ``.`` is that address."""
-    return lambda name: at if name == "." else code.labels.get(name)
 
 
 def _with_data(assembly: Assembly, code: AssembledCode, symbols: Mapping[str, ElfSymbol]) -> bytes:
@@ -147,7 +139,7 @@ def _encoded(
 
 def _pointer(expression: Expression, code: AssembledCode, at: int, symbols: Mapping[str, ElfSymbol]) -> int:
     symbol = symbols.get(expression.symbol or "")
-    return symbol.value if symbol else expression.value(_resolver(code, at))
+    return symbol.value if symbol else expression.value(code.resolver(at))
 
 
 def _mapping(assembly: Assembly, code: AssembledCode) -> Iterator[ElfSymbol]:
@@ -168,85 +160,6 @@ def _mapping(assembly: Assembly, code: AssembledCode) -> Iterator[ElfSymbol]:
         if kind != now:
             yield ElfSymbol(kind, at)
         now = kind
-
-
-def _procedures(assembly: Assembly, code: AssembledCode) -> Iterator[Procedure]:
-    """What stands between each ``.cfi_startproc`` and its ``.cfi_endproc``."""
-    now: Procedure | None = None
-    for statement, at in zip(assembly.statements, code.addresses, strict=True):
-        if not isinstance(statement, Cfi):
-            continue
-        place, directive = statement.place, statement.directive
-        if isinstance(directive, d.StartProc):
-            if now is not None:
-                raise place.error(f".cfi_startproc inside the one of line {now.place.line}")
-            now = Procedure(place, at, at, (), simple=directive.simple)
-            continue
-        if now is None:
-            raise place.error("a .cfi directive outside .cfi_startproc and .cfi_endproc")
-        match directive:
-            case d.EndProc():
-                yield replace(now, end=at)
-                now = None
-            case d.MarkSignalFrame():
-                now = replace(now, signal_frame=True)
-            case d.BKeyFrame():
-                now = replace(now, b_key=True)
-            case d.ReturnColumn(register):
-                now = replace(now, return_column=register)
-            case _:
-                now = replace(now, rules=(*now.rules, (at, place, directive)))
-    if now is not None:
-        raise now.place.error(".cfi_startproc without .cfi_endproc")
-
-
-def _handled(assembly: Assembly, code: AssembledCode) -> Iterator[HandledFunction]:
-    """What stands between each ``.fnstart`` and its ``.fnend``."""
-    now: HandledFunction | None = None
-    for statement, at in zip(assembly.statements, code.addresses, strict=True):
-        if not isinstance(statement, Ehabi):
-            continue
-        place, directive = statement.place, statement.directive
-        if isinstance(directive, d.FnStart):
-            if now is not None:
-                raise place.error(f".fnstart inside the one of line {now.place.line}")
-            now = HandledFunction(place, at)
-            continue
-        if now is None:
-            raise place.error("an unwinding directive outside .fnstart and .fnend")
-        if isinstance(directive, d.FnEnd):
-            _check_handled(now)
-            yield now
-            now = None
-        else:
-            now = _extended(now, place, directive, _resolver(code, at))
-    if now is not None:
-        raise now.place.error(".fnstart without .fnend")
-
-
-def _extended(
-    function: HandledFunction, place: Place, directive: d.EhabiDirective, resolve: Callable[[str], int | None]
-) -> HandledFunction:
-    match directive:
-        case d.CantUnwind():
-            return replace(function, cant_unwind=True)
-        case d.Personality(symbol):
-            return replace(function, personality=symbol.value(resolve))
-        case d.PersonalityIndex(index):
-            return replace(function, model=index)
-        case d.HandlerData(words):
-            return replace(function, handler_data=tuple(w.value(resolve) & 0xFFFF_FFFF for w in words))
-        case d.Save() | d.VSave() | d.SetFp() | d.Pad() | d.MovSp() | d.UnwindRaw():
-            return replace(function, rules=(*function.rules, (place, directive)))
-        case _:
-            raise place.error("this directive cannot stand here")
-
-
-def _check_handled(function: HandledFunction) -> None:
-    if function.personality is not None and function.model is not None:
-        raise function.place.error("both .personality and .personalityindex")
-    if function.cant_unwind and (function.personality is not None or function.handler_data is not None):
-        raise function.place.error(".cantunwind with a personality or handler data")
 
 
 def _exchange(frame: EhFrame, assembly: Assembly, code: AssembledCode) -> EhFrame:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from capstone import Cs
 
 from testbed.arch import Arch, Isa
-from testbed.build.assembly import SourceInstruction
 from testbed.build.keystone import interworking, number
 from testbed.build.spellings import SPELLINGS
+from testbed.build.statements import SourceInstruction
 from testbed.image.capstone_isas import CAPSTONE
 
 # Spellings of one instruction, a line each.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from testbed.campaign.results import Cell, Difference, Unit
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.run import Run, judge
+from testbed.runs.judging import judge
+from testbed.runs.run import Run
 from testbed.verdicts.one import Tally, Verdict, tally
 from testbed.verdicts.trace import Verdicts
 

@@ -17,7 +17,8 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import Finding, Referee
 from testbed.runs.by_name import Programs, named_run
-from testbed.runs.run import Run, judge, run_built
+from testbed.runs.judging import judge
+from testbed.runs.run import Run, run_built
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import TestbedError, ToolchainMissing
 

@@ -17,7 +17,7 @@ from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.run import NATIVE_JUDGE, judge_all
+from testbed.runs.judging import NATIVE_JUDGE, judge_all
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 Job = TypeVar("Job")

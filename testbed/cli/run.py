@@ -17,7 +17,8 @@ from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, jud
 from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.run import Run, judge_all
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run
 from testbed.trace.chunk import LEAST
 from testbed.truth import observe
 from testbed.verdicts.one import Verdict

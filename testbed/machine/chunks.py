@@ -7,7 +7,7 @@ is stopped and started again, which takes some 20 microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from unicorn import unicorn_const as const
@@ -18,7 +18,7 @@ from testbed.machine.native.run import MOST_STEPS, NativeRun
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
-from testbed.trace import Trace, Writes
+from testbed.trace import Exited, Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.rolling import RollingMemory
 from testbed.words.errors import EmulationError
@@ -48,16 +48,7 @@ def record_chunks(
         machine, memory, first = _moved_to(machine, start), RollingMemory(start.memory), start.first
     assert LEAST <= chunk < MOST_STEPS - SLACK
 
-    def full(run: NativeRun, journal: bool) -> None:
-        if journal:
-            run.grow_writes(max(2 * run.writes, chunk))
-            return
-        if run.steps >= chunk + SLACK:
-            raise RuntimeError(f"the emulator does not stop: {SLACK} steps after it was asked to")
-        run.stop()  # every time: inside an IT block the emulator forgets that it was asked
-        run.limit_steps(run.steps + 1)
-
-    run = NativeRun(machine, full)
+    run = NativeRun(machine, _stop_after(chunk))
     run.grow_steps(chunk + SLACK, spare=SPARE)
     at = machine.start
     while True:
@@ -70,15 +61,10 @@ def record_chunks(
         # The hook of the instruction at which the machine stopped has run; the instruction has not.
         steps = run.steps - (goes_on and run.last_pc() == at)
         table, lengths = run.rows.view(SPARE + steps).reshape(-1, run.count), run.sizes.view(SPARE + steps)
+        writes = Writes(*(column.view(run.writes).copy() for column in run.journal))
+        end: Exited | EmulationError = EmulationError(at, "the run goes on in the next chunk")
         piece = Trace(
-            arch=machine.arch,
-            images=(loaded,),
-            registers=table[SPARE:],
-            sizes=lengths[SPARE:],
-            writes=Writes(*(column.view(run.writes).copy() for column in run.journal)),
-            initial=memory.regions(),
-            end=EmulationError(at, "the run goes on in the next chunk"),
-            seed=seed,
+            machine.arch, (loaded,), table[SPARE:], lengths[SPARE:], writes, memory.regions(), end=end, seed=seed
         )
         if not goes_on:
             end = told_ending(piece, run.ending(status, budget))
@@ -88,6 +74,21 @@ def record_chunks(
         first += steps
         memory.apply(piece.writes)
         at |= _isa_bit(machine)
+
+
+def _stop_after(chunk: int) -> Callable[[NativeRun, bool], None]:
+    """What a run does when its columns are full: the journal grows, and after ``chunk`` steps it stops."""
+
+    def full(run: NativeRun, journal: bool) -> None:
+        if journal:
+            run.grow_writes(max(2 * run.writes, chunk))
+            return
+        if run.steps >= chunk + SLACK:
+            raise RuntimeError(f"the emulator does not stop: {SLACK} steps after it was asked to")
+        run.stop()  # every time: inside an IT block the emulator forgets that it was asked
+        run.limit_steps(run.steps + 1)
+
+    return full
 
 
 def chunks_of(

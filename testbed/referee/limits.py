@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from testbed.contract.unwinder import Limit
@@ -97,3 +97,9 @@ def llvm_arm(
         for trait, (outcomes, because) in reasons.items()
     )
     return first, second, third
+
+
+def limit(trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None) -> Limit:
+    """A limit in short: ``outcomes`` are the outcomes' values in one string."""
+    shown = frozenset(Outcome(value) for value in outcomes.split())
+    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches))

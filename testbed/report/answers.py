@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.run import NATIVE_FROM, Run, judge
+from testbed.runs.judging import NATIVE_FROM, judge
+from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict, exact_verdict
 from testbed.verdicts.trace import OUTCOMES, judge_trace
 from testbed.words.outcome import Outcome

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.run import Run, judge
+from testbed.runs.judging import judge
+from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
 
 

@@ -15,7 +15,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.words import STYLES, frame_pointer, stack_pointer
-from testbed.runs.run import Run, judge
+from testbed.runs.judging import judge
+from testbed.runs.run import Run
 
 
 def print_site(

@@ -10,12 +10,14 @@ import numpy as np
 from testbed.build import Built
 from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
-from testbed.runs.run import Run, failure_of, judge
+from testbed.runs.judging import judge
+from testbed.runs.run import Run, failure_of
 from testbed.trace import Exited
 from testbed.trace.chunk import Chunks, Keyframe
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.watch import WindowState, survey, watch
+from testbed.truth.windows.state import WindowState
+from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Held, Window, windows
 from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, joined, tally
 from testbed.verdicts.trace import Verdicts, judge_trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,6 @@ from testbed.arch import Arch
 from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, Recipe, first_recipe, recipe_named
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, describe, linked_image
 from testbed.image.disassembly import disassemble
 from testbed.image.symbols import readable
@@ -24,16 +22,11 @@ from testbed.program.header import Span
 from testbed.program.model import Header, Language, Program, Source
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
-from testbed.verdicts.one import Verdict, judge_backtrace
-from testbed.verdicts.trace import judge_trace
+from testbed.verdicts.one import Verdict
 from testbed.words.errors import EmulationError, ProgramError, UsageError
 from testbed.words.nearest import nearest
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait, holding
-
-# Loading the native walk and judge takes as long as judging this many steps one after the other.
-NATIVE_FROM = 10_000
-NATIVE_JUDGE = "testbed.verdicts.native"
 
 _LOCATION = re.compile(
     r"^(?P<symbol>[A-Za-z_.$][\w.$]*|[A-Za-z_~][^+#]*\))(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$"
@@ -283,27 +276,3 @@ def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:
     signals = built.source.header.signals
     trace = record(built.image, seed=seed, budget=budget, signals=signals, cpu=built.cpu)
     return Run(built, trace, observe(trace))
-
-
-def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
-    """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
-    limits = unwinder.limits_on(run.arch) if unwinder else ()
-    return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
-
-
-def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:
-    """The verdicts of one strategy at every step of a run.
-
-    ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
-    other; both say the same. None: whatever is faster for this run, which is the former as soon as it is loaded.
-    """
-    if natively is None:
-        natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
-    if natively and unwinder.unwind_trace is not None and run.in_columns:
-        backtraces = unwinder.unwind_trace(run.trace)
-        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
-    verdicts = []
-    for step in range(len(run)):
-        snapshot = run.trace.snapshot(step)
-        verdicts.append(judge(run, snapshot, unwinder.unwind(snapshot), unwinder))
-    return tuple(verdicts)

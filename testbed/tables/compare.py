@@ -17,7 +17,8 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image
-from testbed.runs.run import Run, judge
+from testbed.runs.judging import judge
+from testbed.runs.run import Run
 from testbed.words.traits import Trait
 
 MAX_VISITS = 16  # how often one instruction is asked about: a loop repeats itself

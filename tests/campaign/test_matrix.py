@@ -23,7 +23,8 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell, Unit
 from testbed.campaign.units import run_unit, units
 from testbed.image import Image
-from testbed.runs.run import Run, judge_all
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run
 from testbed.verdicts.one import Callers
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome

@@ -12,7 +12,8 @@ from testbed.arch import ARCHES
 from testbed.machine import record
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
 from testbed.report.listing import listing
-from testbed.runs.run import Run, judge, judge_all, run_program
+from testbed.runs.judging import judge, judge_all
+from testbed.runs.run import Run, run_program
 from testbed.trace import Exited, Snapshot
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome

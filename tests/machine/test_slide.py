@@ -15,7 +15,8 @@ from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import record
 from testbed.machine.load import SLIDE, map_image
 from testbed.report.data import run_data
-from testbed.runs.run import Run, judge_all, run_built, run_file
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run, run_built, run_file
 from testbed.trace import Exited
 from testbed.truth import observe
 from testbed.words.errors import ImageError, UsageError

@@ -17,7 +17,8 @@ from testbed.campaign.units import units
 from testbed.cli import cli
 from testbed.program.model import program_from_text
 from testbed.report.traps_text import shown_traps, traps_markdown
-from testbed.runs.run import judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import run_program
 from testbed.words.errors import BuildError
 from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS

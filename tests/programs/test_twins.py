@@ -10,7 +10,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.run import Run, judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run, run_program
 from testbed.tables.lint import lint
 from testbed.words.traits import Trait
 from unwinders import UNWINDERS

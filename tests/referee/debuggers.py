@@ -13,7 +13,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES, Finding
-from testbed.runs.run import Run, judge, run_program
+from testbed.runs.judging import judge
+from testbed.runs.run import Run, run_program
 from testbed.words.outcome import Outcome
 
 CELLS = (

@@ -12,7 +12,7 @@ import testbed
 from testbed.contract.frames import Frame, FrameKind
 from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
 from testbed.referee.process.file_tool import PATIENCE, FileTool
-from testbed.runs.run import judge_all
+from testbed.runs.judging import judge_all
 from testbed.words.errors import ToolCrashed, ToolHung
 from unwinders import UNWINDERS
 

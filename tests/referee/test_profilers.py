@@ -13,7 +13,8 @@ from testbed.referee import REFEREES, Finding
 from testbed.referee.profilers import agent, in_handler
 from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, AgentLibrary, agent_for, found_for
 from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
-from testbed.runs.run import Run, judge_all
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS

@@ -11,7 +11,7 @@ import testbed
 from testbed.arch import ARCHES
 from testbed.referee.symbolic.stack_cfi import caller, evaluated, read_records
 from testbed.referee.symbolic.strategy import REFEREE, Texts, find, unwind_by
-from testbed.runs.run import judge_all
+from testbed.runs.judging import judge_all
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, ToolCrashed, ToolHung, UnknownRegister
 from unwinders import UNWINDERS

@@ -8,7 +8,7 @@ import testbed
 from testbed.arch import ARCHES
 from testbed.referee import REFEREES
 from testbed.remote.shown import answer, description, layout
-from testbed.runs.run import judge_all
+from testbed.runs.judging import judge_all
 from testbed.words.outcome import Outcome
 
 

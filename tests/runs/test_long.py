@@ -11,8 +11,9 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of, cell_of_long
 from testbed.campaign.units import build_unit, units
+from testbed.runs.judging import judge_all
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
-from testbed.runs.run import judge_all, run_built
+from testbed.runs.run import run_built
 from testbed.verdicts.one import Verdict, tally
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait

@@ -26,8 +26,9 @@ from testbed.machine import record
 from testbed.machine.chunks import record_chunks
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.runs.files import load_run, open_run, save_run
+from testbed.runs.judging import judge_all
 from testbed.runs.long import judge_long, watch_chunks
-from testbed.runs.run import Run, judge_all, run_program
+from testbed.runs.run import Run, run_program
 from testbed.trace import Exited, Trace, Writes
 from testbed.trace import columns as trace_columns
 from testbed.trace.blocks import MAGIC, VERSION, Blocks, write_blocks

@@ -15,7 +15,8 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.units import units
 from testbed.contract.backtraces import ROOT, STOPPED, Backtraces
 from testbed.contract.unwinder import Limit, Unwinder
-from testbed.runs.run import Run, judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run, run_program
 from testbed.truth.columns import trait_at
 from testbed.verdicts.one import Callers, judge_backtrace, tally
 from testbed.verdicts.trace import OUTCOMES, Verdicts, judge_trace

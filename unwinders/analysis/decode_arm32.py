@@ -15,6 +15,16 @@ from typing import Any
 from capstone import arm
 
 from testbed.arch import Isa
+from unwinders.analysis.arm32_operands import (
+    FULL,
+    LINK,
+    PC,
+    SP,
+    full_register,
+    memory_operand,
+    register_names,
+    written_back,
+)
 from unwinders.analysis.emulate import ReadCode
 from unwinders.analysis.operations import (
     Call,
@@ -36,18 +46,9 @@ from unwinders.analysis.operations import (
     Trap,
 )
 
-SP, LINK, PC = "sp", "lr", "pc"
 WORD = 4
 MOST_CASES = 4096  # of a jump table inside the code
 
-# Every name of a register -> the registers of the architecture table that it is, or lies in.
-_FULL: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {f"r{n}": (f"r{n}",) for n in range(13)}
-    | {"sb": ("r9",), "sl": ("r10",), "fp": ("r11",), "ip": ("r12",), SP: (SP,), LINK: (LINK,), PC: (PC,)}
-    | {f"d{n}": (f"d{n}",) for n in range(8, 16)}
-    | {f"s{n}": (f"d{n // 2}",) for n in range(16, 32)}
-    | {f"q{n}": (f"d{2 * n}", f"d{2 * n + 1}") for n in range(4, 8)}
-)
 _CONDITION_NAMES = "eq ne hs lo mi pl vs vc hi ls ge lt gt le"
 _CONDITIONS = dict(enumerate(_CONDITION_NAMES.split(), start=1))  # capstone's numbers
 _IF_EQUAL = {1: True, 2: False}
@@ -76,7 +77,7 @@ def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
 
 
 def _compares(insn: Any) -> tuple[str, str] | None:
-    left, right = (_name(insn, operand) for operand in insn.operands[:2])
+    left, right = (full_register(insn, operand) for operand in insn.operands[:2])
     return (left, right) if left and right else None
 
 
@@ -116,18 +117,18 @@ def _control(insn: Any, root: str, read_code: ReadCode) -> Control | None:
 
 def _into_pc(insn: Any, root: str) -> Control | None:
     operands = insn.operands
-    if PC not in _register_list(insn, operands if root in ("pop",) or root.startswith("ldm") else operands[:1]):
+    if PC not in register_names(insn, operands if root in ("pop",) or root.startswith("ldm") else operands[:1]):
         return None
     if root.startswith("mov"):
         return _to_register(insn, operands[1])
     if root == "ldr":
-        at = _at(insn, operands[1])
+        at = memory_operand(insn, operands[1])
         return Return() if at is not None and at.register == SP and insn.writeback else Jump()
     return Return()
 
 
 def _to_register(insn: Any, operand: Any) -> Control:
-    name = _name(insn, operand)
+    name = full_register(insn, operand)
     return Return() if name == LINK else Jump(via=name)
 
 
@@ -145,49 +146,16 @@ def _table(base: int, width: int, read_code: ReadCode) -> Jump:
     return Jump(tuple(dict.fromkeys(targets)), table=(base, end) if end is not None else None)
 
 
-def _name(insn: Any, operand: Any) -> str | None:
-    """The one full register that an unshifted operand is, or None."""
-    if operand.type != arm.ARM_OP_REG or operand.shift.type:
-        return None
-    name = insn.reg_name(operand.reg)
-    full = _FULL.get(name, ())
-    return full[0] if (len(full) == 1 and name[0] != "s") or name in (SP, "sb", "sl") else None
-
-
-def _register_list(insn: Any, operands: Any) -> list[str]:
-    return [insn.reg_name(o.reg) for o in operands if o.type == arm.ARM_OP_REG]
-
-
-def _at(insn: Any, operand: Any) -> MemoryOperand | None:
-    if operand.type != arm.ARM_OP_MEM or operand.mem.index:
-        return None
-    base = _FULL.get(insn.reg_name(operand.mem.base) or "", ())
-    return MemoryOperand(base[0], operand.mem.disp) if base else None
-
-
 def _generic(insn: Any) -> Iterator[Effect]:
     memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
-    if memory is not None and _root(insn)[0].startswith(("st", "vst", "sw")) and (at := _at(insn, memory)):
+    if memory is not None and _root(insn)[0].startswith(("st", "vst", "sw")) and (at := memory_operand(insn, memory)):
         yield Store(None, at, 32)  # the widest store of all: four double registers
-    moved = _written_back(insn, memory) if memory is not None else ()
+    moved = written_back(insn, memory) if memory is not None else ()
     names = {insn.reg_name(number) for number in insn.regs_access()[1]}
     names |= {insn.reg_name(o.reg) for o in insn.operands if o.type == arm.ARM_OP_REG and o.access & 2}
-    written = {full for name in names for full in _FULL.get(name or "", ())} - {o.to for o in moved}
+    written = {full for name in names for full in FULL.get(name or "", ())} - {o.to for o in moved}
     yield from (Forget(name) for name in sorted(written))
     yield from moved
-
-
-def _written_back(insn: Any, memory: Any) -> tuple[Set | Forget, ...]:
-    """What the base register becomes, after the access."""
-    base = _FULL.get(insn.reg_name(memory.mem.base) or "", ())
-    last = insn.operands[-1]
-    if not insn.writeback or not base:
-        return ()
-    if last.type == arm.ARM_OP_IMM:
-        return (Set(base[0], base[0], -last.imm if last.subtracted else last.imm),)
-    if last.type == arm.ARM_OP_MEM and not memory.mem.index:
-        return (Set(base[0], base[0], memory.mem.disp),)
-    return (Forget(base[0]),)
 
 
 SpecialArm32 = Callable[[Any, Isa, str], "tuple[Effect, ...] | None"]  # None: as any other instruction
@@ -197,10 +165,10 @@ def _many(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     """push, pop, ldm, stm, and their floating-point forms: registers to or from consecutive words."""
     operands = insn.operands
     implied = root in ("push", "pop", "vpush", "vpop")
-    base, listed = (SP, operands) if implied else (_name(insn, operands[0]), operands[1:])
+    base, listed = (SP, operands) if implied else (full_register(insn, operands[0]), operands[1:])
     if base is None:
         return None
-    names = _register_list(insn, listed)
+    names = register_names(insn, listed)
     sizes = [8 if name[0] == "d" else WORD for name in names]
     total = sum(sizes)
     down = root in ("push", "vpush") or root.endswith(("db", "da"))
@@ -210,7 +178,7 @@ def _many(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     out: list[Effect] = []
     last: list[Effect] = []  # a load over the base register
     for name, size in zip(names, sizes, strict=True):
-        full, at = _FULL.get(name, ()), MemoryOperand(base, start)
+        full, at = FULL.get(name, ()), MemoryOperand(base, start)
         start += size
         whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
         if not load:
@@ -231,15 +199,15 @@ def _access(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
     if memory is None:
         return None
-    at = _at(insn, memory)
+    at = memory_operand(insn, memory)
     if at is not None and at.register == PC:
         at = MemoryOperand(PC, (insn.address & ~3) + (isa.pc_reads_ahead or 0) + at.offset)
     first = insn.operands.index(memory)
     out: list[Effect] = []
     last: list[Effect] = []
     offset = 0
-    for name in _register_list(insn, insn.operands[:first]):
-        full = _FULL.get(name, ())
+    for name in register_names(insn, insn.operands[:first]):
+        full = FULL.get(name, ())
         size = 8 if name[0] == "d" else WORD
         whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
         here = MemoryOperand(at.register, at.offset + offset) if at else None
@@ -250,24 +218,24 @@ def _access(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
             (last if full[0] == here.register else out).append(Load(full[0], here, size))
         else:
             out.extend(Forget(one) for one in full)
-    moved = () if last else _written_back(insn, memory)
+    moved = () if last else written_back(insn, memory)
     return (*out, *last, *moved)
 
 
 def _mov(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
-    to, source = _name(insn, insn.operands[0]), insn.operands[1]
+    to, source = full_register(insn, insn.operands[0]), insn.operands[1]
     if to is None or len(insn.operands) != 2:
         return None
     if source.type == arm.ARM_OP_IMM:
         return (SetNumber(to, ~source.imm if root.startswith("mvn") else source.imm),)
-    other = _name(insn, source)
+    other = full_register(insn, source)
     if other is None or root.startswith("mvn"):
         return None
     return (SetNumber(to, insn.address + (isa.pc_reads_ahead or 0)),) if other == PC else (Set(to, other),)
 
 
 def _movt(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
-    to = _name(insn, insn.operands[0])
+    to = full_register(insn, insn.operands[0])
     return (SetBits(to, insn.operands[1].imm, 16, 16),) if to else None
 
 
@@ -277,13 +245,13 @@ def _add(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
         operands.insert(1, operands[0])
     if len(operands) != 3:
         return None
-    to, left, right = _name(insn, operands[0]), _name(insn, operands[1]), operands[2]
+    to, left, right = full_register(insn, operands[0]), full_register(insn, operands[1]), operands[2]
     sign = 1 if root.startswith("add") else -1
     if to is None or left is None or left == PC:
         return None
     if right.type == arm.ARM_OP_IMM:
         return (Set(to, left, sign * right.imm),)
-    other = _name(insn, right)
+    other = full_register(insn, right)
     return (Combine(to, left, other, sign),) if other and other != PC else None
 
 

@@ -20,8 +20,9 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
+from testbed.referee.gdb.analyser_limits import WITH_EHABI, WITHOUT_TABLES
 from testbed.referee.gdb.findings import FINDINGS
-from testbed.referee.gdb.limits import WITH_EHABI, WITH_TABLES, WITHOUT_TABLES
+from testbed.referee.gdb.limits import WITH_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
 from testbed.referee.process.without_tables import DWARF, OTHERS, TABLES

@@ -9,8 +9,7 @@ everything that looks at an activation's first step, the judge too, finds a row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,48 +22,15 @@ from testbed.truth.native.walk import ALIVE, ENTRY, PARENT, RETURN, RETURNED, TH
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
-from testbed.truth.truth import Truth
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.segments import OpenSegment, Steps, count, cut, extents
 from testbed.truth.windows.slots import OpenSlots, Slots, find_slots
+from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.transitions import OpenRun, mark, run_until
 from testbed.truth.windows.window import Window
 
 Ints = NDArray[np.int64]
 NATIVE_FROM = 1000  # steps of a window
-
-
-@dataclass(frozen=True, eq=False)
-class WindowState:
-    """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it."""
-
-    standing: Standing
-    rows: NDArray[np.uint64] = field(repr=False)
-    segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
-    run: OpenRun | None
-    slots: OpenSlots = field(repr=False)
-    signed: Bools = field(repr=False)  # by activation: whether its return address is signed
-
-
-@dataclass(frozen=True, eq=False)
-class WindowTruth(Truth):
-    """The truth about a window's trace; it holds for the rows of the window's own steps."""
-
-    window: Window
-    slots: Slots = field(repr=False)
-    signatures: Bools = field(repr=False)
-
-    @property
-    def signed(self) -> Bools:
-        return self.signatures
-
-    @property
-    def leftovers(self) -> Bools:
-        return self.slots.leftovers()
-
-    @property
-    def code_pointers(self) -> Bools:
-        return self.slots.code_pointers()
 
 
 def survey(windows: Callable[[], Iterable[Window]], progress: Callable[[int], None] = lambda step: None) -> Known:

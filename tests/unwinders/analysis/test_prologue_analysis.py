@@ -13,7 +13,8 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES, recipes_for
 from testbed.campaign.results import Unit
 from testbed.image import LoadedImage
-from testbed.runs.run import Run, judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.traits import Trait

@@ -13,7 +13,8 @@ from testbed.arch import ARCHES, Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.rows import AtCfa, RegisterPlus, UnwindRow
 from testbed.image import Image, LoadedImage
-from testbed.runs.run import judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import run_program
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnknownRegister
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait

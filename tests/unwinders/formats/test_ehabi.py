@@ -16,7 +16,8 @@ from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.rows import AtCfa, RegisterPlus, Undefined, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment
-from testbed.runs.run import judge_all, run_program
+from testbed.runs.judging import judge_all
+from testbed.runs.run import run_program
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
 from testbed.verdicts.one import judge_backtrace

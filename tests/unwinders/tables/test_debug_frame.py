@@ -13,7 +13,8 @@ from testbed.campaign.units import units
 from testbed.contract.rows import RegisterPlus
 from testbed.image import LoadedImage
 from testbed.program.model import Language
-from testbed.runs.run import judge, judge_all, run_built, run_program
+from testbed.runs.judging import judge, judge_all
+from testbed.runs.run import run_built, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from testbed.words.outcome import Outcome

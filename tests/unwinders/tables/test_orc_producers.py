@@ -19,7 +19,8 @@ from testbed.campaign.units import units
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 from testbed.image import Image
 from testbed.program.model import Program
-from testbed.runs.run import judge_all, run_built
+from testbed.runs.judging import judge_all
+from testbed.runs.run import run_built
 from tests.golden import STRATEGIES, of_unit
 from tests.unwinders import producers
 from tests.unwinders.compact_rows import EXPRESSIBLE, assert_equal_at_every_pc

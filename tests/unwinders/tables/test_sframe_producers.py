@@ -24,7 +24,8 @@ from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, SameValue, Undefined, UnwindRow
 from testbed.image import Image, read_elf
 from testbed.program.model import Program, program_from_text
-from testbed.runs.run import judge_all, run_built
+from testbed.runs.judging import judge_all
+from testbed.runs.run import run_built
 from tests.unwinders import producers
 from tests.unwinders.compact_rows import (
     EXPRESSIBLE,

@@ -29,7 +29,7 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import LoadedImage
-from testbed.runs.run import judge, judge_all
+from testbed.runs.judging import judge, judge_all
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes
 from testbed.verdicts.trace import OUTCOMES, Verdicts
 from testbed.words.errors import NoUnwindInfo

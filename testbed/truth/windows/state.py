@@ -1,0 +1,50 @@
+"""What is known between two windows of a long run, and the truth about one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.truth.native.follow import Standing
+from testbed.truth.transfers import Bools
+from testbed.truth.truth import Truth
+from testbed.truth.windows.segments import OpenSegment
+from testbed.truth.windows.slots import OpenSlots, Slots
+from testbed.truth.windows.transitions import OpenRun
+from testbed.truth.windows.window import Window
+
+
+@dataclass(frozen=True, eq=False)
+class WindowState:
+    """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it."""
+
+    standing: Standing
+    rows: NDArray[np.uint64] = field(repr=False)
+    segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
+    run: OpenRun | None
+    slots: OpenSlots = field(repr=False)
+    signed: Bools = field(repr=False)  # by activation: whether its return address is signed
+
+
+@dataclass(frozen=True, eq=False)
+class WindowTruth(Truth):
+    """The truth about a window's trace; it holds for the rows of the window's own steps."""
+
+    window: Window
+    slots: Slots = field(repr=False)
+    signatures: Bools = field(repr=False)
+
+    @property
+    def signed(self) -> Bools:
+        return self.signatures
+
+    @property
+    def leftovers(self) -> Bools:
+        return self.slots.leftovers()
+
+    @property
+    def code_pointers(self) -> Bools:
+        return self.slots.code_pointers()
