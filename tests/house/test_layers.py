@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT, imported, modules, relative
+from tests.house.sources import ROOT, imported, modules, nodes, relative
 
 # Rooms of testbed, lowest first; a room imports from itself and from lines above it here. Rooms on one line do not know
 # each other.
@@ -169,7 +169,7 @@ def test_table_writers_share_nothing_with_the_readers(path: Path) -> None:
 def test_no_architecture_is_named_outside_its_table(path: Path) -> None:
     """``if arch == "arm64"`` anywhere else is a fact that belongs into the architecture's table."""
     names = {"x86_64", "arm64", "arm32", "a32", "thumb"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Compare):
             for operand in (node.left, *node.comparators):
                 for constant in ast.walk(operand):
