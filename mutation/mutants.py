@@ -1,0 +1,163 @@
+"""The mutants of a module: where a small change is possible, what it is, and which of them cannot matter.
+
+Left out are places that no verdict follows from: annotations (never evaluated here), imports, docstrings, ``__all__``,
+decorators (frozen or not, remembered or not). All else is in, also what looks equivalent: that is said of it one by
+one.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from cosmic_ray.ast import Visitor, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+from mutation.rooms import ROOT
+
+# Operators of cosmic-ray that change what Python code computes; decorators are no part of that here.
+_LEFT_OUT = ("core/RemoveDecorator", "core/NoOp", "core/VariableReplacer", "core/VariableInserter")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mutant:
+    """One change: the ``occurrence``-th place of an operator in a module.
+
+    ``before`` and ``after`` are the changed line, ``line`` its number today.
+    """
+
+    module: str
+    line: int
+    operator: str
+    occurrence: int
+    before: str
+    after: str
+
+    @property
+    def key(self) -> str:
+        """A name that stays while the line stays: a verdict on a survivor is kept under it."""
+        told = "\0".join((self.module, self.operator, self.before, self.after))
+        return hashlib.sha256(told.encode("utf-8")).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line}: `{self.before}` -> `{self.after}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a module that something can be changed at, and the (operator, occurrence) of each change there."""
+
+    module: Path
+    start: tuple[int, int]
+    changes: tuple[tuple[str, int], ...]
+
+
+def places_of(path: Path) -> tuple[Place, ...]:
+    """The places of a module, in the order of its lines. A kind of change (another comparison, say) is one place."""
+    source = (ROOT / path).read_text(encoding="utf-8")
+    silent, annotations, tree = _silent_lines(source), _annotations(source), get_ast(source)
+    found: dict[tuple[tuple[int, int], str], list[tuple[str, int]]] = {}
+    for name in sorted(operator_names()):
+        if name.startswith(_LEFT_OUT):
+            continue
+        for occurrence, (start, _) in enumerate(_positions(tree, get_operator(name)())):
+            if start[0] not in silent and not _in(annotations, start):
+                found.setdefault((start, name.partition("_")[0]), []).append((name, occurrence))
+    return tuple(Place(path, start, tuple(changes)) for (start, _), changes in sorted(found.items()))
+
+
+def mutant(place: Place, change: tuple[str, int]) -> Mutant | None:
+    """One change made; None where the code stays the same, or is none any more."""
+    source = (ROOT / place.module).read_text(encoding="utf-8")
+    operator, occurrence = change
+    changed = mutate_code(source, get_operator(operator)(), occurrence)
+    if changed is None or _same_code(source, changed):
+        return None
+    line, before, after = _difference(source, changed)
+    return Mutant(place.module.as_posix(), line, operator, occurrence, before, after)
+
+
+def all_mutants(paths: Iterable[Path]) -> Iterator[Mutant]:
+    """Every change at every place."""
+    for path in paths:
+        for place in places_of(path):
+            yield from (made for change in place.changes if (made := mutant(place, change)) is not None)
+
+
+def sampled_mutants(paths: Iterable[Path], count: int, seed: str) -> Iterator[Mutant]:
+    """``count`` places drawn from all of them, one change at each, drawn too: the same for the same code and seed."""
+    random = Random(seed)
+    places = [place for path in paths for place in places_of(path)]
+    random.shuffle(places)
+    for place in places:
+        if count == 0:
+            return
+        made = mutant(place, random.choice(place.changes))
+        if made is not None:
+            count -= 1
+            yield made
+
+
+def _positions(tree: object, operator: object) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+
+    class Positions(Visitor):  # type: ignore[misc]
+        def visit(self, node: object) -> object:
+            found.extend(operator.mutation_positions(node))  # type: ignore[attr-defined]
+            return node
+
+    Positions().walk(tree)
+    return found
+
+
+def _same_code(source: str, changed: str) -> bool:
+    try:
+        return ast.dump(ast.parse(source)) == ast.dump(ast.parse(changed))
+    except SyntaxError:
+        return True  # no program: nothing to test
+
+
+def _difference(source: str, changed: str) -> tuple[int, str, str]:
+    """The number of the first changed line, it, and what became of it."""
+    old, new = source.splitlines(), changed.splitlines()
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            return i1 + 1, " ".join(s.strip() for s in old[i1:i2]), " ".join(s.strip() for s in new[j1:j2])
+    return 0, "", ""
+
+
+def _silent_lines(source: str) -> frozenset[int]:
+    """Lines of imports and of texts: docstrings, ``__all__``, messages of raised errors, assertions for the reader."""
+    lines: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        named = isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
+        )
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if named or text or isinstance(node, (ast.Import, ast.ImportFrom)):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return frozenset(lines)
+
+
+def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    spans = []
+    for node in ast.walk(ast.parse(source)):
+        there: list[ast.expr | None] = []
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            there = [node.returns]
+        elif isinstance(node, (ast.arg, ast.AnnAssign)):
+            there = [node.annotation]
+        for each in there:
+            if each is not None and each.end_lineno is not None and each.end_col_offset is not None:
+                spans.append(((each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset)))
+    return spans
+
+
+def _in(spans: list[tuple[tuple[int, int], tuple[int, int]]], at: tuple[int, int]) -> bool:
+    return any(start <= at < end for start, end in spans)

@@ -1,0 +1,108 @@
+"""Mutants tried: each in a copy of the tree, its room's tests asked stage by stage until one fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from cosmic_ray.mutating import use_mutation
+from cosmic_ray.plugins import get_operator
+
+from mutation.mutants import Mutant
+from mutation.rooms import ROOMS, ROOT
+
+_COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "mutation", "pyproject.toml", "README.md")
+_LONGER = 4  # a mutant may take this many times what the unchanged code takes, and ...
+_SPARE = 60.0  # ... this many seconds more, before it counts as noticed: it hangs
+
+
+class Fate(Enum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    SURVIVED = "survived"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A mutant and its fate; ``stage`` is the number of the stage of tests that noticed it, ``seconds`` how long."""
+
+    room: str
+    mutant: Mutant
+    fate: Fate
+    stage: int
+    seconds: float
+
+
+def unchanged(room: str) -> tuple[float, ...]:
+    """The seconds of each stage of a room's tests on the code as it is. Raises RuntimeError where one fails."""
+    seconds = []
+    for stage in ROOMS[room].stages:
+        started = time.monotonic()
+        if (status := _tests(stage, ROOT, timeout=3600.0)) != 0:
+            raise RuntimeError(f"{room}: {' '.join(stage)} does not pass on the unchanged code: status {status}")
+        seconds.append(time.monotonic() - started)
+    return tuple(seconds)
+
+
+def tried(room: str, mutants: Iterable[Mutant], allowed: tuple[float, ...], *, jobs: int) -> Iterator[Trial]:
+    """The fates of some mutants, in order, by ``jobs`` processes with a copy of the tree each."""
+    with ProcessPoolExecutor(jobs, initializer=_copy_tree) as pool:
+        running = [pool.submit(_try, room, mutant, allowed) for mutant in mutants]
+        for future in running:
+            yield future.result()
+
+
+_copy: tempfile.TemporaryDirectory[str] | None = None
+
+
+def _copy_tree() -> None:
+    """The copy of the tree that this worker changes; it goes when the worker ends."""
+    global _copy
+    _copy = tempfile.TemporaryDirectory(prefix="testbed-mutants-")
+    skip = shutil.ignore_patterns("__pycache__", "*.png", "*.svg")
+    for name in _COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, Path(_copy.name) / name, ignore=skip)
+        elif source.is_file():
+            shutil.copy(source, _copy.name)
+
+
+def _try(room: str, mutant: Mutant, allowed: tuple[float, ...]) -> Trial:
+    assert _copy is not None
+    root, started = Path(_copy.name), time.monotonic()
+    with use_mutation(root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
+        for number, (stage, seconds) in enumerate(zip(ROOMS[room].stages, allowed, strict=True)):
+            status = _tests(stage, root, timeout=_LONGER * seconds + _SPARE)
+            if status != 0:
+                fate = Fate.TIMEOUT if status is None else Fate.KILLED
+                return Trial(room, mutant, fate, number, time.monotonic() - started)
+    return Trial(room, mutant, Fate.SURVIVED, len(allowed), time.monotonic() - started)
+
+
+def _tests(stage: tuple[str, ...], root: Path, *, timeout: float) -> int | None:
+    """The exit status of some tests in a tree, stopped at the first failure; None where they did not end in time.
+
+    Nothing compiled is written: a change within one second would not be seen.
+    """
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *stage]
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        return None

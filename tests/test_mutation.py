@@ -1,0 +1,106 @@
+"""The mutation command itself: which places it finds, that it draws the same ones, and that it can tell both fates."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mutation import mutants, trial
+from mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
+from mutation.report import page
+from mutation.rooms import ROOMS, ROOT, MutatedRoom
+from mutation.trial import Fate, Trial
+from mutation.verdicts import SurvivorVerdict, known_verdicts
+
+CODE = '''"""A number, 1."""
+
+from functools import cache
+
+WORD: int | None = 4
+
+
+@cache
+def larger(a: int | None, b: int) -> bool:
+    """More than 1."""
+    return a is not None and a > b
+'''
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "code.py").write_text(CODE)
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_places_are_those_that_something_follows_from(tree: Path) -> None:
+    lines = {place.start[0] for place in places_of(Path("code.py"))}
+    assert lines == {5, 11}
+    made = [str(mutant) for mutant in all_mutants([Path("code.py")])]
+    assert any("a <= b" in text for text in made) and any("a is not None or a > b" in text for text in made)
+    assert not any("int & None" in text for text in made)
+
+
+def test_a_sample_is_the_same_every_time_and_another_with_another_seed(tree: Path) -> None:
+    drawn = [[m.key for m in sampled_mutants([Path("code.py")], 4, seed)] for seed in ("1", "1", "2")]
+    assert drawn[0] == drawn[1] != drawn[2] and len(drawn[0]) == 4
+
+
+def test_a_key_stays_while_the_line_stays(tree: Path) -> None:
+    before = {m.after: m.key for m in all_mutants([Path("code.py")])}
+    (tree / "code.py").write_text(CODE.replace("WORD", "# one line more\nWORD"))
+    assert {m.after: m.key for m in all_mutants([Path("code.py")])} == before
+
+
+@pytest.mark.parametrize(
+    ("check", "fate"),
+    [
+        (lambda code: "assert code.larger(2, 1) and not code.larger(1, 1)", Fate.KILLED),
+        (lambda code: "assert code.larger(2, 1)", Fate.SURVIVED),
+        (lambda code: "while not code.larger(2, 1) or code.larger(1, 1): pass", Fate.TIMEOUT),
+    ],
+    ids=["a test that looks", "a test that does not", "a hang"],
+)
+def test_a_mutant_meets_its_fate(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, check: Callable[[str], str], fate: Fate
+) -> None:
+    (tree / "test_code.py").write_text(f"import code_under_test as code\ndef test() -> None:\n    {check(CODE)}\n")
+    (tree / "code.py").rename(tree / "code_under_test.py")
+    room = MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)
+    monkeypatch.setattr(trial, "ROOMS", {"small": room})
+    monkeypatch.setattr(trial, "_SPARE", 5.0)
+    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+    (equal,) = (m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))
+    found = trial._try("small", equal, (1.0,))
+    assert found.fate is fate
+    assert (tree / "code_under_test.py").read_text() == CODE
+
+
+def test_every_room_has_modules_and_tests_that_exist() -> None:
+    for room in ROOMS.values():
+        assert room.files(everything=False) and set(room.files(everything=False)) <= set(room.files(everything=True))
+        for stage in room.stages:
+            assert all((ROOT / word).exists() for word in stage if word.startswith("tests/")), stage
+
+
+def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
+    change = Mutant("a.py", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
+    fates = (Fate.KILLED, Fate.KILLED, Fate.TIMEOUT, Fate.SURVIVED)
+    trials = [Trial("truth", change, fate, 0, 1.0) for fate in fates]
+    known = {change.key: SurvivorVerdict(True, "x is not used")}
+    told = page(trials, {"truth": 10}, known, command="python -m mutation", date="2026-01-01")
+    assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % |" in told and "x is not used" in told
+    told = page(trials, {"truth": 10}, {}, command="python -m mutation", date="2026-01-01")
+    assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % |" in told and "no verdict yet" in told
+
+
+def test_verdicts_are_of_mutants_and_say_why() -> None:
+    assert all(len(key) == 12 and verdict.why for key, verdict in known_verdicts().items())
+
+
+def test_the_command_explains_itself() -> None:
+    told = subprocess.run(["python", "-m", "mutation", "--help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "--everything" in told.stdout
