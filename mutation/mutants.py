@@ -133,16 +133,18 @@ def _difference(source: str, changed: str) -> tuple[int, str, str]:
 
 
 def _silent_lines(source: str) -> frozenset[int]:
-    """Lines of imports and of texts: docstrings, ``__all__``, messages of raised errors, assertions for the reader."""
-    lines: set[int] = set()
+    """The lines of imports, decorators, docstrings and ``__all__``."""
+    silent: list[ast.stmt | ast.expr] = []
     for node in ast.walk(ast.parse(source)):
-        named = isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
-        )
-        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if named or text or isinstance(node, (ast.Import, ast.ImportFrom)):
-            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return frozenset(lines)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            silent.extend(node.decorator_list)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            silent.append(node)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            silent.append(node)
+        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            silent.append(node)
+    return frozenset(line for each in silent for line in range(each.lineno, (each.end_lineno or each.lineno) + 1))
 
 
 def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
