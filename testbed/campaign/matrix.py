@@ -21,6 +21,7 @@ from testbed.runs.judging import NATIVE_JUDGE, judge_all
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 Job = TypeVar("Job")
+Done = TypeVar("Done")
 NATIVE_UNITS = 32  # for each process: judging fewer takes less time than loading the native walk
 
 
@@ -49,7 +50,7 @@ def judge_unit(
     return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)
 
 
-def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jobs: int) -> Iterator[UnitResult]:
+def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: int) -> Iterator[Done]:
     """Judge units in ``jobs`` processes (1: in this one), yielding results as they are ready.
 
     ``work`` must be a module-level function: it is sent to the workers by name, each job by value. Closing the
@@ -64,7 +65,7 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], UnitResult], *, jo
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # one unit needs no processes
 
     pool = ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(natively,))
-    pending: set[Future[UnitResult]] = set()
+    pending: set[Future[Done]] = set()
     try:
         pending |= {pool.submit(work, job) for job in planned}
         while pending:

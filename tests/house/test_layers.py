@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "generate trace",
         "contract export build",
         "machine remote foreign",
-        "referee truth naming",
+        "referee truth naming witness",
         "verdicts",
         "runs",
         "tables campaign",
@@ -154,6 +154,38 @@ def test_the_truth_knows_no_unwinder_no_rows_and_no_disassembler(path: Path) -> 
         assert room(module) not in ("contract", "verdicts", "runs", "campaign", "build"), module
         assert module.split(".")[0] not in ("capstone", "keystone", "elftools", "unwinders"), module
         assert "disassembly" not in module, module
+
+
+SEEN_BY_BOTH_WITNESSES = frozenset(["arch", "words", "image", "trace"])
+
+
+@pytest.mark.parametrize("path", modules("testbed/witness"), ids=relative)
+def test_the_second_witness_knows_nothing_of_the_first(path: Path) -> None:
+    """And of nothing that the first one is made with: only what was recorded, and what a program file says."""
+    for module in imported(path):
+        if module.split(".")[0] == "testbed":
+            assert room(module) in SEEN_BY_BOTH_WITNESSES | {"witness"}, f"{relative(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", modules("testbed/truth"), ids=relative)
+def test_the_first_witness_knows_nothing_of_the_second(path: Path) -> None:
+    for module in imported(path):
+        assert room(module) != "witness", f"{relative(path)} imports {module}"
+
+
+def test_the_two_witnesses_have_no_function_in_common() -> None:
+    """A function of more than a few lines whose code is in both would be one witness, heard twice."""
+
+    def bodies(folder: str) -> dict[str, str]:
+        found = {}
+        for path in modules(folder):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef) and len(node.body) > 2:
+                    found["\n".join(ast.unparse(line) for line in node.body[1:])] = f"{relative(path)}:{node.lineno}"
+        return found
+
+    one, other = bodies("testbed/truth"), bodies("testbed/witness")
+    assert not [(one[body], other[body]) for body in one.keys() & other.keys()]
 
 
 @pytest.mark.parametrize("path", modules("testbed/build/tables"), ids=relative)

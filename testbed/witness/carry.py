@@ -1,0 +1,233 @@
+"""The first pass: every continuation is followed through registers and memory, from its birth to each jump to it.
+
+A *label* stands for what a word holds: a number from 0 on is a continuation, a negative one an address of the stack of
+that identity, derived from its SP. Moves, loads, stores and arithmetic carry labels; nothing is compared with a return
+address that merely looks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from testbed.trace import Trace
+from testbed.witness.continuations import Act, Birth, Continuation, Followed, Happening
+from testbed.witness.decode import Instructions
+from testbed.witness.extents import Extents
+from testbed.witness.labels import Labels
+from testbed.witness.passage import Flow, Passage, holds
+from testbed.witness.signals import labels_from_frame, labels_into_frame
+from testbed.words.errors import UnreadableMemory
+
+_PIECE = 4096  # rows of the trace that are Python numbers at a time
+
+
+def follow(trace: Trace) -> Followed:
+    """Follow all values of a trace."""
+    return _Follower(trace).run()
+
+
+class _Follower:
+    """The state of the pass: which word has which label, and what was found."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.arch = trace, trace.arch
+        self.labels = Labels(trace)
+        self.instructions = Instructions(trace)
+        self.extents = Extents(trace.images, _called(trace, self.instructions))
+        self.continuations: list[Continuation] = []
+        self.happenings: list[Happening] = []
+        self.last: list[int] = []
+        self.used: set[int] = set()
+        self.pc, self.sp = self.arch.index[self.arch.pc], self.arch.index[self.arch.sp]
+        self.flags = self.arch.index[self.arch.flags]
+        self.link = None if self.arch.link is None else self.arch.index[self.arch.link]
+
+    def run(self) -> Followed:
+        resumed = frozenset(self.trace.resumed)
+        sizes = self.trace.sizes.tolist()
+        for step, row, after in _rows(self.trace):
+            if not sizes[step]:
+                self.signal(step, row, after)
+            elif step + 1 in resumed:
+                self.resume(step, row, after)
+            else:
+                self.execute(step, sizes[step], row, after)
+        return Followed(self.continuations, self.happenings, self.last, frozenset(self.used))
+
+    def execute(self, step: int, size: int, row: Sequence[int], after: Sequence[int]) -> None:
+        """One instruction: its moves, what it wrote to memory, and where it went."""
+        pc = row[self.pc]
+        effect = self.instructions.at(step, pc, size, self.arch.isa_of_flags(row[self.flags]))
+        if effect.condition is not None and not holds(effect.condition, row[self.flags]):
+            self.labels.written(step)
+            return
+        target = self.labels.at(effect.target, row) if effect.target is not None else None
+        self.carry(effect, step, row, after)
+        if effect.flow is Flow.NEXT:
+            return
+        to = after[self.pc]
+        fell_through = to == pc + size
+        if effect.flow is Flow.CALL:
+            if not fell_through or (effect.direct is not None and self.arch.code_address(effect.direct) == to):
+                self.call(step, pc, pc + size, row, after)
+        elif effect.direct is None or not fell_through:
+            self.jump(step, pc, after, target)
+
+    def carry(self, effect: Passage, step: int, row: Sequence[int], after: Sequence[int]) -> None:
+        labels = self.labels
+        found: list[tuple[str | int, int | None]] = []
+        for to, sources in effect.moves:
+            label = labels.chosen(sources, row, to, after) if effect.chosen else labels.of(sources, row, effect)
+            if label is not None and label >= 0:
+                self.used.add(label)
+            found.append((to if isinstance(to, str) else to.address(row) & self.arch.word_mask, label))
+        labels.written(step)
+        for key, label in found:
+            labels.set(key, label)
+
+    def call(self, step: int, pc: int, address: int, row: Sequence[int], after: Sequence[int]) -> None:
+        """A call instruction: the link register, or the word that it pushed, is a continuation."""
+        made = self.create(Birth.CALL, step, address, row[self.sp], pc, after[self.pc])
+        self.labels.set(self.return_place(after), made)
+        self.happened(step, Act.CALL, pc, after, made)
+
+    def jump(self, step: int, pc: int, after: Sequence[int], label: int | None) -> None:
+        """A jump: a return if what it jumps to came out of a continuation."""
+        to = after[self.pc]
+        if label is not None and label >= 0:
+            self.used.add(label)
+            if self.goes_on(self.continuations[label], to):
+                self.returned(step, pc, after, label)
+                return
+        leaves = not self.extents.same(pc, to)
+        made = copy = -1
+        if leaves:
+            made, copy = self.handed_over(step, pc, after)
+        self.happened(step, Act.JUMP, pc, after, made, copy, leaves)
+
+    def goes_on(self, continuation: Continuation, to: int) -> bool:
+        """A jump to ``to`` goes on there: exactly, or elsewhere in the function that handed it over (an inline table).
+
+        Where the call itself went to that place already, only exactly.
+        """
+        if to == continuation.address:
+            return True
+        return continuation.target != continuation.address and self.extents.same(to, continuation.function)
+
+    def returned(self, step: int, pc: int, after: Sequence[int], label: int) -> None:
+        whole = self.continuations[label].whole
+        for index in {label, whole}:
+            self.last[index] = step
+        # A stack switched by hand is the one of the call again, whatever arithmetic made of its address.
+        self.labels.set(self.arch.sp, self.continuations[whole].stack)
+        self.happened(step, Act.RETURN, pc, after, whole, label if label != whole else -1)
+
+    def handed_over(self, step: int, pc: int, after: Sequence[int]) -> tuple[int, int]:
+        """What a jump to another function leaves where a return address belongs.
+
+        (a new continuation, -1), where that is an address of the jumping function; (-1, a copy), where it is a
+        continuation that was not returned to, and SP is on another stack than it was then; else (-1, -1).
+        """
+        place = self.return_place(after)
+        label = self.labels.held.get(place)
+        open_one = label is not None and label >= 0 and self.last[self.continuations[label].whole] < 0
+        if open_one and label is not None:
+            one = self.continuations[label]
+            if one.stack == self.labels.held.get(self.arch.sp):
+                return -1, -1
+            made = self.create(Birth.COPY, step, one.address, one.cfa, one.function, one.target, one.whole)
+            self.labels.set(place, made)
+            return -1, made
+        value = after[self.link] if self.link is not None else self.top_of_stack(step + 1, after)
+        address = self.arch.without_signature(value)
+        if not self.extents.same(address, pc):
+            return -1, -1
+        cfa = after[self.sp] + self.arch.entry_cfa
+        made = self.create(Birth.JUMP, step, address, cfa, pc, after[self.pc])
+        self.labels.set(place, made)
+        return made, -1
+
+    def top_of_stack(self, step: int, row: Sequence[int]) -> int:
+        """The word that SP points at; 0, which is no code, where nothing is mapped."""
+        try:
+            return self.labels.value(row[self.sp], step)
+        except UnreadableMemory:
+            return 0
+
+    def signal(self, step: int, row: Sequence[int], after: Sequence[int]) -> None:
+        """The kernel wrote a frame and entered a handler: the restorer is the handler's continuation."""
+        self.labels.written(step)
+        labels_into_frame(self.labels, row, after)
+        value = after[self.link] if self.link is not None else self.top_of_stack(step + 1, after)
+        address = self.arch.code_address(value)
+        cfa = after[self.sp] + self.arch.entry_cfa
+        made = self.create(Birth.SIGNAL, step, address, cfa, address, after[self.pc])
+        self.labels.set(self.return_place(after), made)
+        self.happened(step, Act.SIGNAL, row[self.pc], after, made)
+
+    def resume(self, step: int, row: Sequence[int], after: Sequence[int]) -> None:
+        """The kernel loads all registers from a signal frame: the handler may have put a continuation in pc's place."""
+        self.labels.written(step)
+        label = labels_from_frame(self.labels, row)
+        pc = row[self.pc]
+        returns = label is not None and label >= 0 and self.goes_on(self.continuations[label], after[self.pc])
+        self.happened(step, Act.RESUME, pc, after, label if returns and label is not None else -1)
+        if returns and label is not None:
+            self.used.add(label)
+            self.returned(step, pc, after, label)
+
+    def return_place(self, row: Sequence[int]) -> str | int:
+        """Where a return address belongs: the link register, or the top of the stack."""
+        return self.arch.link if self.arch.link is not None else row[self.sp]
+
+    def create(
+        self, kind: Birth, step: int, address: int, cfa: int, function: int, target: int, whole: int | None = None
+    ) -> int:
+        index = len(self.continuations)
+        stack = self.labels.stack()
+        if whole is not None:
+            stack = self.continuations[whole].stack
+        self.continuations.append(
+            Continuation(index, kind, step, address, cfa, stack, function, target, index if whole is None else whole)
+        )
+        self.last.append(-1)
+        return index
+
+    def happened(
+        self,
+        step: int,
+        act: Act,
+        pc: int,
+        after: Sequence[int],
+        continuation: int = -1,
+        copy: int = -1,
+        leaves: bool = False,
+    ) -> None:
+        stack = self.labels.stack()
+        self.happenings.append(
+            Happening(step, act, pc, after[self.pc], after[self.sp], stack, continuation, copy, leaves)
+        )
+
+
+def _rows(trace: Trace) -> Iterable[tuple[int, list[int], list[int]]]:
+    """(step, its row, the row after it), for every step that has one after it."""
+    for start in range(0, len(trace) - 1, _PIECE):
+        rows = trace.registers[start : start + _PIECE + 1].tolist()
+        for i in range(len(rows) - 1):
+            yield start + i, rows[i], rows[i + 1]
+
+
+def _called(trace: Trace, instructions: Instructions) -> set[int]:
+    """Every address that a call instruction went to, except the next one, and where the run began."""
+    _, first = np.unique(trace.pc, return_index=True)
+    calls = [
+        pc
+        for step in first.tolist()
+        if (size := int(trace.sizes[step]))
+        and instructions.at(step, pc := int(trace.pc[step]), size, trace.isa(step)).flow is Flow.CALL
+    ]
+    steps = np.flatnonzero(np.isin(trace.pc[:-1], np.array(calls, np.uint64)))
+    pairs = zip(trace.pc[steps].tolist(), trace.sizes[steps].tolist(), trace.pc[steps + 1].tolist(), strict=True)
+    return {to for pc, size, to in pairs if to != pc + size} | {int(trace.pc[0])}

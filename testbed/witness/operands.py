@@ -1,0 +1,105 @@
+"""From a disassembler's operands to spots: registers in words, memory as its address is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from capstone import CS_AC_READ, CS_AC_WRITE, CS_OP_IMM, CS_OP_MEM, CS_OP_REG, CsInsn
+
+from testbed.arch import Arch
+from testbed.witness.passage import Carry, MemoryWord, Spot
+
+Wide = Callable[[str], tuple[str, ...] | None]  # the words of a register that has a name of its own there
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An instruction as capstone tells it, read with the names of a trace."""
+
+    arch: Arch
+    instruction: CsInsn
+    wide: Wide
+
+    @property
+    def operands(self) -> list[Any]:
+        return list(self.instruction.operands)
+
+    @property
+    def registers(self) -> list[Any]:
+        return [operand for operand in self.operands if operand.type == CS_OP_REG]
+
+    @property
+    def after(self) -> int:
+        """The address of the next instruction."""
+        return int(self.instruction.address + self.instruction.size)
+
+    @property
+    def immediate(self) -> int | None:
+        """The last immediate operand: where a direct branch goes."""
+        return next((int(o.imm) for o in reversed(self.operands) if o.type == CS_OP_IMM), None)
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """The words of a register, lowest first. A part of a register is the whole of it."""
+        wide = self.wide(name)
+        if wide is not None:
+            return wide
+        name = self.arch.spellings.get(name, name)
+        if name not in self.arch.index and len(whole := self.arch.parts.get(name, ())) == 1:
+            name = whole[0]
+        return (name,)
+
+    def register(self, number: int) -> tuple[str, ...]:
+        """The words of a register by capstone's number."""
+        return self.named(self.instruction.reg_name(number))
+
+    def column(self, number: int) -> int | None:
+        """The column of a register in a trace; None for no register, or one that is not recorded."""
+        spots = self.register(number) if number else ()
+        return self.arch.index.get(spots[0]) if spots else None
+
+    def spots(self, operand: Any, memory: MemoryWord | None, size: int | None = None) -> tuple[Spot, ...]:
+        """The words of an operand: none for a constant, or for memory whose address is not known."""
+        if operand.type == CS_OP_REG:
+            return self.register(operand.reg)
+        if operand.type == CS_OP_MEM and memory is not None:
+            return words_at(memory, self.arch.word, size or self.arch.word)
+        return ()
+
+
+def words_at(memory: MemoryWord, word: int, size: int) -> tuple[MemoryWord, ...]:
+    """The consecutive words of ``size`` bytes of memory."""
+    return tuple(moved(memory, offset) for offset in range(0, max(size, 1), word))
+
+
+def moved(memory: MemoryWord, offset: int) -> MemoryWord:
+    """The word this far behind another."""
+    return MemoryWord(
+        memory.base,
+        memory.displacement + offset,
+        memory.index,
+        memory.scale,
+        memory.index_bits,
+        memory.signed,
+        memory.aligned,
+    )
+
+
+def by_word(to: tuple[Spot, ...], *sources: tuple[Spot, ...]) -> tuple[Carry, ...]:
+    """Each word comes from the words in the same place of all sources."""
+    columns = list(zip_longest(*sources)) if sources else []
+    found = []
+    for i, spot in enumerate(to):
+        given = columns[i] if i < len(columns) else ()
+        found.append((spot, tuple(each for each in given if each is not None)))
+    return tuple(found)
+
+
+def reads(operand: Any) -> bool:
+    return bool(operand.access & CS_AC_READ)
+
+
+def writes(operand: Any) -> bool:
+    return bool(operand.access & CS_AC_WRITE)

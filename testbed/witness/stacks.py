@@ -1,0 +1,230 @@
+"""The second pass: from what continuations were handed over, and which of them control went on at, to the stacks.
+
+An activation is open from the call until control goes on at its continuation; whoever is further in is gone then, too.
+A continuation that control never goes on at has an activation as long as it could still have been used:
+
+* **a landing**: a jump (of an unwinder, of an exception's last instruction) after which SP is beyond the activation's
+  own frame; or where SP is exactly back, or on a stack further out, into the middle of the function that made the call;
+* **no call at all**: a call instruction that goes into its own function, not to its beginning, and whose continuation
+  is read as data only (``call next; pop``), or on a link-register machine not at all;
+* **a call used as a jump**: the link register's continuation was never even read, and the activation ended as control
+  went on at a continuation further out;
+* **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
+  caller's continuation is used from the copy that went along.
+
+What a call instruction is does not change: one whose continuation was used at any visit is a call at every one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.trace import Trace
+from testbed.witness.carry import follow
+from testbed.witness.continuations import Act, Birth, Continuation, Followed, Happening
+from testbed.witness.extents import Extents
+from testbed.witness.labels import FIRST_STACK
+from testbed.witness.testimony import Seen, Testimony
+
+MAX_ROUNDS = 8
+
+
+def attest(trace: Trace) -> Testimony:
+    """The activations of a trace, by provenance."""
+    if not len(trace):
+        return Testimony((), np.zeros(0, np.int32))
+    return stacks_of(trace, follow(trace))
+
+
+def stacks_of(trace: Trace, followed: Followed) -> Testimony:
+    """The second pass, repeated until no more calls turn out to be jumps."""
+    called = {one.target for one in followed.continuations if one.target != one.address}
+    extents = Extents(trace.images, called | {int(trace.pc[0])})
+    calls = _no_calls(trace, followed, extents)
+    for _ in range(MAX_ROUNDS):
+        stacks = _Stacks(trace, followed, extents, calls)
+        stacks.run()
+        found = stacks.jumps - calls
+        if not found:
+            break
+        calls |= found
+    return Testimony(tuple(stacks.activations), stacks.node, tuple(stacks.unfollowed))
+
+
+def _no_calls(trace: Trace, followed: Followed, extents: Extents) -> set[int]:
+    """The continuations of call instructions that call nothing."""
+    linked = trace.arch.link is not None
+    return {
+        one.index
+        for one in followed.continuations
+        if one.kind is Birth.CALL
+        and not followed.came_back(one)
+        and (linked or one.index in followed.used)
+        and extents.same(one.target, one.function)
+        and extents.start(one.target) != one.target
+    }
+
+
+class _Stacks:
+    """The state of the pass: the activations so far, and the innermost one."""
+
+    def __init__(self, trace: Trace, followed: Followed, extents: Extents, no_calls: Iterable[int]) -> None:
+        self.trace, self.arch, self.followed, self.extents = trace, trace.arch, followed, extents
+        self.no_calls = frozenset(no_calls)
+        self.activations: list[Seen] = [Seen(None, None, None, 0, -1, FIRST_STACK)]
+        self.current = 0
+        self.opened: dict[int, int] = {}  # the activation of a continuation
+        self.left: dict[int, int] = {}  # the innermost activation of a stack that was left by a jump
+        self.jumps: set[int] = set()
+        self.unfollowed: list[int] = []
+        self.node: NDArray[np.int32] = np.zeros(len(trace), np.int32)
+
+    def run(self) -> None:
+        begun = 0
+        acts = {
+            Act.CALL: self.call,
+            Act.JUMP: self.jump,
+            Act.RETURN: self.returned,
+            Act.SIGNAL: self.signal,
+            Act.RESUME: self.resume,
+        }
+        for happening in self.followed.happenings:
+            before = self.current
+            acts[happening.act](happening)
+            if self.current != before:
+                self.node[begun : happening.step + 1] = before
+                begun = happening.step + 1
+        self.node[begun:] = self.current
+
+    def later(self, activation: Seen, step: int) -> bool:
+        """Control goes on at its continuation after ``step``."""
+        return activation.continuation >= 0 and self.followed.last[activation.continuation] > step
+
+    def open(self, activation: Seen) -> int:
+        self.activations.append(activation)
+        self.current = len(self.activations) - 1
+        if activation.continuation >= 0:
+            self.opened[activation.continuation] = self.current
+        return self.current
+
+    def hand_over(self, index: int, step: int) -> None:
+        one = self.followed.continuations[index]
+        self.open(Seen(self.current, one.address, one.cfa, step + 1, index, one.stack))
+
+    def call(self, happening: Happening) -> None:
+        if happening.continuation not in self.no_calls:
+            self.hand_over(happening.continuation, happening.step)
+
+    def returned(self, happening: Happening) -> None:
+        """Control goes on at a continuation: whoever handed it over is the innermost one."""
+        index = self.opened.get(happening.continuation)
+        if index is None:
+            return
+        parent = self.activations[index].parent
+        assert parent is not None
+        at = self.current
+        passed: list[int] = []
+        while at != index:
+            passed.append(at)
+            outer = self.activations[at].parent
+            if outer is None:  # another stack: who is on this one may come back
+                self.left[self.activations[at].stack] = self.current
+                passed = []
+                break
+            at = outer
+        self.jumps.update(self._unread(passed))
+        self.current = parent
+
+    def _unread(self, passed: Iterable[int]) -> Iterable[int]:
+        """Of activations that ended as one further out did: those whose link register's value nobody ever read."""
+        for index in passed:
+            number = self.activations[index].continuation
+            if self.arch.link is None or number < 0 or number in self.followed.used:
+                continue
+            one = self.followed.continuations[number]
+            if one.kind is Birth.CALL and not self.followed.came_back(one):
+                yield number
+
+    def jump(self, happening: Happening) -> None:
+        if happening.leaves and self._other_stack(happening):
+            return
+        self._land(happening)
+        number = happening.continuation
+        if number >= 0 and self.followed.last[number] > happening.step:
+            self.hand_over(number, happening.step)
+
+    def _other_stack(self, happening: Happening) -> bool:
+        """A jump to another function, on another stack: one that was left goes on, or a new one begins."""
+        current = self.activations[self.current]
+        if happening.stack in self._stacks_below(self.current):
+            return False
+        if happening.copy >= 0 and self.followed.last[happening.copy] > happening.step:
+            return False
+        resumed = self.left.pop(happening.stack, None)
+        self.left[current.stack] = self.current
+        if resumed is not None:
+            self.current = resumed
+            return False
+        self.open(Seen(None, None, None, happening.step + 1, -1, happening.stack))
+        return True
+
+    def _stacks_below(self, index: int) -> Iterator[int]:
+        """The stacks that an activation and those further out were called on."""
+        at: int | None = index
+        while at is not None:
+            yield self.activations[at].stack
+            at = self.activations[at].parent
+
+    def _land(self, happening: Happening) -> None:
+        """The activations whose frames a jump leaves behind are gone, if nobody goes on at their continuations."""
+        index, gone = self.current, None
+        while True:
+            activation = self.activations[index]
+            if activation.parent is None or self.later(activation, happening.step):
+                break
+            if self._left_behind(activation, happening):
+                gone = index
+            index = activation.parent
+        if gone is not None:
+            outer = self.activations[gone].parent
+            assert outer is not None
+            if self.activations[gone].address == happening.to:
+                self.unfollowed.append(happening.step)
+            self.current = outer
+
+    def _left_behind(self, activation: Seen, happening: Happening) -> bool:
+        assert activation.cfa is not None
+        if activation.stack == happening.stack:
+            if happening.sp < activation.cfa:
+                return False
+            if happening.sp > activation.cfa or self.arch.entry_cfa:
+                return True
+        if activation.continuation < 0 or not happening.leaves:
+            return False
+        one: Continuation = self.followed.continuations[activation.continuation]
+        middle = self.extents.start(happening.to) != happening.to
+        return middle and self.extents.same(happening.to, one.function)
+
+    def signal(self, happening: Happening) -> None:
+        """The frame that the kernel wrote, and the handler: neither was called."""
+        step = happening.step
+        interrupted = int(self.trace.sp[step])
+        stack = self.activations[self.current].stack
+        self.open(Seen(self.current, happening.at, interrupted, step + 1, -1, stack, signal=True))
+        self.hand_over(happening.continuation, step)
+
+    def resume(self, happening: Happening) -> None:
+        """The kernel loads a frame's registers: the interrupted activation goes on, wherever its pc is now."""
+        at: int | None = self.current
+        while at is not None and not self.activations[at].signal:
+            at = self.activations[at].parent
+        if at is None:
+            return
+        interrupted = self.activations[at]
+        assert interrupted.parent is not None
+        self.current = interrupted.parent
+        if happening.continuation < 0 and (happening.to, happening.sp) != (interrupted.address, interrupted.cfa):
+            self._land(happening)

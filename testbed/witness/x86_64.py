@@ -1,0 +1,153 @@
+"""What x86_64's instructions do to values that are followed. Source: Intel SDM, volume 2."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from capstone import CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_OP_MEM, CS_OP_REG, x86_const
+
+from testbed.witness.operands import Reading, by_word, moved, reads, words_at, writes
+from testbed.witness.passage import Carry, Flow, MemoryWord, Passage, Spot
+
+_WIDE = re.compile(r"([xyz])mm(\d+)$")
+_WORDS = {"x": 2, "y": 4, "z": 8}
+_FLAGS = ("rflags", "rip", "rsp")
+_WORD = 8
+
+
+def wide(name: str) -> tuple[str, ...] | None:
+    """A vector register in words."""
+    match = _WIDE.match(name)
+    if match is None:
+        return None
+    first = f"xmm{match[2]}"
+    return (first, *(f"{first}+{_WORD * i}" for i in range(1, _WORDS[match[1]])))
+
+
+def effect(reading: Reading) -> Passage:
+    """The effect of one instruction."""
+    instruction = reading.instruction
+    if instruction.group(CS_GRP_CALL):
+        return Passage(flow=Flow.CALL, target=_target(reading), direct=_direct(reading))
+    if instruction.group(CS_GRP_RET):
+        return Passage(flow=Flow.JUMP, target=_stack(reading, 0))
+    if instruction.group(CS_GRP_JUMP):
+        return Passage(flow=Flow.JUMP, target=_target(reading), direct=_direct(reading))
+    name = instruction.mnemonic.split()[-1]
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return Passage(special(reading))
+    if name.startswith("movs") and instruction.id in _STRING_MOVES:
+        return Passage(by_word(*(_spots(reading, operand) for operand in reading.operands)))
+    moves = _general(reading)
+    if name.startswith("cmov"):
+        return Passage(moves, chosen=True)
+    return Passage(moves, difference=name in ("sub", "sbb"))
+
+
+_STRING_MOVES = frozenset(
+    (x86_const.X86_INS_MOVSB, x86_const.X86_INS_MOVSW, x86_const.X86_INS_MOVSD, x86_const.X86_INS_MOVSQ)
+)
+
+
+def _general(reading: Reading) -> tuple[Carry, ...]:
+    """What is written comes from what is read; what is written besides the operands comes from nowhere."""
+    operands = reading.operands
+    sources = [_spots(reading, operand) for operand in operands if reads(operand)]
+    same = len(operands) == 2 and all(o.type == CS_OP_REG for o in operands) and operands[0].reg == operands[1].reg
+    if same and reading.instruction.mnemonic in ("xor", "sub", "pxor", "xorps", "xorpd", "vpxor"):
+        sources = []  # nothing is left of the value
+    if reading.instruction.mnemonic in ("imul", "mulx"):
+        sources = []  # the multiple of an address is none
+    found: list[Carry] = []
+    for operand in operands:
+        if writes(operand):
+            found.extend(by_word(_spots(reading, operand), *sources))
+    known = {spot for spot, _ in found}
+    for number in reading.instruction.regs_access()[1]:
+        found.extend((spot, ()) for spot in reading.register(number) if spot not in known and spot not in _FLAGS)
+    return tuple(found)
+
+
+def _spots(reading: Reading, operand: Any) -> tuple[Spot, ...]:
+    return reading.spots(operand, _memory(reading, operand), operand.size)
+
+
+def _memory(reading: Reading, operand: Any) -> MemoryWord | None:
+    if operand.type != CS_OP_MEM:
+        return None
+    memory = operand.mem
+    if memory.segment in (x86_const.X86_REG_FS, x86_const.X86_REG_GS):
+        return None  # the base of a segment is no register of a trace
+    if memory.base == x86_const.X86_REG_RIP:
+        return MemoryWord(None, reading.after + memory.disp)
+    return MemoryWord(reading.column(memory.base), memory.disp, reading.column(memory.index), memory.scale)
+
+
+def _stack(reading: Reading, offset: int) -> MemoryWord:
+    return MemoryWord(reading.arch.index["rsp"], offset)
+
+
+def _target(reading: Reading) -> Spot | None:
+    return next(iter(_spots(reading, reading.operands[0])), None) if reading.operands else None
+
+
+def _direct(reading: Reading) -> int | None:
+    return reading.immediate
+
+
+def _push(reading: Reading) -> tuple[Carry, ...]:
+    return by_word((_stack(reading, -_WORD),), _spots(reading, reading.operands[0]))
+
+
+def _pop(reading: Reading) -> tuple[Carry, ...]:
+    operand = reading.operands[0]
+    to = _spots(reading, operand)
+    if operand.type == CS_OP_MEM and operand.mem.base == x86_const.X86_REG_RSP:  # computed when SP has moved
+        to = tuple(moved(spot, _WORD) for spot in to if isinstance(spot, MemoryWord))
+    return by_word(to, (_stack(reading, 0),))
+
+
+def _leave(reading: Reading) -> tuple[Carry, ...]:
+    saved = MemoryWord(reading.arch.index["rbp"], 0)
+    return (("rsp", ("rbp",)), ("rbp", (saved,)))
+
+
+def _enter(reading: Reading) -> tuple[Carry, ...]:
+    return ((_stack(reading, -_WORD), ("rbp",)), ("rbp", ("rsp",)))
+
+
+def _exchange(reading: Reading) -> tuple[Carry, ...]:
+    one, other = (_spots(reading, operand) for operand in reading.operands)
+    return (*by_word(one, other), *by_word(other, one))
+
+
+def _exchange_and_add(reading: Reading) -> tuple[Carry, ...]:
+    one, other = (_spots(reading, operand) for operand in reading.operands)
+    return (*by_word(one, one, other), *by_word(other, one))
+
+
+def _address(reading: Reading) -> tuple[Carry, ...]:
+    """``lea``: what the address is computed from is what the value comes from."""
+    to, memory = reading.operands
+    parts = [reading.register(n) for n in (memory.mem.base, memory.mem.index) if n not in (0, x86_const.X86_REG_RIP)]
+    return by_word(_spots(reading, to), *parts)
+
+
+def _words_to_memory(reading: Reading) -> tuple[Carry, ...]:
+    """``stos``: the memory has the value of rax."""
+    size = reading.operands[0].size
+    return by_word(words_at(MemoryWord(reading.arch.index["rdi"], 0), _WORD, size), ("rax",))
+
+
+_SPECIAL = {
+    "push": _push,
+    "pop": _pop,
+    "leave": _leave,
+    "enter": _enter,
+    "xchg": _exchange,
+    "xadd": _exchange_and_add,
+    "lea": _address,
+    **dict.fromkeys(("stosb", "stosw", "stosd", "stosq"), _words_to_memory),
+}

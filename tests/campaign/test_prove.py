@@ -1,0 +1,175 @@
+"""Both witnesses of the truth, held against each other; and errors planted in either, to see that it is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.prove import prove, prove_unit, total
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit, units
+from testbed.runs.run import Run
+from testbed.truth import Truth
+from testbed.truth.model import Activation, Activations
+from testbed.witness import attest, decode
+from testbed.witness.operands import Reading
+from testbed.witness.passage import Flow, MemoryWord, Passage
+from testbed.words.errors import ToolchainMissing
+
+PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+# Everything that is more than calls and returns, by one recipe; of the rest every thirtieth.
+TRICKS = (
+    *(
+        "callee_pops",
+        "coroutine",
+        "interworking",
+        "landing_pad",
+        "longjmp",
+        "null_call",
+        "other_stack",
+        "pac_ret",
+        "plt",
+    ),
+    *("push_ret", "raise", "retpoline", "signal", "signal_alternate", "signal_nested"),
+)
+SAMPLE = [
+    *(unit for unit in PLANNED if unit.program in TRICKS and unit.recipe.startswith("keystone")),
+    *PLANNED[::30],
+]
+
+
+def run_of(unit: Unit) -> Run:
+    try:
+        return run_unit(unit, PROGRAMS)
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("unit", SAMPLE, ids=str)
+def test_both_witnesses_say_the_same(unit: Unit) -> None:
+    proof = prove(run_of(unit).watched)
+    assert proof.dissents == ()
+    assert not proof.unfollowed
+    assert proof.agreed + proof.transition == proof.steps > 0
+
+
+def test_what_is_counted_adds_up() -> None:
+    runs = [prove_unit(unit, run_of(unit).watched) for unit in SAMPLE[:3]]
+    added = total(runs)
+    assert added.units == 3
+    assert (
+        added.steps == added.agreed + added.transition + added.disagreed == sum(r.proof.steps for r in runs if r.proof)
+    )
+
+
+RECURSION = {
+    isa: Unit("recursion", arch.name, "clang-thumb-O2" if isa == "thumb" else "clang-O0")
+    for arch in ARCHES.values()
+    for isa in (isa.name for isa in arch.isas)
+}
+
+
+def _without_loads(passage: Passage) -> Passage:
+    """What is loaded from memory comes from nowhere."""
+    moves = tuple((to, tuple(s for s in sources if isinstance(s, str))) for to, sources in passage.moves)
+    return replace(passage, moves=moves, target=None if isinstance(passage.target, MemoryWord) else passage.target)
+
+
+def _without_stores(passage: Passage) -> Passage:
+    return replace(passage, moves=tuple((to, s if isinstance(to, str) else ()) for to, s in passage.moves))
+
+
+def _without_calls(passage: Passage) -> Passage:
+    return replace(passage, flow=Flow.JUMP) if passage.flow is Flow.CALL else passage
+
+
+@pytest.mark.parametrize("isa", RECURSION)
+@pytest.mark.parametrize("broken", [_without_loads, _without_stores, _without_calls])
+def test_a_broken_witness_is_noticed(
+    isa: str, broken: Callable[[Passage], Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(RECURSION[isa])
+    assert not prove(run.watched).disagreed
+    semantics = decode.SEMANTICS[isa]
+
+    def effect(reading: Reading) -> Passage:
+        return broken(semantics.effect(reading))
+
+    if broken is _without_stores and run.arch.link is None:
+        pytest.skip("a call's own push is no move")
+    monkeypatch.setattr(decode, "SEMANTICS", {**decode.SEMANTICS, isa: semantics._replace(effect=effect)})
+    proof = prove(run.watched, attest(run.trace))
+    assert proof.disagreed or proof.unfollowed
+
+
+def _spoiled(truth: Truth, index: int, **changes: int) -> Truth:
+    activations: list[Activation] = list(truth.activations)
+    activations[index] = replace(activations[index], **changes)
+    return replace(truth, activations=Activations.of(activations))
+
+
+@pytest.mark.parametrize("isa", RECURSION)
+def test_a_spoiled_truth_is_noticed(isa: str) -> None:
+    """An activation that is left out, one with another caller, another return address, another CFA."""
+    run = run_of(RECURSION[isa])
+    truth, said = run.watched, attest(run.trace)
+    index = len(truth.activations) // 2
+    activation = truth.activations[index]
+    inside = {index}
+    for each in truth.activations[index + 1 :]:
+        if each.parent in inside:
+            inside.add(each.index)
+    steps = int(np.isin(truth.node, list(inside)).sum())
+    assert activation.parent and activation.return_address and activation.cfa and steps
+    further = truth.activations[activation.parent].parent
+    assert further is not None
+    for changes in (
+        {"parent": further},
+        {"return_address": activation.return_address + 4},
+        {"cfa": activation.cfa + 8},
+    ):
+        assert prove(_spoiled(truth, index, **changes), said).disagreed == steps
+    gone = np.where(truth.node == index, activation.parent, truth.node).astype(np.int32)
+    assert prove(replace(truth, node=gone), said).disagreed == int((truth.node == index).sum())
+
+
+def test_a_step_without_a_single_right_answer_is_counted_apart() -> None:
+    run = run_of(Unit("longjmp", "x86_64", "keystone"))
+    truth, said = run.watched, attest(run.trace)
+    (step, *_) = np.flatnonzero(truth.transition).tolist()
+    node = truth.node.copy()
+    node[step] = 0
+    proof = prove(replace(truth, node=node), said)
+    assert (proof.transition, proof.disagreed) == (1, 0)
+
+
+def test_a_disagreement_is_told_in_words() -> None:
+    run = run_of(Unit("leaf_call", "x86_64", "keystone"))
+    truth = run.watched
+    inner = int(truth.node.max())
+    (dissent,) = prove(replace(truth, node=np.where(truth.node == inner, 0, truth.node).astype(np.int32))).dissents
+    assert dissent.truth.startswith("leaf")
+    assert " < " not in dissent.truth
+    assert dissent.witness.count(" < ") == 3
+    assert f"at {dissent.steps} steps from {dissent.step}, leaf" in str(dissent)
+
+
+def test_the_command_compares_a_program_and_refuses_nonsense() -> None:
+    from testbed.cli.prove import command
+    from testbed.words.errors import UsageError
+
+    done = CliRunner().invoke(command, ["leaf_call", "--json"])
+    assert done.exit_code == 0
+    assert '"disagreed": 0' in done.stdout
+    done = CliRunner().invoke(command, ["--generated", "1", "-r", "keystone", "-a", "arm64", "-j", "1"])
+    assert done.exit_code == 0, done.output
+    assert "1 runs" in done.stdout or "gen:0-arm64-keystone" in done.stdout
+    for wrong in ([], ["leaf_call", "--all"], ["--all", "-r", "sframe-nothing"]):
+        assert isinstance(CliRunner().invoke(command, wrong).exception, UsageError)

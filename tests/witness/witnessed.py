@@ -1,0 +1,55 @@
+"""Run a snippet and ask the second witness for the frames at its labels."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from testbed.image.symbols import describe
+from testbed.machine import record
+from testbed.program.header import Signal
+from testbed.trace import Exited, Trace
+from testbed.witness import Testimony, attest
+from tests.machine.snippets import image_of
+
+
+@cache
+def recorded(
+    isa: str, body: str, *, start: bool = True, signals: tuple[Signal, ...] = (), cpu: str | None = None
+) -> Trace:
+    """The run of a snippet, which exits with 42."""
+    trace = record(image_of(isa, body, start=start), budget=20_000, signals=signals, cpu=cpu)
+    assert trace.end == Exited(42), trace.end
+    return trace
+
+
+def witness(isa: str, body: str, *frames: str, cpu: str | None = None, start: bool = True) -> Testimony:
+    """What is said of a snippet. Each of ``frames`` is ``LABEL = f, g, h``: the functions at every visit of a label.
+
+    ``LABEL#2`` is the second visit.
+    """
+    trace = recorded(isa, body, cpu=cpu, start=start)
+    said = attest(trace)
+    assert frames
+    for line in frames:
+        label, _, names = (part.strip() for part in line.partition("="))
+        label, _, visit = label.partition("#")
+        steps = visits(trace, label)
+        for step in [steps[int(visit) - 1]] if visit else steps:
+            assert ", ".join(functions(trace, said, step)) == names, f"{line} (step {step})"
+    return said
+
+
+def visits(trace: Trace, label: str) -> list[int]:
+    symbol = trace.images[0].image.symbol_named(label)
+    assert symbol is not None, label
+    at = trace.arch.code_address(symbol.address)
+    steps = [step for step, pc in enumerate(trace.pc.tolist()) if pc == at]
+    assert steps, f"{label} is never executed"
+    return steps
+
+
+def functions(trace: Trace, said: Testimony, step: int) -> tuple[str, ...]:
+    """The functions of the frames, innermost first."""
+    frames = said.frames(step, int(trace.pc[step]))
+    names = (describe(trace.images, frame.pc, caller=frame.calling) for frame in frames)
+    return tuple(name.partition("+")[0] for name in names)
