@@ -44,11 +44,14 @@ _EXCLUSIVE_STORES = ("strex", "stlex")
 _KEPT = ("movt", "bfi")
 
 
-def wide(name: str) -> tuple[str, ...] | None:
-    """A vector register in words."""
+_SPELLINGS = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a register: two of a double one, half of which is a single one."""
     match = _WIDE.match(name)
     if match is None:
-        return None
+        return (_SPELLINGS.get(name, name),)
     number = int(match[2])
     if match[1] == "s":
         return (_half(number // 2, number % 2),)

@@ -31,13 +31,16 @@ _EXTENDED = {
 }
 
 
-def wide(name: str) -> tuple[str, ...] | None:
-    """A vector register in words; the zero register keeps nothing."""
+_SPELLINGS = {"fp": "x29", "lr": "x30", "wsp": "sp", **{f"w{i}": f"x{i}" for i in range(31)}}
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a register; a part of one is the whole of it, the zero register keeps nothing."""
     if name in ("xzr", "wzr"):
         return ()
     match = _WIDE.match(name)
     if match is None:
-        return None
+        return (_SPELLINGS.get(name, name),)
     return (f"v{match[2]}", f"v{match[2]}+{_WORD}") if match[1] in "qv" else (f"v{match[2]}",)
 
 

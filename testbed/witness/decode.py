@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from capstone import Cs
 
-from testbed.arch import Isa
+from testbed.arch import Isa, PerIsa
+from testbed.image.capstone_isas import CAPSTONE
 from testbed.trace import Trace
 from testbed.witness import arm32, arm64, x86_64
-from testbed.witness.operands import Reading, Wide
+from testbed.witness.operands import NamedWords, Reading
 from testbed.witness.passage import Passage
 
 
 class _Semantics(NamedTuple):
     effect: Callable[[Reading], Passage]
-    wide: Wide
+    words: NamedWords
 
 
-# By instruction set; a test asks it for every one that there is.
-SEMANTICS: Mapping[str, _Semantics] = MappingProxyType(
+SEMANTICS = PerIsa[_Semantics](
     {
-        "x86_64": _Semantics(x86_64.effect, x86_64.wide),
-        "arm64": _Semantics(arm64.effect, arm64.wide),
-        "a32": _Semantics(arm32.effect, arm32.wide),
-        "thumb": _Semantics(arm32.effect, arm32.wide),
+        "x86_64": _Semantics(x86_64.effect, x86_64.words),
+        "arm64": _Semantics(arm64.effect, arm64.words),
+        "a32": _Semantics(arm32.effect, arm32.words),
+        "thumb": _Semantics(arm32.effect, arm32.words),
     }
 )
 
@@ -58,11 +57,11 @@ class Instructions:
 
 def effect_of(trace: Trace, isa: Isa, code: bytes, pc: int) -> Passage:
     """The effect of the first instruction of ``code``."""
-    instruction = next(_decoder(isa.capstone).disasm(code, pc, 1), None)
+    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, pc, 1), None)
     if instruction is None:
         return _NOTHING
     semantics = SEMANTICS[isa.name]
-    return semantics.effect(Reading(trace.arch, instruction, semantics.wide))
+    return semantics.effect(Reading(trace.arch, instruction, semantics.words))
 
 
 @lru_cache(maxsize=16)

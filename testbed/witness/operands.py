@@ -12,7 +12,7 @@ from capstone import CS_AC_READ, CS_AC_WRITE, CS_OP_IMM, CS_OP_MEM, CS_OP_REG, C
 from testbed.arch import Arch
 from testbed.witness.passage import Carry, MemoryWord, Spot
 
-Wide = Callable[[str], tuple[str, ...] | None]  # the words of a register that has a name of its own there
+NamedWords = Callable[[str], tuple[str, ...]]  # the words of a register that has capstone's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Reading:
 
     arch: Arch
     instruction: CsInsn
-    wide: Wide
+    words: NamedWords
 
     @property
     def operands(self) -> list[Any]:
@@ -41,19 +41,9 @@ class Reading:
         """The last immediate operand: where a direct branch goes."""
         return next((int(o.imm) for o in reversed(self.operands) if o.type == CS_OP_IMM), None)
 
-    def named(self, name: str) -> tuple[str, ...]:
-        """The words of a register, lowest first. A part of a register is the whole of it."""
-        wide = self.wide(name)
-        if wide is not None:
-            return wide
-        name = self.arch.spellings.get(name, name)
-        if name not in self.arch.index and len(whole := self.arch.parts.get(name, ())) == 1:
-            name = whole[0]
-        return (name,)
-
     def register(self, number: int) -> tuple[str, ...]:
-        """The words of a register by capstone's number."""
-        return self.named(self.instruction.reg_name(number))
+        """The words of a register by capstone's number, lowest first. A part of a register is the whole of it."""
+        return self.words(self.instruction.reg_name(number))
 
     def column(self, number: int) -> int | None:
         """The column of a register in a trace; None for no register, or one that is not recorded."""

@@ -16,11 +16,18 @@ _FLAGS = ("rflags", "rip", "rsp")
 _WORD = 8
 
 
-def wide(name: str) -> tuple[str, ...] | None:
-    """A vector register in words."""
+_PARTS = {
+    **{p: f"r{letter}x" for letter in "abcd" for p in (f"e{letter}x", f"{letter}x", f"{letter}h", f"{letter}l")},
+    **{part: f"r{name}" for name in ("si", "di", "bp", "sp") for part in (f"e{name}", name, f"{name}l")},
+    **{f"r{i}{part}": f"r{i}" for i in range(8, 16) for part in "dwb"},
+}
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a register; a part of one is the whole of it."""
     match = _WIDE.match(name)
     if match is None:
-        return None
+        return (_PARTS.get(name, name),)
     first = f"xmm{match[2]}"
     return (first, *(f"{first}+{_WORD * i}" for i in range(1, _WORDS[match[1]])))
 

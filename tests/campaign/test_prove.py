@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
+from testbed.arch import ARCHES, PerIsa
 from testbed.build.recipes import RECIPES
 from testbed.campaign.prove import prove, prove_unit, total
 from testbed.campaign.results import Unit
@@ -104,7 +104,8 @@ def test_a_broken_witness_is_noticed(
 
     if broken is _without_stores and run.arch.link is None:
         pytest.skip("a call's own push is no move")
-    monkeypatch.setattr(decode, "SEMANTICS", {**decode.SEMANTICS, isa: semantics._replace(effect=effect)})
+    changed = PerIsa({**decode.SEMANTICS, isa: semantics._replace(effect=effect)})
+    monkeypatch.setattr(decode, "SEMANTICS", changed)
     proof = prove(run.watched, attest(run.trace))
     assert proof.disagreed or proof.unfollowed
 

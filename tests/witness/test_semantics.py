@@ -14,7 +14,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import build_unit, units
 from testbed.machine import record
 from testbed.trace import Trace
-from testbed.witness.decode import SEMANTICS, Instructions
+from testbed.witness.decode import Instructions
 from testbed.witness.passage import Flow, MemoryWord, Passage, holds
 
 PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -84,10 +84,6 @@ def wrong_addresses(trace: Trace) -> tuple[int, list[str]]:
 def _whole(index: dict[str, int], name: str, row: Sequence[int], trace: Trace) -> bool:
     """A register of one word, and nothing that is computed from a part of it."""
     return name in index and trace.arch.by_name[name].bits == 8 * trace.arch.word and bool(row)
-
-
-def test_there_is_a_table_for_every_instruction_set() -> None:
-    assert set(SEMANTICS) == {isa.name for arch in ARCHES.values() for isa in arch.isas}
 
 
 @pytest.mark.parametrize("unit", SAMPLE, ids=str)
