@@ -1,9 +1,9 @@
 """Assembly sources, read into statements.
 
 The language is what the GNU and LLVM assemblers share, as far as a program of one ``.text`` section needs it:
-labels, instructions, data, symbol attributes, ``.arm``/``.thumb``, the ``.cfi_*`` and ``.fnstart`` families, ``//``
-comments, one statement per line (after any labels). Everything else is a BuildError with file, line and column:
-nothing unread reaches keystone, which crashes on a section directive.
+labels, instructions, data, symbol attributes, ``.arm``/``.thumb``, the ``.cfi_*`` and ``.fnstart`` families,
+``.include`` of a fragment, ``//`` comments, one statement per line (after any labels). Everything else is a BuildError
+with file, line and column: nothing unread reaches keystone, which crashes on a section directive.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from testbed.build.statements import (
     SourceInstruction,
     Statement,
 )
+from testbed.program.fragments import numbered_lines
 from testbed.program.model import Source
 from testbed.words.nearest import nearest
 
@@ -78,14 +79,14 @@ class _SourceReader:
         self.handler_data: int | None = None  # index of the .handlerdata whose words are being read
 
     def read(self) -> Assembly:
-        for number, text in enumerate(self.source.text.splitlines(), 1):
+        for path, number, text in numbered_lines(self.source.path, self.source.text, self.source.fragments):
             code = _without_comment(text)
             at = len(code) - len(code.lstrip())
             while (match := _LABEL.match(code, at)) is not None:
-                self.label(Place(self.source.path, number, at + 1), match["name"])
+                self.label(Place(path, number, at + 1), match["name"])
                 at = match.end()
             if code[at:].strip():
-                self.statement(Place(self.source.path, number, at + 1), code[at:].strip())
+                self.statement(Place(path, number, at + 1), code[at:].strip())
         if self.handler_data is not None:
             raise self.statements[self.handler_data].place.error(".handlerdata without .fnend")
         return Assembly(self.source, tuple(self.statements), self.cfi_sections, self.zeroed, self.zeroed_size)

@@ -38,7 +38,7 @@ def folder() -> Path:
 def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
     """The hash of everything that decides what a build gives."""
     parts = (
-        source.text,
+        *source.texts,
         source.path.name,
         source.header.entry,
         arch.name,

@@ -18,7 +18,7 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import CLANG, LLD, MACH_O
-from testbed.build.tools import run_tool
+from testbed.build.tools import run_tool, write_source
 from testbed.program.model import Source
 from testbed.program.start import MACH_O_START
 from testbed.words.errors import ToolchainMissing
@@ -79,7 +79,7 @@ def compile_c(
     zig = zig or find_zig()
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
-        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         headers = zig.parent / "lib" / "include"
         common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *CLANG[isa.name])
@@ -111,7 +111,7 @@ def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -
     assert start is not None, arch
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
-        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         common = (*_FREESTANDING, "-g0", "-isystem", str(zig.parent / "lib" / "include"), *target.clang)
         _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
@@ -132,7 +132,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
     zig = find_zig()
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
-        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        write_source(source, folder)
         _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, source.path.name, "-o", "program.o"))
         placed = (
             f"--image-base={IMAGE_BASE:#x}",

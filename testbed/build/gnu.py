@@ -18,7 +18,7 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import GAS, GCC, GNU
-from testbed.build.tools import run_tool
+from testbed.build.tools import run_tool, write_source
 from testbed.program.model import Source
 from testbed.words.errors import ToolchainMissing
 
@@ -79,7 +79,7 @@ def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], star
     gcc = str(find_gcc(arch, source))
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
-        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         common = (*_FREESTANDING, "-fdebug-prefix-map=" + name + "=.", "-gno-record-gcc-switches", *GCC[isa.name])
         if source.path.suffix == _CXX:
@@ -100,7 +100,7 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
     gcc = str(find_gcc(arch, source))
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
-        (folder / source.path.name).write_text(source.text, encoding="utf-8")
+        write_source(source, folder)
         run_tool((gcc, "-c", *GAS[isa.name], *flags, source.path.name, "-o", "program.o"), folder, source)
         placed = (
             f"-Ttext-segment={IMAGE_BASE:#x}",

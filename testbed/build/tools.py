@@ -14,6 +14,14 @@ from testbed.words.errors import BuildError
 _TIMEOUT = 120  # seconds; a compile takes 0.06
 
 
+def write_source(source: Source, folder: Path) -> None:
+    """Write a copy of a source into ``folder``, with the fragments that it includes."""
+    (folder / source.path.name).write_text(source.text, encoding="utf-8")
+    for fragment in source.fragments:
+        (folder / fragment.name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / fragment.name).write_text(fragment.text, encoding="utf-8")
+
+
 def run_tool(
     command: Sequence[str],
     folder: Path,
@@ -42,8 +50,9 @@ def run_tool(
         raise BuildError(f"{source.path}: the build took more than {_TIMEOUT} s", command=command) from error
     if done.returncode:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace")
-        # The tools saw a copy of the source; the reader wants the file that was written by hand.
-        named = re.sub(rf"(?m)(^|\s){re.escape(source.path.name)}(?=:\d)", lambda m: f"{m[1]}{source.path}", printed)
+        # The tools saw copies; the reader wants the files that were written by hand.
+        names = "|".join(re.escape(name) for name in (source.path.name, *(f.name for f in source.fragments)))
+        named = re.sub(rf"(?m)(^|\s)(?:\./)?({names})(?=:\d)", lambda m: f"{m[1]}{source.path.parent / m[2]}", printed)
         what = "does not link" if links else "does not compile"
         detail = _first_error(named) or f"{source.path}: {what} (exit status {done.returncode})"
         rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")

@@ -105,7 +105,7 @@ def _key(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwind
             str(unit),
             built.path.name,  # a site without a symbol is told by it
             hashlib.sha256(built.path.read_bytes()).hexdigest(),
-            built.source.text,
+            *built.source.texts,
             *_codes(unwinders),
             str(SEED),
             str(BUDGET),

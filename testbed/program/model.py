@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch, Isa
+from testbed.program.fragments import Fragment, read_fragments
 from testbed.program.header import Expectation, Header, parse_header
 from testbed.words.catalogue import Catalogue
 from testbed.words.errors import ProgramError, UsageError
@@ -43,13 +44,20 @@ class Language(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source file. ``isa`` is the instruction set it is written for; None: C, for all of them."""
+    """One source file. ``isa`` is the instruction set it is written for; None: C, for all of them. ``fragments`` are
+    the files that it includes."""
 
     path: Path
     language: Language
     isa: str | None
     text: str = field(repr=False)
     header: Header
+    fragments: tuple[Fragment, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that was written: the source, then name and text of each fragment."""
+        return (self.text, *(part for fragment in self.fragments for part in (fragment.name, fragment.text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ def read_source(path: Path) -> Source:
     isa = path.stem.rpartition(".")[2]
     if path.suffix != ".S" or isa not in isas or isa == path.stem:
         raise ProgramError(path, 1, f"a source is named NAME.c or NAME.ISA.S with ISA one of {', '.join(isas)}")
-    return Source(path, Language.ASSEMBLY, isa, text, parse_header(path, text))
+    return Source(path, Language.ASSEMBLY, isa, text, parse_header(path, text), read_fragments(path, text))
 
 
 def program_name(path: Path) -> str:

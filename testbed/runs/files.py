@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT, RECIPES
+from testbed.program.fragments import Fragment
 from testbed.program.model import Header, Language, Program, Source, parse_header
 from testbed.runs.run import Run
 from testbed.trace import Trace
@@ -20,6 +21,8 @@ from testbed.trace.file import load_trace_and_notes, save_chunks, save_trace
 from testbed.trace.saved_trace import SavedTrace
 from testbed.truth import observe
 from testbed.words.errors import ProgramError, TraceFileError
+
+_FRAGMENT = "fragment "  # the note that holds a file which the source includes: this, then its name
 
 
 def save_run(run: Run, path: Path | str) -> None:
@@ -57,6 +60,7 @@ def _notes(built: Built) -> Mapping[str, str]:
         "source_isa": source.isa or "",
         "language": source.language.name,
         "text": source.text,
+        **{f"{_FRAGMENT}{fragment.name}": fragment.text for fragment in source.fragments},
         "summary": source.header.summary,
         "exit": "" if source.header.exit is None else str(source.header.exit),
     }
@@ -103,4 +107,5 @@ def _source(notes: Mapping[str, str]) -> Source:
         header = parse_header(path, text)
     else:
         header = Header(summary=notes["summary"], exit=int(notes["exit"]) if notes["exit"] else None)
-    return Source(path, language, notes["source_isa"] or None, text, header)
+    fragments = tuple(Fragment(k.removeprefix(_FRAGMENT), note) for k, note in notes.items() if k.startswith(_FRAGMENT))
+    return Source(path, language, notes["source_isa"] or None, text, header, fragments)

@@ -17,6 +17,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import describe
+from testbed.program.fragments import numbered_lines
 from testbed.program.header import Signal, Span, Trapped
 from testbed.program.model import Expectation, Language, parse_header, program_name, read_program, read_source
 from testbed.runs.run import Run, run_program
@@ -158,11 +159,12 @@ _DIRECTIVES = re.compile(
 
 @pytest.mark.parametrize("path", ASSEMBLY, ids=lambda path: path.name)
 def test_assembly_stays_inside_the_common_subset(path: Path) -> None:
-    if read_source(path).header.clang_only:
+    source = read_source(path)
+    if source.header.clang_only:
         return
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for file, number, line in numbered_lines(path, source.text, source.fragments):
         code = re.sub(r"//.*", "", line).strip()
-        where = f"{path.name}:{number}: {line}"
+        where = f"{file.name}:{number}: {line}"
         assert not re.search(r"/\*|;|@(?!function)", code), (
             f"{where}: only // begins a comment, one line is one statement"
         )
@@ -174,14 +176,15 @@ def test_assembly_stays_inside_the_common_subset(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ASSEMBLY, ids=lambda path: path.name)
 def test_every_assembly_function_has_a_type_a_size_and_a_table(path: Path) -> None:
-    text = path.read_text()
+    source = read_source(path)
+    text = "".join(f"{line}\n" for _, _, line in numbered_lines(path, source.text, source.fragments))
     functions = re.findall(r"^\.type (\w+), [@%]function$", text, re.M)
     assert functions[0] == "_start"
     assert "main" in functions
     for function in functions:
         assert re.search(rf"^{function}:$", text, re.M), function
         assert f".size {function}, . - {function}\n" in text, function
-    header = read_source(path).header
+    header = source.header
     tabled = text.count(".cfi_startproc")
     assert tabled == text.count(".cfi_endproc")
     assert tabled == len(functions) or (header.untabled and tabled < len(functions))

@@ -13,6 +13,7 @@ import pytest
 from testbed.arch import Arch
 from testbed.build.compile import find_zig
 from testbed.build.targets import CLANG, LLD
+from testbed.build.tools import write_source
 from testbed.image import Image, read_elf
 from testbed.program.model import Source
 from testbed.program.start import START
@@ -43,10 +44,9 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 
 def written(source: Source, folder: Path) -> Path:
-    """A source as a file: a generated program has none."""
-    path = folder / source.path.name
-    path.write_text(source.text, encoding="utf-8")
-    return path
+    """A source as a file, with its fragments: a generated program has none."""
+    write_source(source, folder)
+    return folder / source.path.name
 
 
 def compiled(source: Path, arch: Arch, folder: Path, *flags: str, intel: bool = False) -> Path:

@@ -1,0 +1,30 @@
+// The trampoline that a signal's handler returns to. Its row finds every register in the frame that the kernel wrote.
+// Its address is a return address that no call made, and unwinders look up the instruction before a return address:
+// that is why the entry begins with a nop.
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_escape 0xf, 4, 0x77, 0xa0, 1, 6
+    .cfi_escape 0x10, 8, 2, 0x77, 0x28
+    .cfi_escape 0x10, 9, 2, 0x77, 0x30
+    .cfi_escape 0x10, 0xa, 2, 0x77, 0x38
+    .cfi_escape 0x10, 0xb, 3, 0x77, 0xc0, 0
+    .cfi_escape 0x10, 0xc, 3, 0x77, 0xc8, 0
+    .cfi_escape 0x10, 0xd, 3, 0x77, 0xd0, 0
+    .cfi_escape 0x10, 0xe, 3, 0x77, 0xd8, 0
+    .cfi_escape 0x10, 0xf, 3, 0x77, 0xe0, 0
+    .cfi_escape 0x10, 5, 3, 0x77, 0xe8, 0
+    .cfi_escape 0x10, 4, 3, 0x77, 0xf0, 0
+    .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0
+    .cfi_escape 0x10, 3, 3, 0x77, 0x80, 1
+    .cfi_escape 0x10, 1, 3, 0x77, 0x88, 1
+    .cfi_escape 0x10, 0, 3, 0x77, 0x90, 1
+    .cfi_escape 0x10, 2, 3, 0x77, 0x98, 1
+    .cfi_escape 0x10, 0x10, 3, 0x77, 0xa8, 1
+    nop
+.type give_back, @function
+give_back:
+    mov eax, 0xf
+    syscall
+    .cfi_endproc
+give_back_end:
+.size give_back, . - give_back
