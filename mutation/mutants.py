@@ -136,14 +136,13 @@ def _silent_lines(source: str) -> frozenset[int]:
     """The lines of imports, decorators, docstrings and ``__all__``."""
     silent: list[ast.stmt | ast.expr] = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            silent.extend(node.decorator_list)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            silent.append(node)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            silent.append(node)
-        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            silent.append(node)
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                silent.extend(node.decorator_list)
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+                silent.append(node)
+            case ast.Assign(targets=[ast.Name(id="__all__")]):
+                silent.append(node)
     return frozenset(line for each in silent for line in range(each.lineno, (each.end_lineno or each.lineno) + 1))
 
 
