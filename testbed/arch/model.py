@@ -1,7 +1,7 @@
-"""What an architecture is, as data: registers, roles, and the frame records compilers lay out.
+"""What an architecture's ABI says, as data: registers and their roles, frame records, signal frames.
 
-Everything that differs between architectures is a value in one of the tables beside this file.
-No other module asks for an architecture's name.
+These are the facts that several rooms share. What only one room wants to know of each architecture stands there, in a
+table of a type of `testbed.arch.tables`. No module compares with an architecture's name.
 """
 
 from __future__ import annotations
@@ -40,12 +40,8 @@ class FrameRecord:
 
 @dataclass(frozen=True, slots=True)
 class Isa:
-    """One instruction set of an architecture: what assembles, disassembles and starts it.
-
-    ``records`` are the frame-record layouts that compilers use for it, the default first. ``start`` is the
-    assembly source of the ``_start`` that C programs are linked with: it zeroes what the ABI says marks the
-    outermost frame, calls ``main``, and gives main's result to the exit system call.
-    """
+    """One instruction set of an architecture. ``records`` are the frame-record layouts that compilers use for it, the
+    default first."""
 
     name: str
     records: tuple[FrameRecord, ...]
@@ -113,7 +109,7 @@ class Arch:
     pc: str
     sp: str
     link: str | None
-    flags: str
+    flags: str  # a register that calls do not preserve; where instruction sets switch, `isa_flag` is a bit of it
     return_address: str  # the register that a table's return-address column names by default
     preserved: tuple[str, ...]
     entry_cfa: int

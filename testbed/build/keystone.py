@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch, Isa
-from testbed.build.keystone_isas import KEYSTONE
+from testbed.build.keystone_isas import keystone_isa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.place import Place
 from testbed.build.spellings import SPELLINGS
@@ -74,7 +74,7 @@ def assemble_code(statements: Sequence[Statement], arch: Arch, base: int) -> Ass
                 if isinstance(statement, SourceInstruction | Align) and statement.isa is isa:
                     found[i] = positions[i + 1] - positions[i]
                     pieces[i] = code[positions[i] - base :][: found[i]]
-                    if isinstance(statement, Align) and KEYSTONE[isa.name].padding:
+                    if isinstance(statement, Align) and keystone_isa(isa).padding:
                         pieces[i] = _padding(isa, found[i])
                 elif isinstance(statement, Data | Fill):
                     pieces[i] = bytes(sizes[i])
@@ -89,7 +89,7 @@ def _padding(isa: Isa, size: int) -> bytes:
     """Alignment as clang fills it: keystone's older LLVM takes other no-operations of the same length."""
     content = b""
     while len(content) < size:
-        content += next(nop for nop in KEYSTONE[isa.name].padding if len(nop) <= size - len(content))
+        content += next(nop for nop in keystone_isa(isa).padding if len(nop) <= size - len(content))
     return content
 
 
@@ -152,7 +152,7 @@ def _assemble_one_isa(
 
 
 def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, owners: Sequence[Statement]) -> bytes:
-    code, reason = call_keystone(KEYSTONE[isa.name], "\n".join((*lines, *listed)), at)
+    code, reason = call_keystone(keystone_isa(isa), "\n".join((*lines, *listed)), at)
     if not reason:
         return code
     # keystone names no line: look for the shortest beginning that fails.
@@ -172,7 +172,7 @@ def _keystone(isa: Isa, lines: Sequence[str], listed: Sequence[str], at: int, ow
 def _why_not(isa: Isa, lines: Sequence[str], count: int, at: int) -> str:
     """Why the first lines do not assemble, or "". They get the labels that they lack, and a byte (none is an error)."""
     missing = (line for line in lines[count:] if line.endswith(":"))
-    return call_keystone(KEYSTONE[isa.name], "\n".join((*lines[:count], *missing, ".space 0x1")), at)[1]
+    return call_keystone(keystone_isa(isa), "\n".join((*lines[:count], *missing, ".space 0x1")), at)[1]
 
 
 def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
@@ -190,7 +190,7 @@ def _culprit(isa: Isa, lines: Sequence[str], count: int, at: int) -> int:
 def _rewritten(instruction: SourceInstruction, arch: Arch, names: Mapping[str, str], isas: Mapping[str, Isa]) -> str:
     """The instruction as keystone gets it: numbers in hexadecimal, labels under names that it cannot mistake."""
     place, mnemonic = instruction.place, instruction.mnemonic
-    given = KEYSTONE[instruction.isa.name].encodings.get(f"{mnemonic} {instruction.operands}".strip().lower())
+    given = keystone_isa(instruction.isa).encodings.get(f"{mnemonic} {instruction.operands}".strip().lower())
     if given is not None:
         return ".byte " + ", ".join(f"{byte:#x}" for byte in given)
     target = instruction.operands.strip()

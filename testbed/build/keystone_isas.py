@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from testbed.arch import PerIsa
+from testbed.arch import Isa, PerIsa
+from testbed.words.errors import BuildError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ _NOPS = """
 662e0f1f840000000000 660f1f840000000000 0f1f840000000000 0f1f8000000000 660f1f440000 0f1f440000 0f1f4000 0f1f00 6690 90
 """
 
-KEYSTONE = PerIsa(
+KEYSTONE = PerIsa[KeystoneIsa | None](
     {
         "x86_64": KeystoneIsa(
             "KS_ARCH_X86",
@@ -50,3 +51,11 @@ KEYSTONE = PerIsa(
         "thumb": KeystoneIsa("KS_ARCH_ARM", "KS_MODE_THUMB"),
     }
 )
+
+
+def keystone_isa(isa: Isa) -> KeystoneIsa:
+    """How keystone is asked for an instruction set. Raises BuildError where it has not that one."""
+    known = KEYSTONE[isa.name]
+    if known is None:
+        raise BuildError(f"keystone does not assemble {isa.name}: {KEYSTONE.because[isa.name]}; take clang-asm")
+    return known

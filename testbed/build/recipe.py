@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from testbed.arch import Arch, Isa
+from testbed.build.keystone_isas import KEYSTONE
 from testbed.build.targets import MACH_O
 from testbed.program.model import Language, Program, Source
 from testbed.program.start import SHADOW_START, START
@@ -90,11 +91,12 @@ class Recipe:
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""
-        if (self.tool is Tool.CLANG_MACH_O and MACH_O[arch.name] is None) or (
-            self.arches and arch.name not in self.arches
-        ):
+        if self.arches and arch.name not in self.arches:
             return None
-        return arch.isa_named(self.isa) if self.isa else arch.isas[0]
+        if self.tool is Tool.CLANG_MACH_O and MACH_O[arch.name] is None:
+            return None
+        isa = arch.isa_named(self.isa) if self.isa else arch.isas[0]
+        return None if isa and self.tool is Tool.KEYSTONE and KEYSTONE[isa.name] is None else isa
 
     def source_of(self, program: Program, arch: Arch) -> Source | None:
         """The source this recipe builds of a program on an architecture, or None: there is no such cell."""

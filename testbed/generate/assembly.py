@@ -16,13 +16,22 @@ from testbed.generate.evaluate import INPUT
 from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction
 from testbed.generate.x86_64 import X86_64
 from testbed.program.start import START
+from testbed.words.errors import UsageError
 
-DIALECTS = PerIsa({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB})
+DIALECTS = PerIsa[Dialect | None]({"x86_64": X86_64, "arm64": ARM64, "a32": A32, "thumb": THUMB})
+
+
+def dialect_of(isa: Isa) -> Dialect:
+    """How a shape is written for an instruction set. Raises UsageError where nothing says how."""
+    dialect = DIALECTS[isa.name]
+    if dialect is None:
+        raise UsageError(f"no assembly is generated for {isa.name}: {DIALECTS.because[isa.name]}; generate C")
+    return dialect
 
 
 def assembly_text(shape: Shape, isa: Isa) -> str:
-    """The assembly program of a shape for an instruction set, without a header."""
-    dialect = DIALECTS[isa.name]
+    """The assembly program of a shape for an instruction set, without a header. Raises as `dialect_of`."""
+    dialect = dialect_of(isa)
     lines = [START[isa.name].replace("\n    .size _start", "\n.size _start").strip("\n"), ""]
     lines += _bracketed(dialect, "main", _main(shape, dialect))
     for k in range(len(shape.functions)):
@@ -34,8 +43,9 @@ def assembly_text(shape: Shape, isa: Isa) -> str:
 
 
 def is_expressible(shape: Shape, isa: Isa) -> bool:
-    """True where formats without expressions can say every frame of the assembly program."""
-    return not any(DIALECTS[isa.name].inexpressible(function) for function in shape.functions)
+    """True where formats without expressions can say every frame of the assembly program. Raises as `dialect_of`."""
+    dialect = dialect_of(isa)
+    return not any(dialect.inexpressible(function) for function in shape.functions)
 
 
 def _bracketed(dialect: Dialect, name: str, body: list[str]) -> list[str]:

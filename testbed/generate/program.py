@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Isa
-from testbed.generate.assembly import assembly_text, is_expressible
+from testbed.generate.assembly import DIALECTS, assembly_text, is_expressible
 from testbed.generate.c_source import c_text
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import Evaluation, evaluate
@@ -40,12 +40,17 @@ def generated_program(name: str, *, recipes: tuple[str, ...] = ()) -> Program:
 
 
 def program_of(shape: Shape, language: Language, *, name: str | None = None, recipes: tuple[str, ...] = ()) -> Program:
-    """The program of a shape in C, or in assembly for every instruction set."""
+    """The program of a shape in C, or in assembly for every instruction set that it is generated for."""
     prefix = next(prefix for prefix, of in PREFIXES.items() if of is language)
     chosen = name or f"{prefix}_{shape}".replace("+", "_")
-    isas = [None] if language is Language.C else [isa for arch in ARCHES.values() for isa in arch.isas]
+    isas = [None] if language is Language.C else _written_for()
     sources = [source_of(shape, isa, name=chosen, recipes=recipes) for isa in isas]
     return Program(chosen, MappingProxyType({source.isa or "c": source for source in sources}))
+
+
+def _written_for() -> list[Isa]:
+    """The instruction sets that assembly is generated for."""
+    return [isa for arch in ARCHES.values() for isa in arch.isas if DIALECTS[isa.name]]
 
 
 def source_of(shape: Shape, isa: Isa | None, *, name: str = "gen", recipes: tuple[str, ...] = ()) -> Source:

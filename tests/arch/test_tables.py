@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -120,6 +121,15 @@ def test_a_build_is_kept_by_the_tables_that_it_reads() -> None:
             modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
             read = {ROOT / (module.replace(".", "/") + ".py") for module in modules} & tables
             assert read <= set(own_files()), path
+
+
+def test_the_list_for_contributors_names_every_module_with_a_table() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The tables of an architecture")[1]
+    named = re.findall(r"`([\w/]+\.py)", text.split("Not tables")[0].partition("| works |")[2])
+    there = {table.path.relative_to(ROOT).as_posix() for table in TABLES}
+    missing = [path for path in sorted(there) if not any(path.endswith(name) for name in named)]
+    gone = [name for name in named if not any(path.endswith(name) for path in there)]
+    assert (missing, gone) == ([], [])
 
 
 def test_none_needs_a_reason() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build import keystone
-from testbed.build.keystone_isas import KeystoneIsa
+from testbed.build.keystone_isas import KEYSTONE, KeystoneIsa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.link import assemble_program
+from testbed.build.recipes import RECIPES
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError
 
@@ -125,3 +126,14 @@ def test_a_jump_that_cannot_change_the_instruction_set_is_an_error() -> None:
 )
 def test_other_spellings_of_the_same_instruction_are_not_mistaken_for_wrong_code(isa: str, text: str) -> None:
     assert built(isa, f"_start:\n {text}\n")[:4] == b"\x7fELF"
+
+
+def test_an_instruction_set_that_keystone_has_not_is_left_to_clang(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = {"x86_64": None, "arm64": None, "a32": None, "thumb": None}
+    monkeypatch.setattr(KEYSTONE, "_entries", absent)
+    monkeypatch.setattr(KEYSTONE, "because", dict.fromkeys(absent, "it is too old"))
+    arch = ARCHES["arm64"]
+    assert RECIPES["keystone"].isa_on(arch) is None
+    assert RECIPES["clang-asm"].isa_on(arch) is arch.isas[0]
+    with pytest.raises(BuildError, match=r"^keystone does not assemble arm64: it is too old; take clang-asm$"):
+        built("arm64", "_start:\n nop\n")

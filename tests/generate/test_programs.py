@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import recipes_for
+from testbed.generate.assembly import DIALECTS
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import INPUT, evaluate
 from testbed.generate.program import generated_program, program_of, source_of
@@ -179,3 +180,12 @@ def test_a_typed_name_is_a_program() -> None:
 def test_recipes_can_be_limited() -> None:
     program = generated_program("genc:7", recipes=("clang-O2",))
     assert [recipe.name for recipe in recipes_for(program, ARCHES["arm64"])] == ["clang-O2"]
+
+
+def test_an_instruction_set_without_a_dialect_gets_no_assembly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DIALECTS, "_entries", {**DIALECTS, "thumb": None})
+    monkeypatch.setattr(DIALECTS, "because", {"thumb": "nobody wrote it"})
+    shape, thumb = parse_director("f"), ARCHES["arm32"].isas[1]
+    assert program_of(shape, Language.ASSEMBLY).sources.keys() == {"x86_64", "arm64", "a32"}
+    with pytest.raises(UsageError, match=r"^no assembly is generated for thumb: nobody wrote it; generate C$"):
+        source_of(shape, thumb)

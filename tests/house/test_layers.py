@@ -199,7 +199,7 @@ def test_table_writers_share_nothing_with_the_readers(path: Path) -> None:
     "path", [p for f in ("testbed", "unwinders", "programs") for p in modules(f) if "arch" not in p.parts], ids=relative
 )
 def test_no_architecture_is_named_outside_its_table(path: Path) -> None:
-    """``if arch == "arm64"`` anywhere else is a fact that belongs into the architecture's table."""
+    """``if arch == "arm64"`` is a fact that belongs into a table: the architecture's, or a `PerArch` of the room."""
     names = {"x86_64", "arm64", "arm32", "a32", "thumb"}
     for node in nodes(path):
         if isinstance(node, ast.Compare):

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, Isa
-from testbed.build.keystone_isas import KEYSTONE
+from testbed.build.keystone_isas import keystone_isa
 from testbed.build.keystone_process import call_keystone
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Segment, Symbol
@@ -23,7 +23,7 @@ def isa_named(name: str) -> tuple[Arch, Isa]:
 @cache
 def assembled(isa: str, text: str) -> bytes:
     """Statements, separated by ``;``, as code at START. In a process of its own: keystone reads freed memory."""
-    code, refused = call_keystone(KEYSTONE[isa], text, START)
+    code, refused = call_keystone(keystone_isa(isa_named(isa)[1]), text, START)
     assert code, (text, refused)
     return code
 

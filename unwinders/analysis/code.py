@@ -44,7 +44,7 @@ def _decode_arm32(insn: Any, isa: Isa, read: ReadCode) -> Instruction:
 
 
 # By instruction set: how capstone's instruction becomes ours, and the smallest distance between two instructions.
-DECODERS = PerIsa[tuple[Decode, int]](
+DECODERS = PerIsa[tuple[Decode, int] | None](
     {
         "x86_64": (_decode_x86, 1),
         "arm64": (_decode_arm64, 4),
@@ -52,6 +52,14 @@ DECODERS = PerIsa[tuple[Decode, int]](
         "thumb": (_decode_arm32, 2),
     }
 )
+
+
+def decoder_of(isa: Isa) -> tuple[Decode, int]:
+    """An instruction set's entry in `DECODERS`. Raises NoUnwindInfo where there is no decoder."""
+    decoder = DECODERS[isa.name]
+    if decoder is None:
+        raise NoUnwindInfo(f"the instructions of {isa.name} are not decoded here: {DECODERS.because[isa.name]}")
+    return decoder
 
 
 _POPS: WeakKeyDictionary[Image, dict[int, int]] = WeakKeyDictionary()
@@ -79,7 +87,7 @@ class FunctionCode:
     @property
     def step(self) -> int:
         """The smallest distance between two instructions."""
-        return DECODERS[self.isa.name][1]
+        return decoder_of(self.isa)[1]
 
     def at(self, pc: int) -> Instruction | None:
         """The instruction at a pc of the function; None where there is none."""
@@ -121,7 +129,7 @@ class FunctionCode:
     def _decode_from(self, pc: int) -> None:
         end = next((end for start, end in self.function.parts if start <= pc < end), pc)
         data = _bytes(self.image, pc, end)
-        decode, step = DECODERS[self.isa.name]
+        decode, step = decoder_of(self.isa)
         at = pc
         if pc % step == 0:
             for insn in _capstone(CAPSTONE[self.isa.name]).disasm(data, pc):

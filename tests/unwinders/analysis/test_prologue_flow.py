@@ -9,6 +9,7 @@ import pytest
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from tests.unwinders.code import START, assembled, image_of
+from unwinders.analysis.code import DECODERS
 from unwinders.analysis.function_rows import row_at, table_of
 
 
@@ -173,3 +174,12 @@ def test_random_bytes_are_analysed_or_refused(isa: str) -> None:
             except UnwindError:
                 refused += 1
     assert min(rows, refused) > 100
+
+
+def test_instructions_that_nothing_decodes_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DECODERS, "_entries", {**DECODERS, "arm64": None})
+    monkeypatch.setattr(DECODERS, "because", {"arm64": "nobody wrote it"})
+    with pytest.raises(
+        NoUnwindInfo, match=r"^f\+0x0: the instructions of arm64 are not decoded here: nobody wrote it$"
+    ):
+        row_in("arm64", bytes.fromhex("1f2003d5"), 0)
