@@ -125,18 +125,22 @@ class _Stacks:
             return
         parent = self.activations[index].parent
         assert parent is not None
-        at = self.current
-        passed: list[int] = []
-        while at != index:
-            passed.append(at)
-            outer = self.activations[at].parent
-            if outer is None:  # another stack: who is on this one may come back
-                self.left[self.activations[at].stack] = self.current
-                passed = []
-                break
-            at = outer
-        self.jumps.update(self._unread(passed))
+        if index == self.current:
+            self.current = parent
+            return
+        further_out = list(self._outwards(self.current))
+        if index in further_out:
+            self.jumps.update(self._unread(further_out[: further_out.index(index)]))
+        elif parent not in further_out:  # another stack: who is on this one may come back
+            self.left[self.activations[self.current].stack] = self.current
         self.current = parent
+
+    def _outwards(self, index: int) -> Iterator[int]:
+        """An activation and all those further out."""
+        at: int | None = index
+        while at is not None:
+            yield at
+            at = self.activations[at].parent
 
     def _unread(self, passed: Iterable[int]) -> Iterable[int]:
         """Of activations that ended as one further out did: those whose link register's value nobody ever read."""
@@ -159,7 +163,7 @@ class _Stacks:
     def _other_stack(self, happening: Happening) -> bool:
         """A jump to another function, on another stack: one that was left goes on, or a new one begins."""
         current = self.activations[self.current]
-        if happening.stack in self._stacks_below(self.current):
+        if any(happening.stack == self.activations[index].stack for index in self._outwards(self.current)):
             return False
         if happening.copy >= 0 and self.followed.last[happening.copy] > happening.step:
             return False
@@ -170,13 +174,6 @@ class _Stacks:
             return False
         self.open(Seen(None, None, None, happening.step + 1, -1, happening.stack))
         return True
-
-    def _stacks_below(self, index: int) -> Iterator[int]:
-        """The stacks that an activation and those further out were called on."""
-        at: int | None = index
-        while at is not None:
-            yield self.activations[at].stack
-            at = self.activations[at].parent
 
     def _land(self, happening: Happening) -> None:
         """The activations whose frames a jump leaves behind are gone, if nobody goes on at their continuations."""
@@ -218,9 +215,7 @@ class _Stacks:
 
     def resume(self, happening: Happening) -> None:
         """The kernel loads a frame's registers: the interrupted activation goes on, wherever its pc is now."""
-        at: int | None = self.current
-        while at is not None and not self.activations[at].signal:
-            at = self.activations[at].parent
+        at = next((index for index in self._outwards(self.current) if self.activations[index].signal), None)
         if at is None:
             return
         interrupted = self.activations[at]

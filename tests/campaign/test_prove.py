@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
+import testbed.report as schemas
 from programs import PROGRAMS
 from testbed.arch import ARCHES, PerIsa
 from testbed.build.recipes import RECIPES
 from testbed.campaign.prove import prove, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
+from testbed.cli.prove import command
 from testbed.runs.run import Run
+from testbed.trace import Trace
 from testbed.truth import Truth
 from testbed.truth.model import Activation, Activations
-from testbed.witness import attest, decode
+from testbed.witness import Testimony, attest, decode
 from testbed.witness.operands import Reading
 from testbed.witness.passage import Flow, MemoryWord, Passage
-from testbed.words.errors import ToolchainMissing
+from testbed.words.errors import ToolchainMissing, UsageError
 
 PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 # Everything that is more than calls and returns, by one recipe; of the rest every thirtieth.
@@ -162,15 +168,32 @@ def test_a_disagreement_is_told_in_words() -> None:
     assert f"at {dissent.steps} steps from {dissent.step}, leaf" in str(dissent)
 
 
-def test_the_command_compares_a_program_and_refuses_nonsense() -> None:
-    from testbed.cli.prove import command
-    from testbed.words.errors import UsageError
+def invoked(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
 
-    done = CliRunner().invoke(command, ["leaf_call", "--json"])
-    assert done.exit_code == 0
-    assert '"disagreed": 0' in done.stdout
-    done = CliRunner().invoke(command, ["--generated", "1", "-r", "keystone", "-a", "arm64", "-j", "1"])
-    assert done.exit_code == 0, done.output
-    assert "1 runs" in done.stdout or "gen:0-arm64-keystone" in done.stdout
-    for wrong in ([], ["leaf_call", "--all"], ["--all", "-r", "sframe-nothing"]):
-        assert isinstance(CliRunner().invoke(command, wrong).exception, UsageError)
+
+def test_the_command_compares_a_program_and_refuses_nonsense() -> None:
+    assert "25 steps compared, 25 agree, 0 disagree" in invoked("leaf_call").stdout
+    done = invoked("--generated", "1", "-r", "keystone", "-a", "arm64", "-j", "1")
+    assert (done.exit_code, done.stdout.count("gen:0-arm64-keystone")) == (0, 1)
+    for wrong in ([], ["leaf_call", "--all"], ["--all", "-r", "no-such-recipe"]):
+        assert isinstance(invoked(*wrong).exception, UsageError)
+
+
+def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its JSON is as its schema says, with a disagreement in it and without one."""
+    schema = json.loads(Path(schemas.__file__ or "").parent.joinpath("schema", "prove.json").read_text())
+    fine = invoked("leaf_call", "--json")
+    jsonschema.validate(json.loads(fine.stdout), schema)
+    assert fine.exit_code == 0
+
+    def blind(trace: Trace) -> Testimony:
+        said = attest(trace)
+        return replace(said, node=np.zeros_like(said.node))
+
+    monkeypatch.setattr("testbed.campaign.prove.attest", blind)
+    wrong = invoked("leaf_call", "--json")
+    found = json.loads(wrong.stdout)
+    jsonschema.validate(found, schema)
+    assert (wrong.exit_code, found["runs"][0]["disagreed"], found["disagreed"]) == (1, 20, 20)
+    assert "by provenance:     leaf\n" in invoked("leaf_call").stdout

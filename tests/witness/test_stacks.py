@@ -177,6 +177,22 @@ def test_a_landing_ends_what_it_cuts_off(isa: str) -> None:
     witness(isa, LANDING[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
 
 
+# main leaves its stack by a jump, without a continuation; who runs on the other one jumps back.
+LEFT = {
+    "x86_64": "fn main\npush rbx\nmov rbx, rsp\nlea rcx, [rip + stack]\nmov rsp, rcx\njmp other\nnop\n"
+    "back: mov eax, 42\npop rbx\nret\nfn other\ncall f\nnop\nfn f\nnop\nin_f: mov rsp, rbx\njmp back\n"
+    ".bss\n.space 64\nstack: .space 8",
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nmov x19, sp\nadrp x9, stack\nadd x9, x9, :lo12:stack\nmov sp, x9\n"
+    "b other\nnop\nback: mov x0, #42\nldr x30, [sp], #16\nret\nfn other\nbl f\nnop\n"
+    "fn f\nnop\nin_f: mov sp, x19\nb back\n.bss\n.p2align 4\n.space 64\nstack: .space 8",
+}
+
+
+@pytest.mark.parametrize("isa", LEFT)
+def test_a_jump_to_another_stack_begins_one_and_a_jump_back_goes_on(isa: str) -> None:
+    witness(isa, LEFT[isa] + "\n", "in_f = f, other", "back = main, _start")
+
+
 @pytest.mark.parametrize("isa", EXIT)
 def test_a_program_exits_with_activations_open(isa: str) -> None:
     call, tail = ("call", "jmp") if isa == "x86_64" else ("bl", "b")
