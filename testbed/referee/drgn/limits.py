@@ -1,49 +1,41 @@
-"""What drgn cannot know, and what it gets wrong on correct tables."""
+"""What drgn cannot know: which facts about a site show as which outcomes, and why."""
 
 from __future__ import annotations
 
-from testbed.contract.unwinder import Limit
-from testbed.referee.model import Finding
-from testbed.words.outcome import Outcome
+from testbed.referee.limits import limit
 from testbed.words.traits import Trait
 
-DRGN = "drgn 0.3.0"
 _ARM32 = frozenset({"arm32"})
 _LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 
 
-def _limit(trait: Trait, outcomes: str, because: str, reference: str, arches: frozenset[str] | None = None) -> Limit:
-    """``outcomes`` are the outcomes' values in one string."""
-    return Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), because, reference, arches)
-
-
 _BELIEVED = (
-    _limit(
+    limit(
         Trait.WRONG_TABLE,
         "ended_early phantom skipped wrong wrong_register",
         "a table is believed, not checked: where its row is wrong, so is all that is computed from it",
         "https://github.com/llvm/llvm-project/issues/63598",
     ),
-    _limit(
+    limit(
         Trait.NO_TABLE,
         "ended_early refused skipped wrong",
         "no table covers this code: drgn follows the frame pointer, as if the prologue were over, and where that leads "
         "nowhere it ends",
         "https://github.com/openssl/openssl/issues/8853",
     ),
-    _limit(
+    limit(
         Trait.OPEN_END,
         "phantom",
         "the start code's row does not say that it has no caller: what lies there is taken for a return address",
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
-    _limit(
+    limit(
         Trait.LOST_REGISTER,
         "stopped",
         "the table says that a register cannot be had any more, and the caller's CFA is counted from it",
         "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
     ),
-    _limit(
+    limit(
         Trait.NO_CODE,
         "skipped wrong",
         "a call to no code is shown as if the call instruction had been interrupted, where there is a link register; "
@@ -57,13 +49,13 @@ _B_KEY = (
     "signed with the B key, makes all of them unknown"
 )
 _AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
-_UNREAD = (
-    _limit(Trait.CALLED, "refused", _B_KEY, _AADWARF, frozenset({"arm64"})),
-    _limit(Trait.ROOT, "stopped", _B_KEY, _AADWARF, frozenset({"arm64"})),
+UNREAD = (
+    limit(Trait.CALLED, "refused", _B_KEY, _AADWARF, frozenset({"arm64"})),
+    limit(Trait.ROOT, "stopped", _B_KEY, _AADWARF, frozenset({"arm64"})),
 )
-EH_FRAME = (*_BELIEVED, *_UNREAD)
+EH_FRAME = (*_BELIEVED, *UNREAD)
 
-_THUMB = _limit(
+THUMB = limit(
     Trait.CALLED,
     "stopped wrong",
     "a Thumb return address is looked up at its value minus one, and the value has bit 0 set: that is the instruction "
@@ -72,43 +64,18 @@ _THUMB = _limit(
     _ARM32,
 )
 DEBUG_FRAME = (
-    _limit(
+    limit(
         Trait.EPILOGUE,
         "ended_early refused skipped wrong wrong_register",
         "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
         "epilogue on, the row still describes the whole frame",
         _LLVM_ARM,
     ),
-    _limit(
+    limit(
         Trait.PROLOGUE,
         "ended_early",
         "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
         _LLVM_ARM,
     ),
-    _THUMB,
-)
-
-FINDINGS = (
-    Finding(
-        "drgn looks up Thumb return addresses behind the call: in another function, where the call is the last thing",
-        "drgn_debug_frame",
-        DRGN,
-        "2026-11-21",
-        "noreturn_last_call",
-        "arm32",
-        "clang-thumb-O0",
-        "finish",
-        _THUMB,
-    ),
-    Finding(
-        "drgn refuses every table of a file with functions that sign their return address with the B key",
-        "drgn",
-        DRGN,
-        "2026-11-21",
-        "pac_ret",
-        "arm64",
-        "keystone",
-        "leaf",
-        _UNREAD[0],
-    ),
+    THUMB,
 )

@@ -19,7 +19,8 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.memory import image_range
-from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME, FINDINGS
+from testbed.referee.drgn.findings import FINDINGS
+from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import FileTool, python_script
 from testbed.referee.process.without_tables import file_of

@@ -14,8 +14,9 @@ from functools import lru_cache
 
 from testbed.arch import PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
+from testbed.referee.libdw.findings import FINDINGS
 from testbed.referee.libdw.library import (
     Detach,
     GetThread,
@@ -30,13 +31,11 @@ from testbed.referee.libdw.library import (
     load,
     pointer,
 )
-from testbed.referee.limits import limit_on, llvm_arm, signed, table_limits
-from testbed.referee.model import Finding, Found, Referee
-from testbed.referee.process.library import forked
+from testbed.referee.libdw.limits import LIMITS, REPEATED, SIGNED
+from testbed.referee.model import Found, Referee
+from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 MAX_FRAMES = 256
 _THREAD = 1
@@ -187,105 +186,12 @@ def version() -> str:
     return f"libdw {found.version}" if found else "libdw is not installed"
 
 
-_LIMITS = (
-    *table_limits(
-        {
-            Trait.WRONG_TABLE: frozenset(
-                {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
-            ),
-            Trait.NO_TABLE: frozenset(
-                {
-                    Outcome.REFUSED,
-                    Outcome.STOPPED,
-                    Outcome.SKIPPED,
-                    Outcome.ENDED_EARLY,
-                    Outcome.PHANTOM,
-                    Outcome.WRONG_REGISTER,
-                    Outcome.WRONG,
-                }
-            ),
-            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
-            Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
-            Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
-            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
-            Trait.SYNCHRONOUS: frozenset(
-                {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG}
-            ),
-        }
-    ),
-    *llvm_arm(
-        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.SKIPPED}),
-        prologue=frozenset({Outcome.ENDED_EARLY}),
-        frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
-    ),
-)
-_REPEATED = Limit(
-    Trait.EPILOGUE,
-    frozenset({Outcome.WRONG}),
-    "LLVM's ARM rows do not know the epilogue, so the caller found is a wrong one; where its row has the return "
-    "address in the link register, libdw takes the interrupted frame's value, finds the same frame again, and never "
-    "ends: it does not ask whether a caller's CFA is further out",
-    "https://github.com/bloomberg/pystack/pull/26",
-    frozenset({"arm32"}),
-)
-
-
-def _finding(title: str, program: str, arch: str, recipe: str, at: str, limit: Limit, upstream: str = "") -> Finding:
-    return Finding(
-        title=title,
-        unwinder="libdw",
-        tool="libdw 0.188",
-        since="2026-11-21",
-        program=program,
-        arch=arch,
-        recipe=recipe,
-        at=at,
-        limit=limit,
-        upstream=upstream,
-    )
-
-
-FINDINGS = (
-    _finding(
-        "libdw repeats one frame without end",
-        "function_pointers",
-        "arm32",
-        "clang-thumb-O0",
-        "@201",
-        _REPEATED,
-        _REPEATED.reference,
-    ),
-    _finding(
-        "libdw takes a caller whose frame the table says is lost for the outermost one",
-        "landing_pad",
-        "x86_64",
-        "keystone",
-        "thrower+0xc",
-        limit_on(_LIMITS, Trait.LOST_REGISTER),
-    ),
-    _finding(
-        "libdw follows the caller's frame pointer in a function without a table, and skips that caller",
-        "no_table",
-        "x86_64",
-        "keystone",
-        "framed",
-        limit_on(_LIMITS, Trait.NO_TABLE),
-    ),
-)
-
 LIBDW = Unwinder(
     name="libdw",
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
     unwind=forked(unwind_here),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    limits=(
-        *_LIMITS,
-        _REPEATED,
-        signed(
-            "it is given no mask of signature bits, and says a signed return address as it is",
-            Outcome.WRONG,
-        ),
-    ),
+    limits=(*LIMITS, REPEATED, SIGNED),
     tool=version,
 )
 

@@ -12,8 +12,9 @@ import ctypes
 from functools import lru_cache
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, image_covering
+from testbed.referee.libunwind.findings import FINDINGS
 from testbed.referee.libunwind.library import (
     ARCH,
     PREFIX,
@@ -32,13 +33,11 @@ from testbed.referee.libunwind.library import (
     load,
     word,
 )
-from testbed.referee.limits import limit_on, table_limits
-from testbed.referee.model import Finding, Referee
-from testbed.referee.process.library import forked
+from testbed.referee.libunwind.limits import LIMITS, SP_AT_RECORD, STALE_ROW
+from testbed.referee.model import Referee
+from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 MAX_FRAMES = 256
 _CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
@@ -194,94 +193,13 @@ def version() -> str:
     return f"libunwind {found.version}" if found else "libunwind is not installed"
 
 
-_STALE_ROW = Limit(
-    Trait.EPILOGUE,
-    frozenset({Outcome.SKIPPED}),
-    "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address "
-    "(of the call) is used again for the instruction there, which has another",
-    "https://github.com/libunwind/libunwind/pull/1059",
-)
-_LIMITS = table_limits(
-    {
-        Trait.WRONG_TABLE: frozenset(
-            {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
-        ),
-        Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
-        Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
-        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
-        Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
-        Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
-    }
-)
-
-_SP_AT_RECORD = Limit(
-    Trait.NO_TABLE,
-    frozenset({Outcome.WRONG_REGISTER}),
-    "where no table covers a function the frame pointer is followed, and the caller's SP is said to be the address of "
-    "the frame record: it is above it",
-    "https://github.com/libunwind/libunwind/pull/996",
-)
-
-
-def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = "", recipe: str = "keystone") -> Finding:
-    return Finding(
-        title=title,
-        unwinder="libunwind",
-        tool="libunwind 1.6.2",
-        since="2026-11-21",
-        program=program,
-        arch=ARCH,
-        recipe=recipe,
-        at=at,
-        limit=limit,
-        upstream=upstream,
-    )
-
-
-FINDINGS = (
-    _finding(
-        "libunwind takes the row of a return address for the instruction that lies there",
-        "callee_pops",
-        "work_popped",
-        _STALE_ROW,
-        _STALE_ROW.reference,
-    ),
-    _finding(
-        "libunwind follows the caller's frame pointer in a function without a table, and skips that caller",
-        "no_table",
-        "framed",
-        limit_on(_LIMITS, Trait.NO_TABLE),
-        "https://github.com/libunwind/libunwind/pull/996",
-    ),
-    _finding(
-        "libunwind, following a frame pointer, gives the caller a wrong SP",
-        "mutual_recursion",
-        "even+0x6",
-        _SP_AT_RECORD,
-        recipe="clang-O2-fp-bare",
-    ),
-    _finding(
-        "libunwind ends the stack at a call through a null pointer",
-        "null_call",
-        "on_fault+0x4",
-        limit_on(_LIMITS, Trait.NO_CODE),
-        "https://github.com/libunwind/libunwind/issues/106",
-    ),
-    _finding(
-        "libunwind takes a caller whose frame the table says is lost for the outermost one",
-        "landing_pad",
-        "thrower+0xc",
-        limit_on(_LIMITS, Trait.LOST_REGISTER),
-    ),
-)
-
 LIBUNWIND = Unwinder(
     name="libunwind",
     summary="nongnu libunwind: .eh_frame_hdr's table, then guesses from the frame pointer",
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _SP_AT_RECORD, _STALE_ROW),
+    limits=(*LIMITS, SP_AT_RECORD, STALE_ROW),
     tool=version,
 )
 

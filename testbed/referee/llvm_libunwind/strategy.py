@@ -19,16 +19,24 @@ from functools import lru_cache, partial
 
 from testbed.arch import PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.limits import limit_on, signed, table_limits
+from testbed.referee.llvm_libunwind.findings import FINDINGS
 from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
-from testbed.referee.model import Finding, Referee
-from testbed.referee.process.library import forked
+from testbed.referee.llvm_libunwind.limits import (
+    LIMITS,
+    ONE_ROW,
+    ONE_WORD_HIGH,
+    ROW_BEFORE_COMPACT,
+    ROW_BEFORE_ROOT,
+    ROW_BEFORE_SIGNAL,
+    ROW_BEFORE_TOP,
+    SIGNED,
+)
+from testbed.referee.model import Referee
+from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 MAX_FRAMES = 256
 # An architecture's number in `referee_open`, and n: DWARF numbers 0 to n - 1 are registers.
@@ -143,156 +151,13 @@ def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
 
 
 _ARCHES = frozenset(name for name, kind in _KINDS.items() if kind)
-_LIMITS = table_limits(
-    {
-        Trait.WRONG_TABLE: frozenset(
-            {
-                *(Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED),
-                Outcome.REFUSED,  # a row that calls an address signed before it is
-            }
-        ),
-        Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
-        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
-        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
-        Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
-        Trait.SYNCHRONOUS: frozenset(
-            {
-                Outcome.REFUSED,
-                Outcome.ENDED_EARLY,
-                Outcome.SKIPPED,
-                Outcome.PHANTOM,
-                Outcome.WRONG_REGISTER,
-            }
-        ),
-    },
-    {
-        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as known",
-        Trait.NO_TABLE: "unw_step returns 0, as at the end of the stack, where no table covers the function",
-        Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc",
-    },
-)
-_LIES = frozenset(
-    {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
-)
-_EXACT_PC = "https://github.com/llvm/llvm-project/pull/92291"
-_COMPACT = "https://github.com/llvm/llvm-project/blob/main/libunwind/src/CompactUnwinder.hpp"
-_ROW_BEFORE = (
-    "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a "
-    "call: where a row begins at the interrupted instruction, the one before it is used"
-)
-_ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES, _ROW_BEFORE, _EXACT_PC)
-_ROW_BEFORE_ROOT = Limit(Trait.ROOT, frozenset({Outcome.PHANTOM}), _ROW_BEFORE, _EXACT_PC)
-_ROW_BEFORE_COMPACT = Limit(
-    Trait.CALLED,
-    frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
-    f"an encoding that defers to DWARF: {_ROW_BEFORE}",
-    _EXACT_PC,
-)
-_ROW_BEFORE_SIGNAL = Limit(
-    Trait.SIGNAL,
-    frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
-    "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the "
-    "row that begins at the pc is not applied",
-    _EXACT_PC,
-)
-_ONE_WORD_HIGH = Limit(
-    Trait.FRAMELESS,
-    frozenset({Outcome.WRONG_REGISTER}),
-    "stepWithCompactEncodingFrameless looks for the first saved register at SP + stack size, which is the CFA: it lies "
-    "one word below, as in frames with a frame pointer, and all others are one word off with it",
-    _COMPACT,
-    frozenset({"arm64"}),
-)
-_ONE_ROW = (
-    Limit(
-        Trait.PROLOGUE,
-        _LIES - {Outcome.WRONG},
-        "the one encoding of a function describes its finished frame, which is not there yet",
-        "https://faultlore.com/blah/compact-unwinding/",
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        _LIES - {Outcome.WRONG, Outcome.PHANTOM},
-        "the one encoding of a function describes its finished frame, which is partly gone",
-        "https://faultlore.com/blah/compact-unwinding/",
-    ),
-)
-
-
-def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at: str, limit: Limit) -> Finding:
-    return Finding(
-        title=title,
-        unwinder=unwinder,
-        tool="LLVM libunwind of ziglang 0.17.0",
-        since="2026-11-21",
-        program=program,
-        arch=arch,
-        recipe=recipe,
-        at=at,
-        limit=limit,
-        upstream=limit.reference if limit.reference == _EXACT_PC else "",
-    )
-
-
-FINDINGS = (
-    _finding(
-        "LLVM libunwind takes an interrupted pc for a return address when it chooses the row",
-        "llvm_libunwind",
-        "leaf_call",
-        "arm64",
-        "keystone",
-        "leaf+0x14",
-        _ROW_BEFORE_TOP,
-    ),
-    _finding(
-        "LLVM libunwind does the same to an interrupted frame behind a signal frame",
-        "llvm_libunwind_exact",
-        "signal",
-        "arm64",
-        "keystone",
-        "@46",
-        _ROW_BEFORE_SIGNAL,
-    ),
-    _finding(
-        "LLVM libunwind gives a register that the table calls undefined a value: zero",
-        "llvm_libunwind_exact",
-        "longjmp",
-        "x86_64",
-        "keystone",
-        "long_jump+0x5",
-        limit_on(_LIMITS, Trait.LOST_REGISTER),
-    ),
-    _finding(
-        "LLVM libunwind ends the stack without an error where no table covers a function",
-        "llvm_libunwind_exact",
-        "no_table",
-        "arm64",
-        "keystone",
-        "framed",
-        limit_on(_LIMITS, Trait.NO_TABLE),
-    ),
-    _finding(
-        "LLVM libunwind reads the saved registers of a frameless arm64 function one word too high",
-        "llvm_libunwind_compact",
-        "busy_leaf",
-        "arm64",
-        "macho-O2",
-        "busy+0x8",
-        _ONE_WORD_HIGH,
-    ),
-)
-
-_SIGNED = signed(
-    "built for another machine, it takes no signature off: it refuses a row that says that there is one",
-    *(Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG, Outcome.WRONG_REGISTER),
-)
 NATURAL = Unwinder(
     name="llvm_libunwind",
     summary="LLVM libunwind as unw_step uses it on ELF files: .eh_frame_hdr's table, then .eh_frame",
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _SIGNED, _ROW_BEFORE_SIGNAL, _ROW_BEFORE_TOP, _ROW_BEFORE_ROOT),
+    limits=(*LIMITS, SIGNED, ROW_BEFORE_SIGNAL, ROW_BEFORE_TOP, ROW_BEFORE_ROOT),
     tool=tool,
 )
 EXACT = Unwinder(
@@ -301,7 +166,7 @@ EXACT = Unwinder(
     unwind=_asked(exact=True),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*_LIMITS, _SIGNED, _ROW_BEFORE_SIGNAL),
+    limits=(*LIMITS, SIGNED, ROW_BEFORE_SIGNAL),
     tool=tool,
 )
 COMPACT = Unwinder(
@@ -310,7 +175,7 @@ COMPACT = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({"__TEXT,__unwind_info"}),
-    limits=(*_ONE_ROW, _ONE_WORD_HIGH, _ROW_BEFORE_COMPACT),
+    limits=(*ONE_ROW, ONE_WORD_HIGH, ROW_BEFORE_COMPACT),
     tool=tool,
 )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.model import Finding
 from testbed.referee.symbolic.limits import UNREAD
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 _WALKER = "https://github.com/rust-minidump/rust-minidump"
 _TEXT = "https://github.com/google/breakpad/blob/main/docs/symbol_files.md"
-_LINK = "https://github.com/rust-minidump/rust-minidump/issues/607"
+LINK = "https://github.com/rust-minidump/rust-minidump/issues/607"
 _SCAN = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
 _END = "https://github.com/kstenerud/KSCrash/issues/764"
 
@@ -89,13 +88,13 @@ WITHOUT_SYMBOLS = _limits(
             _ANY,
             "the function has linked no frame record yet: the chain starts at its caller's, and the link register is "
             "not looked at",
-            _LINK,
+            LINK,
         ),
         Trait.EPILOGUE: (
             _ANY,
             "the function has given back its frame record: the chain starts at its caller's, and the link register is "
             "not looked at",
-            _LINK,
+            LINK,
         ),
         Trait.FP_OMITTED: (
             _ANY,
@@ -104,8 +103,8 @@ WITHOUT_SYMBOLS = _limits(
             _SCAN,
         ),
         Trait.FP_REUSED: (_ANY, "the frame pointer holds something else, and is followed or given up", _SCAN),
-        Trait.FRAMELESS: (_ANY, "a function without a frame record: the chain starts at its caller's", _LINK),
-        Trait.FRAMELESS_CALLER: (_ANY, "a caller without a frame record is not in the chain", _LINK),
+        Trait.FRAMELESS: (_ANY, "a function without a frame record: the chain starts at its caller's", LINK),
+        Trait.FRAMELESS_CALLER: (_ANY, "a caller without a frame record is not in the chain", LINK),
         Trait.SIGNAL: (
             "ended_early skipped wrong",
             "a signal's handler links its record to what the interrupted code had for a frame pointer",
@@ -145,36 +144,5 @@ WITHOUT_SYMBOLS = (
         "Thumb code chains frames through r7, and r11 is followed",
         "https://github.com/rust-minidump/rust-minidump/issues/460",
         frozenset({"arm32"}),
-    ),
-)
-
-
-def _on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
-    return next(limit for limit in limits if limit.trait is trait)
-
-
-FINDINGS = (
-    Finding(
-        "minidump-stackwalk without symbols skips the caller of an arm64 function whose return address is in x30",
-        "minidump_stackwalk_no_symbols",
-        "minidump-stackwalk 0.25.0",
-        "2026-11-21",
-        "leaf_call",
-        "arm64",
-        "keystone",
-        "middle",
-        _on(WITHOUT_SYMBOLS, Trait.PROLOGUE),
-        _LINK,
-    ),
-    Finding(
-        "minidump-stackwalk walks an epilogue's code in mid-function by a rule that symbolic did not take back",
-        "minidump_stackwalk",
-        "minidump-stackwalk 0.25.0, symbolic 13.9.0",
-        "2026-11-21",
-        "early_return",
-        "arm64",
-        "keystone",
-        "classify+0x30",
-        _on(WITH_SYMBOLS, Trait.EPILOGUE),
     ),
 )

@@ -27,7 +27,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
-from testbed.referee.minidump_stackwalk.limits import FINDINGS, WITH_SYMBOLS, WITHOUT_SYMBOLS
+from testbed.referee.minidump_stackwalk.findings import FINDINGS
+from testbed.referee.minidump_stackwalk.limits import WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
 from testbed.referee.symbolic.strategy import TEXTS
 from testbed.referee.symbolic.strategy import find as find_symbolic

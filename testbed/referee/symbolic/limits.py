@@ -1,4 +1,4 @@
-"""What STACK CFI text cannot say, and what symbolic leaves out of it on correct tables."""
+"""What STACK CFI text cannot say, and what symbolic leaves out of it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.model import Finding
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
-SYMBOLIC = "symbolic 13.9.0"
 _TEXT = "https://github.com/google/breakpad/blob/main/docs/symbol_files.md"
 _SOURCE = "https://github.com/getsentry/symbolic"
 _RESTORED = (
@@ -127,7 +125,7 @@ DEBUG_FRAME = _limits(
 )
 
 _CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
-_INDIRECT = Limit(
+INDIRECT = Limit(
     Trait.FP_OMITTED,
     frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
     "of a frame too large for the encoding, whose size is in the function's own instruction "
@@ -156,62 +154,5 @@ COMPACT = (
         _CALLS_ONLY,
         frozenset({"arm64"}),
     ),
-    _INDIRECT,
-)
-
-
-def _on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
-    return next(limit for limit in limits if limit.trait is trait)
-
-
-def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at: str, limit: Limit) -> Finding:
-    return Finding(title, unwinder, SYMBOLIC, "2026-11-21", program, arch, recipe, at, limit)
-
-
-FINDINGS = (
-    _finding(
-        "symbolic keeps a register's rule where DWARF takes it back",
-        "symbolic",
-        "early_return",
-        "x86_64",
-        "keystone",
-        "classify+0x20",
-        _on(EH_FRAME, Trait.EPILOGUE),
-    ),
-    _finding(
-        "symbolic drops rules that are expressions, and says that the registers are unchanged",
-        "symbolic",
-        "val_expression",
-        "x86_64",
-        "keystone",
-        "work+0x2",
-        _on(EH_FRAME, Trait.INEXPRESSIBLE),
-    ),
-    _finding(
-        "symbolic drops DW_CFA_undefined, and says that the register is unchanged",
-        "symbolic",
-        "longjmp",
-        "x86_64",
-        "keystone",
-        "long_jump+0x1d",
-        _on(EH_FRAME, Trait.LOST_REGISTER),
-    ),
-    _finding(
-        "symbolic refuses every table of a file with functions that sign their return address with the B key",
-        "symbolic",
-        "pac_ret",
-        "arm64",
-        "keystone",
-        "leaf",
-        UNREAD[0],
-    ),
-    _finding(
-        "symbolic writes a frame size of zero for large x86_64 frames in compact unwind tables",
-        "symbolic_compact",
-        "big_frame",
-        "x86_64",
-        "macho-O2-nofp",
-        "fill+0x3",
-        _INDIRECT,
-    ),
+    INDIRECT,
 )

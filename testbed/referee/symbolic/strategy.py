@@ -20,7 +20,8 @@ from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of
-from testbed.referee.symbolic.limits import COMPACT, DEBUG_FRAME, EH_FRAME, FINDINGS
+from testbed.referee.symbolic.findings import FINDINGS
+from testbed.referee.symbolic.limits import COMPACT, DEBUG_FRAME, EH_FRAME
 from testbed.referee.symbolic.stack_cfi import Records, caller, read_records
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError

@@ -14,7 +14,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.referee.process.library import forked
+from testbed.referee.process.forked_library import forked
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.verdicts.one import judge_backtrace
@@ -116,7 +116,7 @@ def test_children_end_with_a_parent_that_is_killed() -> None:
 import os
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.referee.process.library import forked
+from testbed.referee.process.forked_library import forked
 from testbed.runs.run import run_program
 from tests.referee.process.echo import echo
 run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")

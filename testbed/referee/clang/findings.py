@@ -1,0 +1,44 @@
+"""What clang was seen to write wrongly."""
+
+from __future__ import annotations
+
+from testbed.referee.clang.limits import BEHIND, EPILOGUE, PROLOGUE
+from testbed.referee.model import Finding
+
+_SEEN = "clang 22 of ziglang 0.17.0"
+
+FINDINGS = (
+    Finding(
+        title="clang's .debug_frame for ARM has no rows for epilogues",
+        unwinder="debug_frame",
+        tool=_SEEN,
+        since="2026-11-21",
+        program="inlined_call",
+        arch="arm32",
+        recipe="clang-O0",
+        at="leaf+0x2c",
+        limit=EPILOGUE,
+    ),
+    Finding(
+        title="clang's .debug_frame for ARM skips the first of two instructions that allocate a frame",
+        unwinder="debug_frame",
+        tool=_SEEN,
+        since="2026-11-21",
+        program="big_frame",
+        arch="arm32",
+        recipe="clang-O1",
+        at="big+0x8",
+        limit=PROLOGUE,
+    ),
+    Finding(
+        title="clang's .debug_frame for ARM keeps the row of a frame that is gone, on the path behind an epilogue",
+        unwinder="debug_frame",
+        tool=_SEEN,
+        since="2026-11-21",
+        program="genc_f8emt1_f",
+        arch="arm32",
+        recipe="clang-thumb-O2",
+        at="@25",
+        limit=BEHIND,
+    ),
+)

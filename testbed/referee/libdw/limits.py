@@ -1,0 +1,51 @@
+"""What libdw cannot know: which facts about a site show as which outcomes, and why."""
+
+from __future__ import annotations
+
+from testbed.contract.unwinder import Limit
+from testbed.referee.limits import llvm_arm, signed, table_limits
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+LIMITS = (
+    *table_limits(
+        {
+            Trait.WRONG_TABLE: frozenset(
+                {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+            ),
+            Trait.NO_TABLE: frozenset(
+                {
+                    Outcome.REFUSED,
+                    Outcome.STOPPED,
+                    Outcome.SKIPPED,
+                    Outcome.ENDED_EARLY,
+                    Outcome.PHANTOM,
+                    Outcome.WRONG_REGISTER,
+                    Outcome.WRONG,
+                }
+            ),
+            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+            Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
+            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+            Trait.SYNCHRONOUS: frozenset(
+                {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG}
+            ),
+        }
+    ),
+    *llvm_arm(
+        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.SKIPPED}),
+        prologue=frozenset({Outcome.ENDED_EARLY}),
+        frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+    ),
+)
+REPEATED = Limit(
+    Trait.EPILOGUE,
+    frozenset({Outcome.WRONG}),
+    "LLVM's ARM rows do not know the epilogue, so the caller found is a wrong one; where its row has the return "
+    "address in the link register, libdw takes the interrupted frame's value, finds the same frame again, and never "
+    "ends: it does not ask whether a caller's CFA is further out",
+    "https://github.com/bloomberg/pystack/pull/26",
+    frozenset({"arm32"}),
+)
+SIGNED = signed("it is given no mask of signature bits, and says a signed return address as it is", Outcome.WRONG)

@@ -1,0 +1,87 @@
+"""What LLVM's libunwind cannot know: which facts about a site show as which outcomes, and why."""
+
+from __future__ import annotations
+
+from testbed.contract.unwinder import Limit
+from testbed.referee.limits import signed, table_limits
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+LIMITS = table_limits(
+    {
+        Trait.WRONG_TABLE: frozenset(
+            {
+                *(Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED),
+                Outcome.REFUSED,  # a row that calls an address signed before it is
+            }
+        ),
+        Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+        Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
+        Trait.SYNCHRONOUS: frozenset(
+            {
+                Outcome.REFUSED,
+                Outcome.ENDED_EARLY,
+                Outcome.SKIPPED,
+                Outcome.PHANTOM,
+                Outcome.WRONG_REGISTER,
+            }
+        ),
+    },
+    {
+        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as known",
+        Trait.NO_TABLE: "unw_step returns 0, as at the end of the stack, where no table covers the function",
+        Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc",
+    },
+)
+_LIES = frozenset(
+    {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
+)
+EXACT_PC = "https://github.com/llvm/llvm-project/pull/92291"
+_COMPACT = "https://github.com/llvm/llvm-project/blob/main/libunwind/src/CompactUnwinder.hpp"
+_ROW_BEFORE = (
+    "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a "
+    "call: where a row begins at the interrupted instruction, the one before it is used"
+)
+ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES, _ROW_BEFORE, EXACT_PC)
+ROW_BEFORE_ROOT = Limit(Trait.ROOT, frozenset({Outcome.PHANTOM}), _ROW_BEFORE, EXACT_PC)
+ROW_BEFORE_COMPACT = Limit(
+    Trait.CALLED,
+    frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    f"an encoding that defers to DWARF: {_ROW_BEFORE}",
+    EXACT_PC,
+)
+ROW_BEFORE_SIGNAL = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the "
+    "row that begins at the pc is not applied",
+    EXACT_PC,
+)
+ONE_WORD_HIGH = Limit(
+    Trait.FRAMELESS,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "stepWithCompactEncodingFrameless looks for the first saved register at SP + stack size, which is the CFA: it lies "
+    "one word below, as in frames with a frame pointer, and all others are one word off with it",
+    _COMPACT,
+    frozenset({"arm64"}),
+)
+ONE_ROW = (
+    Limit(
+        Trait.PROLOGUE,
+        _LIES - {Outcome.WRONG},
+        "the one encoding of a function describes its finished frame, which is not there yet",
+        "https://faultlore.com/blah/compact-unwinding/",
+    ),
+    Limit(
+        Trait.EPILOGUE,
+        _LIES - {Outcome.WRONG, Outcome.PHANTOM},
+        "the one encoding of a function describes its finished frame, which is partly gone",
+        "https://faultlore.com/blah/compact-unwinding/",
+    ),
+)
+SIGNED = signed(
+    "built for another machine, it takes no signature off: it refuses a row that says that there is one",
+    *(Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG, Outcome.WRONG_REGISTER),
+)

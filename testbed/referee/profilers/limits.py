@@ -1,0 +1,104 @@
+"""What the unwinders that profilers call cannot know: which facts about a site show as which outcomes, and why."""
+
+from __future__ import annotations
+
+from testbed.contract.unwinder import Limit
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+_ANY = frozenset(Outcome) - {Outcome.EXACT, Outcome.HUNG}
+_LIES = frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG})
+_ARM = frozenset({"arm32"})
+_CFI = frozenset({"x86_64", "arm64"})
+_EHABI = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
+
+LOST = Limit(
+    Trait.LOST_REGISTER,
+    _LIES | {Outcome.CRASHED},
+    "a register that the table calls lost (DW_CFA_undefined) keeps the value that it had",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
+)
+BELIEVED = (
+    Limit(
+        Trait.WRONG_TABLE,
+        _ANY,
+        "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
+    Limit(
+        Trait.NO_TABLE,
+        _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
+        "code without an entry is the end of the stack: _URC_END_OF_STACK says no more; or the entry before it answers",
+        "https://github.com/openssl/openssl/issues/8853",
+    ),
+    Limit(
+        Trait.NO_CODE,
+        frozenset({Outcome.REFUSED, Outcome.STOPPED, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+        "a return address of zero is the end of the stack, and where a null pointer leads there is no table",
+        "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    LOST,
+    Limit(
+        Trait.OPEN_END,
+        frozenset({Outcome.PHANTOM, Outcome.STOPPED, Outcome.CRASHED, Outcome.REFUSED}),
+        "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+        "https://github.com/kstenerud/KSCrash/issues/764",
+    ),
+)
+AT_CALLS_ONLY = tuple(
+    Limit(
+        trait,
+        _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
+        "EHABI has one row for a whole function, true at its calls; a signal comes anywhere, and what is popped then "
+        "was not pushed",
+        "https://github.com/gperftools/gperftools/issues/784",
+        _ARM,
+    )
+    for trait in (Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS, Trait.SPLIT_FUNCTION)
+)
+_OUTERMOST = "the start code is marked EXIDX_CANTUNWIND: for libgcc that is an error, and its frame is never listed"
+NO_END = (Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM),)
+ERROR_AT_THE_END = Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM)
+SILENT_END = Limit(
+    Trait.CALLED,
+    frozenset({Outcome.ENDED_EARLY}),
+    _OUTERMOST + "; backtrace() returns how many there are, not why there are no more",
+    "https://sourceware.org/glibc/manual/latest/html_node/Backtraces.html",
+    _ARM,
+)
+END_AT_THE_END = Limit(
+    Trait.CALLED,
+    frozenset({Outcome.ENDED_EARLY, Outcome.REFUSED}),
+    "the start code is marked EXIDX_CANTUNWIND: the stack ends before it, and its frame is never listed",
+    _EHABI,
+    _ARM,
+)
+PARSER = "https://github.com/llvm/llvm-project/pull/92291"  # its fix, merged in 2024, is not in LLVM 22
+
+
+_OLD_ROW = (
+    "rows are applied up to the byte before pc, as is right for a return address; at an interrupted pc that a row "
+    "begins at, the row before it answers, and slots that are popped are read once more"
+)
+OLD_ROWS = tuple(
+    Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
+    for trait in (
+        Trait.PROLOGUE,
+        Trait.EPILOGUE,
+        Trait.FRAMELESS,
+        Trait.SIGNAL,
+        Trait.SPLIT_FUNCTION,
+        Trait.OTHER_STACK,
+    )
+)
+# A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
+OLD_ROW_INSIDE = Limit(Trait.CALLED, frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}), _OLD_ROW, PARSER, _CFI)
+
+PC_COLUMN = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.CRASHED}),
+    "a signal's CIE with the return address in column 32, PC: uw_update_context looks that register's size up, finds "
+    "0, and _Unwind_GetGR aborts the process",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
+    frozenset({"arm64"}),
+)
