@@ -50,7 +50,7 @@ class Mutant:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MutantPlace:
     """A place in a module that something can be changed at, and the (operator, occurrence) of each change there."""
 
     module: Path
@@ -58,7 +58,7 @@ class Place:
     changes: tuple[tuple[str, int], ...]
 
 
-def places_of(path: Path) -> tuple[Place, ...]:
+def places_of(path: Path) -> tuple[MutantPlace, ...]:
     """The places of a module, in the order of its lines. A kind of change (another comparison, say) is one place."""
     source = (ROOT / path).read_text(encoding="utf-8")
     silent, annotations, tree = _silent_lines(source), _annotations(source), get_ast(source)
@@ -69,10 +69,10 @@ def places_of(path: Path) -> tuple[Place, ...]:
         for occurrence, (start, _) in enumerate(_positions(tree, get_operator(name)())):
             if start[0] not in silent and not _in(annotations, start):
                 found.setdefault((start, name.partition("_")[0]), []).append((name, occurrence))
-    return tuple(Place(path, start, tuple(changes)) for (start, _), changes in sorted(found.items()))
+    return tuple(MutantPlace(path, start, tuple(changes)) for (start, _), changes in sorted(found.items()))
 
 
-def mutant(place: Place, change: tuple[str, int]) -> Mutant | None:
+def mutant(place: MutantPlace, change: tuple[str, int]) -> Mutant | None:
     """One change made; None where the code stays the same, or is none any more."""
     source = (ROOT / place.module).read_text(encoding="utf-8")
     operator, occurrence = change
