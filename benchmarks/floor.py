@@ -9,8 +9,8 @@ from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from benchmarks.workload import BenchmarkTarget, steps
-from testbed.machine.columns import Column
 from testbed.machine.native.hooks import CODE_HOOK, WRITE_HOOK
+from testbed.machine.native_columns import Column
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.trace import Exited

@@ -60,7 +60,7 @@ def precision() -> str:
     sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.report.words import share
+    from testbed.report.phrases import share
     from testbed.verdicts.one import Callers
     from tests.golden import STRATEGIES, all_cells
     from unwinders import UNWINDERS
@@ -132,7 +132,7 @@ def traps() -> str:
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.kept import judge_and_keep
+    from testbed.campaign.kept_results import judge_and_keep
     from testbed.campaign.units import units
     from testbed.report.traps_text import traps_markdown
     from unwinders import UNWINDERS

@@ -15,8 +15,8 @@ from dataclasses import replace
 from testbed.arch import Arch, Isa
 from testbed.build.directives import EhabiDirective, FnEnd, HandlerData
 from testbed.build.expressions import Expression
-from testbed.build.place import Place
 from testbed.build.read_directives import EHABI, read_cfi, read_ehabi
+from testbed.build.source_place import Place
 from testbed.build.spellings import MODE_DIRECTIVES
 from testbed.build.statements import (
     Align,

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
-from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
+from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import CLANG, LLD, MACH_O
 from testbed.build.tools import run_tool, write_source
 from testbed.program.model import Source

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)|(?P<name>[A-Za-z_.$][\w.$]*)|(?P<sign><<|>>|[-+*/%&|^~()]))"

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
-from testbed.build.layout import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
+from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import GAS, GCC, GNU
 from testbed.build.tools import run_tool, write_source
 from testbed.program.model import Source

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from testbed.arch import Arch, Isa
 from testbed.build.keystone_isas import keystone_isa
 from testbed.build.keystone_process import call_keystone
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 from testbed.build.spellings import SPELLINGS
 from testbed.build.statements import Align, Data, Fill, Label, SourceInstruction, Statement
 from testbed.words.errors import BuildError

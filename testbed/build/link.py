@@ -9,7 +9,7 @@ from testbed.arch import Arch, Isa
 from testbed.build.assembly import read_assembly
 from testbed.build.expressions import Expression
 from testbed.build.keystone import AssembledCode, assemble_code
-from testbed.build.layout import TEXT_BASE, ZEROED_BASE
+from testbed.build.load_addresses import TEXT_BASE, ZEROED_BASE
 from testbed.build.procedures import handled_of, procedures_of
 from testbed.build.round_trip import verify
 from testbed.build.statements import (

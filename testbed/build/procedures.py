@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from testbed.build import directives as d
 from testbed.build.keystone import AssembledCode
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 from testbed.build.statements import Assembly, Cfi, Ehabi
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.ehabi import HandledFunction

@@ -9,7 +9,7 @@ from functools import partial
 from testbed.arch import Arch
 from testbed.build import directives as d
 from testbed.build.expressions import Expression
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 from testbed.build.spellings import SPELLINGS
 from testbed.words.nearest import nearest
 

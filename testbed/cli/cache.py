@@ -10,7 +10,7 @@ import click
 def command(clear: bool) -> None:
     """Where built files and results are kept, and how much there is."""
     from testbed.build import cache
-    from testbed.campaign import kept as results
+    from testbed.campaign import kept_results as results
 
     if clear:
         click.echo(f"removed {cache.clear()} files and {results.clear()} results from {cache.folder()}")

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
-from testbed.campaign.kept import judge_and_keep, kept_result
+from testbed.campaign.kept_results import judge_and_keep, kept_result
 from testbed.campaign.matrix import judge_units
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
@@ -78,11 +78,11 @@ def command(
     console = console_for_reports(record=bool(svg))
     console.print(matrix_page(matrix))
     if json_file:
-        from testbed.report.data import matrix_data
+        from testbed.report.json_data import matrix_data
 
         json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
     if html:
-        from testbed.report.html import write_matrix_html
+        from testbed.report.matrix_html import write_matrix_html
 
         write_matrix_html(matrix, html, {name: program.summary for name, program in PROGRAMS.items()})
     if junit:

@@ -178,7 +178,7 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
 
         plot_run(run, verdicts, options.plot)
     if options.as_json:
-        from testbed.report.data import run_data
+        from testbed.report.json_data import run_data
 
         json.dump(run_data(run, verdicts), sys.stdout, indent=1)
         sys.stdout.write("\n")

@@ -13,7 +13,7 @@ from testbed.cli.choice import matching
 from testbed.cli.keys import keys_of
 from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
-from testbed.report.moves import Move, moved
+from testbed.report.stepper_moves import Move, moved
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run
 from testbed.words.errors import UsageError

@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 
 from testbed.arch import Arch
-from testbed.export.memory import BELOW_SP, PAGE, Piece, filled, mapped_files, pieces
+from testbed.export.dumped_memory import BELOW_SP, PAGE, Piece, filled, mapped_files, pieces
 from testbed.export.register_layouts import LAYOUTS
 from testbed.trace import Snapshot
 

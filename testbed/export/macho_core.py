@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import struct
 
-from testbed.export.memory import BELOW_SP, PAGE, filled, pieces
+from testbed.export.dumped_memory import BELOW_SP, PAGE, filled, pieces
 from testbed.export.register_layouts import LAYOUTS
 from testbed.image.macho_arches import MACH_O
 from testbed.trace import Snapshot

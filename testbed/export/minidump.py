@@ -19,7 +19,7 @@ from __future__ import annotations
 import struct
 
 from testbed.export.build_id import build_id
-from testbed.export.memory import BELOW_SP, Piece, filled, image_range, pieces
+from testbed.export.dumped_memory import BELOW_SP, Piece, filled, image_range, pieces
 from testbed.export.register_layouts import LAYOUTS
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot

@@ -21,7 +21,7 @@ import zlib
 from typing import Any
 
 from testbed.export.build_id import build_id
-from testbed.export.memory import BELOW_SP, pieces
+from testbed.export.dumped_memory import BELOW_SP, pieces
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 

@@ -5,7 +5,7 @@ readers and writers are the test of each.
 """
 
 from testbed.foreign.model import Dump, Module
-from testbed.foreign.modules import Places
+from testbed.foreign.program_files import Places
 from testbed.foreign.read import read_snapshot
 
 __all__ = ["Dump", "Module", "Places", "read_snapshot"]

@@ -9,7 +9,7 @@ from testbed.foreign.elf_core import read_core
 from testbed.foreign.macho_core import read_macho_core
 from testbed.foreign.minidump import read_minidump
 from testbed.foreign.model import Dump, filled_from
-from testbed.foreign.modules import Places, loaded_images, memory_of
+from testbed.foreign.program_files import Places, loaded_images, memory_of
 from testbed.foreign.snapshot_json import read_json
 from testbed.trace import Snapshot
 from testbed.words.errors import SnapshotFileError, UsageError

@@ -20,7 +20,7 @@ from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk, Chunks, Keyframe
-from testbed.trace.rolling import RollingMemory
+from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
 
 SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end

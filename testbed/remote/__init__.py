@@ -2,6 +2,6 @@
 
 from testbed.remote.packets import Answer, listen, serve, serving
 from testbed.remote.replay import Replay
-from testbed.remote.shown import ShownSnapshot, triple
+from testbed.remote.snapshot_target import ShownSnapshot, triple
 
 __all__ = ["Answer", "Replay", "ShownSnapshot", "listen", "serve", "serving", "triple"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from testbed.remote.shown import FEATURES, answer
+from testbed.remote.snapshot_target import FEATURES, answer
 from testbed.trace import Trace
 
 _POINT = re.compile(r"([Zz])([0-4]),([0-9a-f]+),([0-9a-f]+)")

@@ -12,8 +12,8 @@ from rich.text import Text
 from testbed.arch import Arch
 from testbed.contract.rows import SameValue, UnwindRow
 from testbed.contract.unwinder import Limit
+from testbed.report.phrases import count, share
 from testbed.report.table_text import LEGEND, rule_text
-from testbed.report.words import count, share
 from testbed.tables.compare import Agreement, Comparison, RowSpan, Site
 
 

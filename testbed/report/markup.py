@@ -10,10 +10,10 @@ from testbed.contract.frames import Frame
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.report.listing import listing
+from testbed.report.phrases import frame_pointer, stack_pointer
 from testbed.report.show_text import AFTER, BEFORE, word_words
 from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
 from testbed.report.table_text import cfa_text, rule_text
-from testbed.report.words import frame_pointer, stack_pointer
 from testbed.runs.run import Run
 from testbed.truth import TrueFrame
 from testbed.verdicts.one import Verdict, judge_backtrace

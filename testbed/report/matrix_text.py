@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Matrix
-from testbed.report.words import STYLES, count, folded, share
+from testbed.report.phrases import STYLES, count, folded, share
 from testbed.verdicts.one import NO_CALLERS
 from testbed.words.outcome import Outcome
 

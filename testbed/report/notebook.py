@@ -16,9 +16,9 @@ from testbed.contract.rows import RowTable
 from testbed.image import describe
 from testbed.naming.symbolize import NamedBacktrace, Origin, with_places
 from testbed.report.markup import chip, heading, marked, page, paragraph, table, verdict_words
+from testbed.report.phrases import count, share
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
 from testbed.report.timeline import changes, true_stacks
-from testbed.report.words import count, share
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import CallStack

@@ -9,7 +9,7 @@ from typing import Any
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.referee import Referee
-from testbed.report.words import share
+from testbed.report.phrases import share
 from testbed.verdicts.one import Callers
 from testbed.words.outcome import Outcome
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.results import Cell
-from testbed.report.words import STYLES, count, folded, frame_pointer, share, stack_pointer
+from testbed.report.phrases import STYLES, count, folded, frame_pointer, share, stack_pointer
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome

@@ -12,10 +12,10 @@ from rich.text import Text
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.report.listing import CodeLine, listing
+from testbed.report.phrases import count, frame_pointer, stack_pointer, uncalled
 from testbed.report.site_text import frames_tables
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
-from testbed.report.words import count, frame_pointer, stack_pointer, uncalled
 from testbed.runs.run import Run
 
 BEFORE, AFTER = 4, 4  # instructions shown around pc

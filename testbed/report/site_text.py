@@ -14,7 +14,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin, symbolize
-from testbed.report.words import STYLES, frame_pointer, stack_pointer
+from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 

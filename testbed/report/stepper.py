@@ -9,11 +9,11 @@ from markupsafe import Markup
 
 from testbed.campaign.results import Cell
 from testbed.report.answers import Answers
-from testbed.report.moves import Move
-from testbed.report.packed import packed
+from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.stack_drawing import WordKind
 from testbed.report.stepper_data import stepper_data
+from testbed.report.stepper_moves import Move
 from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome

@@ -13,12 +13,12 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import image_covering
 from testbed.naming.symbolize import names_at, with_places
 from testbed.report.answers import Answers
-from testbed.report.data import counts
+from testbed.report.json_data import counts
 from testbed.report.listing import listing
-from testbed.report.moves import Move
+from testbed.report.phrases import uncalled
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
+from testbed.report.stepper_moves import Move
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
-from testbed.report.words import uncalled
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait

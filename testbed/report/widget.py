@@ -7,7 +7,7 @@ from typing import Any
 
 from testbed.contract.unwinder import Unwinder
 from testbed.report.markup import step_html
-from testbed.report.moves import Move, moved
+from testbed.report.stepper_moves import Move, moved
 from testbed.runs.run import Run
 
 _BUTTONS = {

@@ -1,6 +1,6 @@
 """A trace as one file that stands alone: registers, writes, memory, and the program files that ran.
 
-The container is in `testbed.trace.blocks`, the columns in `testbed.trace.columns`. Blocks, in order::
+The container is in `testbed.trace.file_blocks`, the columns in `testbed.trace.compact_columns`. Blocks, in order::
 
     file  the bytes of each image's file                      at most PART bytes per block
     mem.  the initial bytes of each region                    the same
@@ -25,9 +25,9 @@ import numpy as np
 
 from testbed.arch import Arch, FrameRecord, arch_named
 from testbed.image import LoadedImage, read_image
-from testbed.trace.blocks import BLOCK, Blocks, write_blocks
 from testbed.trace.chunk import Chunk
-from testbed.trace.columns import CHUNK, Malformed, encode_steps, encode_writes
+from testbed.trace.compact_columns import CHUNK, Malformed, encode_steps, encode_writes
+from testbed.trace.file_blocks import BLOCK, Blocks, write_blocks
 from testbed.trace.memory import Region, Regions, Writes
 from testbed.trace.saved_trace import STEPS, WRITES, Columns, SavedTrace
 from testbed.trace.trace import Exited, Trace

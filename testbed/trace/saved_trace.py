@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.image import LoadedImage
-from testbed.trace.blocks import Blocks
 from testbed.trace.chunk import SPARE, Chunk, Chunks, Keyframe
-from testbed.trace.columns import Malformed, decode_column, decode_sizes, decode_steps, decode_writes
+from testbed.trace.compact_columns import Malformed, decode_column, decode_sizes, decode_steps, decode_writes
+from testbed.trace.file_blocks import Blocks
 from testbed.trace.memory import Region, Writes
 from testbed.trace.trace import Exited, Trace
 from testbed.words.errors import EmulationError
@@ -163,7 +163,7 @@ class SavedTrace(Trace):
 def _chunks(trace: SavedTrace, start: Keyframe | None) -> Iterator[Chunk]:
     """``context`` of a keyframe is how many entries of the journal come before it."""
     # Compiled code is behind this one: only a run in pieces needs it.
-    from testbed.trace.rolling import RollingMemory
+    from testbed.trace.rolling_memory import RollingMemory
 
     columns = trace._columns
     memory = RollingMemory(start.memory if start else trace.initial)

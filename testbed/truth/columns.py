@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.truth.outer import reuses_pointer, tail_called
+from testbed.truth.outer_traits import reuses_pointer, tail_called
 from testbed.truth.transfers import Bools
 from testbed.truth.truth import Truth
 from testbed.words.traits import Trait

@@ -14,7 +14,7 @@ from testbed.trace import Trace
 from testbed.truth.follow import follow
 from testbed.truth.leftovers import find_code_pointers, find_leftovers
 from testbed.truth.model import Activations, CallStack, TrueFrame
-from testbed.truth.outer import OuterTraits, outer_traits
+from testbed.truth.outer_traits import OuterTraits, outer_traits
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, describe_sites
 from testbed.truth.transfers import find_transfers

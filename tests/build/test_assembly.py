@@ -9,7 +9,7 @@ from testbed.build import directives as d
 from testbed.build.assembly import read_assembly
 from testbed.build.expressions import Expression
 from testbed.build.link import assemble_program
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 from testbed.build.statements import Cfi, Data, Ehabi, Fill, Label, SourceInstruction
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError

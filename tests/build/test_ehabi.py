@@ -9,8 +9,8 @@ import pytest
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build import directives as d
-from testbed.build.place import Place
 from testbed.build.recipes import RECIPES
+from testbed.build.source_place import Place
 from testbed.build.tables.ehabi import HandledFunction, prel31, unwind_opcodes, write_exception_tables
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError

@@ -7,7 +7,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
-from testbed.build.layout import ZEROED_BASE
+from testbed.build.load_addresses import ZEROED_BASE
 from testbed.build.recipes import RECIPES
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from programs import PROGRAMS
-from testbed.campaign import kept, units
+from testbed.campaign import kept_results, units
 from testbed.campaign.fuzz import failures
 from testbed.campaign.matrix import judge_unit, judge_units
 from testbed.campaign.results import Unit, UnitResult
@@ -71,12 +71,12 @@ def judged(unit: Unit) -> UnitResult:
 def test_a_look_for_kept_results_leaves_the_telling_to_judging(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
     chosen = [UNWINDERS["fp_chain"]]
-    kept.judge_and_keep(UNIT, PROGRAMS, chosen)
-    assert kept.kept_result(UNIT, PROGRAMS, chosen) is not None
+    kept_results.judge_and_keep(UNIT, PROGRAMS, chosen)
+    assert kept_results.kept_result(UNIT, PROGRAMS, chosen) is not None
 
     def broken(*arguments: object, **options: object) -> object:
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(units, "build", broken)
-    assert kept.kept_result(UNIT, PROGRAMS, chosen) is None
+    assert kept_results.kept_result(UNIT, PROGRAMS, chosen) is None
     assert judge_unit(UNIT, PROGRAMS, chosen).failed

@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from testbed.report.data import schema
 from testbed.report.foreign_text import NOTE
+from testbed.report.json_data import schema
 from tests.cli.command import Testbed
 from unwinders import UNWINDERS
 

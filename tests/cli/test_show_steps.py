@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.report.moves import Move, moved
+from testbed.report.stepper_moves import Move, moved
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[2]

@@ -88,7 +88,7 @@ def test_a_run_reads_one_program_and_asks_no_referee() -> None:
     generators = process.of("testbed.generate") - {"testbed.generate", "testbed.generate.names"}
     assert generators == set()
     assert process.of(*(f"testbed.referee.{room}" for room in ("process", *FOLDERS))) == set()
-    assert process.of("numba", "jinja2", "multiprocessing", "testbed.report.html") == set()
+    assert process.of("numba", "jinja2", "multiprocessing", "testbed.report.matrix_html") == set()
 
 
 FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/strategy.py"))

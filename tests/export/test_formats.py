@@ -15,8 +15,8 @@ import pytest
 import testbed
 from testbed.export.build_id import debug_identifier, gnu_build_id
 from testbed.export.core import core_bytes
+from testbed.export.dumped_memory import pieces
 from testbed.export.macho_core import macho_core_bytes
-from testbed.export.memory import pieces
 from testbed.export.minidump import minidump_bytes
 from testbed.export.snapshot_json import snapshot_data
 from testbed.export.write import FORMATS, write_snapshot

@@ -15,7 +15,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.model import Dump, Module
-from testbed.foreign.modules import loaded_images
+from testbed.foreign.program_files import loaded_images
 from testbed.image import LoadedImage
 from testbed.image.macho_arches import MACH_O
 from testbed.trace import Snapshot

@@ -14,7 +14,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.cache import key_of
 from testbed.build.recipes import RECIPES
-from testbed.campaign.kept import judge_and_keep, kept_result
+from testbed.campaign.kept_results import judge_and_keep, kept_result
 from testbed.campaign.results import Unit
 from testbed.program.model import program_from_text, read_program
 from testbed.runs.files import load_run, save_run

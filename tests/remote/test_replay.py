@@ -11,7 +11,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.remote import Replay, ShownSnapshot
 from testbed.remote.gdb_targets import GDB_TARGETS
-from testbed.remote.shown import description, layout
+from testbed.remote.snapshot_target import description, layout
 from testbed.runs.run import Run, run_program
 
 ARCH_NAMES = tuple(ARCHES)

@@ -7,7 +7,7 @@ import pytest
 import testbed
 from testbed.arch import ARCHES
 from testbed.referee import REFEREES
-from testbed.remote.shown import answer, description, layout
+from testbed.remote.snapshot_target import answer, description, layout
 from testbed.runs.judging import judge_all
 from testbed.words.outcome import Outcome
 

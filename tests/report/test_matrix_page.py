@@ -12,7 +12,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Matrix
 from testbed.campaign.units import units
-from testbed.report.html import write_matrix_html
+from testbed.report.matrix_html import write_matrix_html
 from tests.report.chromium import opened
 from unwinders import UNWINDERS
 

@@ -11,8 +11,8 @@ import pytest
 
 import testbed
 from testbed.campaign.results import Matrix, UnitResult
-from testbed.report.moves import Move
 from testbed.report.notebook import FORMATS
+from testbed.report.stepper_moves import Move
 from testbed.report.widget import Stepper
 from testbed.words.errors import UsageError
 from tests.report.judged import judged

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.workload import TARGETS, scale_for, workload
 from testbed.campaign.cells import cell_of
 from testbed.report.answers import NOTHING, answers_of
-from testbed.report.packed import packed, unpacked
+from testbed.report.packed_columns import packed, unpacked
 from testbed.report.show_text import word_words
 from testbed.report.stack_drawing import changed_registers, draw_stack
 from testbed.report.stepper import write_stepper

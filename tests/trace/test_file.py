@@ -30,9 +30,9 @@ from testbed.runs.judging import judge_all
 from testbed.runs.long import judge_long, watch_chunks
 from testbed.runs.run import Run, run_program
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace import columns as trace_columns
-from testbed.trace.blocks import MAGIC, VERSION, Blocks, write_blocks
+from testbed.trace import compact_columns as trace_columns
 from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
+from testbed.trace.file_blocks import MAGIC, VERSION, Blocks, write_blocks
 from testbed.verdicts.one import tally
 from testbed.words.errors import EmulationError, TraceFileError
 from tests.machine.snippets import image_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from testbed.trace import Trace, Writes
 from testbed.trace.chunk import SPARE, Chunk, Keyframe
-from testbed.trace.rolling import RollingMemory
+from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
 from testbed.truth.sites import SiteFacts
 from testbed.truth.windows.hindsight import Known

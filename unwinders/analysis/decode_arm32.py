@@ -15,6 +15,7 @@ from typing import Any
 from capstone import arm
 
 from testbed.arch import Isa
+from unwinders.analysis.abstract_machine import ReadCode
 from unwinders.analysis.arm32_operands import (
     FULL,
     LINK,
@@ -25,7 +26,6 @@ from unwinders.analysis.arm32_operands import (
     register_names,
     written_back,
 )
-from unwinders.analysis.emulate import ReadCode
 from unwinders.analysis.operations import (
     Call,
     Combine,

@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnwindError
-from unwinders.analysis.code import FunctionCode
-from unwinders.analysis.emulate import AbstractState, join
-from unwinders.analysis.flow import states_of
-from unwinders.analysis.functions import FunctionParts, functions_of
-from unwinders.analysis.locate import frame_rules
+from unwinders.analysis.abstract_machine import AbstractState, join
+from unwinders.analysis.control_flow import states_of
+from unwinders.analysis.function_bounds import FunctionParts, functions_of
+from unwinders.analysis.function_code import FunctionCode
+from unwinders.analysis.state_rules import frame_rules
 
 FOUND_BY = "prologue of "
 

@@ -13,8 +13,8 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-from unwinders.formats.calls import function_at
-from unwinders.scans.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, LEFT_BY_A_JUMP, Scan, scan
+from unwinders.formats.call_instructions import function_at
+from unwinders.scans.scan_walk import GAVE_UP, HEURISTIC, IN_A_REGISTER, LEFT_BY_A_JUMP, Scan, scan
 from unwinders.shared_limits import SCANS, shared_limits
 
 

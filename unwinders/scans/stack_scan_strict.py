@@ -17,8 +17,8 @@ from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-from unwinders.formats.calls import call_before, function_at
-from unwinders.scans.scan import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.formats.call_instructions import call_before, function_at
+from unwinders.scans.scan_walk import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
 from unwinders.scans.stack_scan import WORDS, behind_a_call
 from unwinders.shared_limits import SCANS, shared_limits
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 from testbed.build.tables.leb128 import sleb128, uleb128
 
 CODE_ALIGNMENT = 1  # LLVM's choice for every architecture here, so an advance counts bytes

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from testbed.build import directives as d
-from testbed.build.place import Place
+from testbed.build.source_place import Place
 from testbed.build.tables.leb128 import uleb128
 
 _CANTUNWIND = 1

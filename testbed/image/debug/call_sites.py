@@ -17,9 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.image.debug.cursor import Cursor
+from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag
 from testbed.image.debug.entries import DebugEntry
 from testbed.image.debug.forms import AttributeValue
-from testbed.image.debug.words import Attribute, Form, Tag
 from testbed.image.model import Image
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from testbed.image.debug.cursor import Cursor, cursor, has
+from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag, UnitType
 from testbed.image.debug.forms import AttributeValue, address_at, offset_text, read_form, string_at
-from testbed.image.debug.words import Attribute, Form, Tag, UnitType
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from testbed.image.debug.cursor import Cursor, cursor
-from testbed.image.debug.words import Form
+from testbed.image.debug.dwarf_numbers import Form
 from testbed.image.model import Image
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from testbed.image.debug.call_sites import CallSite, CallTarget, call_site, completeness
+from testbed.image.debug.dwarf_numbers import Attribute, Tag
 from testbed.image.debug.entries import CompilationUnit, DebugEntry
 from testbed.image.debug.lines import Line
 from testbed.image.debug.ranges import Range, ranges_of
-from testbed.image.debug.words import Attribute, Tag
 from testbed.words.errors import DebugInfoError
 
 MAX_ORIGINS = 16  # abstract origins and specifications followed from one entry: a longer chain is a cycle

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from testbed.image.debug.cursor import Cursor, cursor
+from testbed.image.debug.dwarf_numbers import Attribute
 from testbed.image.debug.entries import CompilationUnit
 from testbed.image.debug.forms import AttributeValue, read_form
-from testbed.image.debug.words import Attribute
 
 MAX_FILES = 1 << 16
 MAX_ROWS = 1 << 22

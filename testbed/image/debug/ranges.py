@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.image.debug.cursor import Cursor, cursor
+from testbed.image.debug.dwarf_numbers import Attribute, Form
 from testbed.image.debug.entries import CompilationUnit, DebugEntry
 from testbed.image.debug.forms import AttributeValue
-from testbed.image.debug.words import Attribute, Form
 
 Range = tuple[int, int]
 

@@ -16,8 +16,8 @@ from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch
-from testbed.machine.columns import Column
 from testbed.machine.native import hooks
+from testbed.machine.native_columns import Column
 from testbed.machine.start import Machine
 from testbed.machine.stops import Fault, Stops, out_of_budget
 from testbed.machine.unicorn_arches import UNICORN

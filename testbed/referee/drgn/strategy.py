@@ -18,7 +18,7 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
-from testbed.export.memory import image_range
+from testbed.export.dumped_memory import image_range
 from testbed.referee.drgn.findings import FINDINGS
 from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME
 from testbed.referee.model import Found, Referee

@@ -11,7 +11,7 @@ function el(tag, properties = {}, ...children) {
   return node;
 }
 
-// The layout of the block is described in testbed/report/packed.py.
+// The layout of the block is described in testbed/report/packed_columns.py.
 async function readBlock(id) {
   const text = document.getElementById(id).textContent.trim();
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -70,7 +70,7 @@ function sized(canvas, height) {
 
 const number = (value) => value.toLocaleString("en");
 
-// As testbed/report/words.py: never rounded up to 100 nor down to 0.
+// As testbed/report/phrases.py: never rounded up to 100 nor down to 0.
 function share(part, whole) {
   if (!whole) return "-";
   if (part === 0 || part === whole) return part ? "100 %" : "0 %";

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Exited, Trace, Writes
 from testbed.trace.chunk import LEAST, SPARE, Chunk, Keyframe
-from testbed.trace.rolling import RollingMemory
+from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
 
 AFTER = 2  # rows after a window's steps

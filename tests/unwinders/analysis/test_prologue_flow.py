@@ -9,7 +9,7 @@ import pytest
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from tests.unwinders.code import START, assembled, image_of
-from unwinders.analysis.code import DECODERS
+from unwinders.analysis.function_code import DECODERS
 from unwinders.analysis.function_rows import row_at, table_of
 
 

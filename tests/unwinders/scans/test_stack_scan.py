@@ -13,7 +13,7 @@ from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.frames import ARM32, ARM64, X86_64, snapshot, words
-from unwinders.formats.calls import call_before
+from unwinders.formats.call_instructions import call_before
 from unwinders.scans.stack_scan import STACK_SCAN
 from unwinders.scans.stack_scan_breakpad import STACK_SCAN_BREAKPAD
 from unwinders.scans.stack_scan_strict import STACK_SCAN_STRICT

@@ -15,7 +15,7 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.build import build
-from testbed.build.layout import TEXT_BASE
+from testbed.build.load_addresses import TEXT_BASE
 from testbed.build.recipes import RECIPES
 from testbed.build.tables.elf import table_addresses, write_elf
 from testbed.campaign.results import Unit

@@ -15,8 +15,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.compile import assemble
-from testbed.build.layout import TEXT_BASE
 from testbed.build.link import assemble_program
+from testbed.build.load_addresses import TEXT_BASE
 from testbed.build.recipes import PREBUILT, RECIPES, SFRAME_FLAGS
 from testbed.build.targets import CLANG, LLD
 from testbed.campaign.results import Unit

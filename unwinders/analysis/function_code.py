@@ -18,8 +18,8 @@ from testbed.arch import Isa, PerIsa
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import NoUnwindInfo
-from unwinders.analysis.emulate import ReadCode
-from unwinders.analysis.functions import FunctionParts, functions_of
+from unwinders.analysis.abstract_machine import ReadCode
+from unwinders.analysis.function_bounds import FunctionParts, functions_of
 from unwinders.analysis.operations import Instruction, Return
 
 Decode = Callable[[Any, Isa, ReadCode], Instruction]

@@ -10,10 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.campaign.results import Cell, Matrix
-from testbed.report.data import matrix_data
-from testbed.report.packed import packed
+from testbed.report.json_data import matrix_data
+from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
-from testbed.report.words import share
+from testbed.report.phrases import share
 from testbed.verdicts.one import NO_CALLERS
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 
 from testbed.arch import Arch, PerArch
 from testbed.words.errors import UnsupportedRule
-from unwinders.analysis.code import FunctionCode
-from unwinders.analysis.emulate import (
+from unwinders.analysis.abstract_machine import (
     CFA,
     AbstractState,
     EntryValue,
@@ -33,6 +32,7 @@ from unwinders.analysis.emulate import (
     join,
     made_equal,
 )
+from unwinders.analysis.function_code import FunctionCode
 from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, SystemCall, Trap
 
 MOST_STEPS = 1_000_000  # instructions emulated for one function, over and over

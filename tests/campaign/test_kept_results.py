@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from programs import PROGRAMS
-from testbed.campaign import kept as results
+from testbed.campaign import kept_results as results
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit
 from testbed.cli import main
