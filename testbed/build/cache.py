@@ -19,8 +19,6 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from testbed.arch import Arch, Isa
-from testbed.build.compile import clang_version, find_other_zig
-from testbed.build.gnu import gnu_version
 from testbed.build.recipe import Recipe, Tool
 from testbed.program.model import Program, Source
 from testbed.words.errors import BuildError
@@ -61,8 +59,12 @@ def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
     Raises ToolchainMissing for a tool that has to be asked and is not installed; wheels need not be.
     """
     if recipe.tool.gnu:
+        from testbed.build.gnu import gnu_version  # loaded for a tool that has to be asked
+
         return gnu_version(arch, source)
     if recipe.tool is Tool.OTHER_CLANG:
+        from testbed.build.compile import clang_version, find_other_zig
+
         return clang_version(find_other_zig())
     package = "keystone-engine" if recipe.tool is Tool.KEYSTONE else "ziglang"
     return f"{package} {_version(package)}"

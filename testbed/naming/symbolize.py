@@ -17,13 +17,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, image_covering
-from testbed.image.debug import DebugInfo, Function, Line, debug_info
-from testbed.image.debug.tail_chains import Certainty, Chain, Link, tail_chain
+from testbed.image.debug import DebugInfo, debug_info
 from testbed.image.symbols import demangled, place_in, symbol_for, whole_function
 from testbed.words.errors import DebugInfoError
+
+if TYPE_CHECKING:
+    from testbed.image.debug.functions import Function
+    from testbed.image.debug.lines import Line
+    from testbed.image.debug.tail_chains import Certainty, Chain, Link
 
 _TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
 _ADDRESS = re.compile(r"(?<![#+\w])0x[0-9a-f]{4,16}\b")
@@ -92,6 +97,8 @@ class Unsure:
     candidates: tuple[tuple[str, ...], ...] = ()
 
     def __str__(self) -> str:
+        from testbed.image.debug.tail_chains import Certainty
+
         what = "ambiguous tail calls" if self.certainty is Certainty.AMBIGUOUS else "tail calls not known"
         chains = ", or ".join(" -> ".join(chain) or "none" for chain in self.candidates)
         return f"{what}: {self.because}" + (f": {chains}" if chains else "")
@@ -135,7 +142,7 @@ def symbolize(images: Sequence[LoadedImage], said: Backtrace | Sequence[Frame]) 
             continue
         for link in reversed(chain.links):
             named.extend(_tail_called(module, i, link))
-        if chain.certainty is not Certainty.CERTAIN:
+        if not chain.certain:
             unsure.append(Unsure(i, chain.certainty, chain.because, chain.candidates))
     return NamedBacktrace(tuple(named), tuple(unsure), tuple(problems))
 
@@ -251,4 +258,8 @@ def _tail_calls(images: tuple[LoadedImage, ...], module: LoadedImage, frame: Fra
         return None
     info = debug_info(module.image)
     executing = info.function_at(frame.lookup_pc - module.bias)
-    return tail_chain(info, caller.pc - module.bias, executing) if executing is not None else None
+    if executing is None:
+        return None
+    from testbed.image.debug.tail_chains import tail_chain  # for a function that debug information names
+
+    return tail_chain(info, caller.pc - module.bias, executing)

@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from testbed.image import LoadedImage, image_covering
-from testbed.image.debug import Line, debug_info
+from testbed.image.debug import debug_info
+from testbed.image.debug.lines import Line
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.symbols import readable
 from testbed.naming.symbolize import with_names

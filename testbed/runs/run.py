@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -27,6 +27,8 @@ from testbed.words.errors import EmulationError, ProgramError, UsageError
 from testbed.words.nearest import nearest
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait, holding
+
+_KEPT_SITES = 10_000  # a longer run is judged natively, over columns
 
 _LOCATION = re.compile(
     r"^(?P<symbol>[A-Za-z_.$][\w.$]*|[A-Za-z_~][^+#]*\))(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$"
@@ -136,11 +138,22 @@ class Run:
 
     def truth(self, at: Snapshot | int) -> CallStack:
         """The true call stack at a snapshot (or step) of this run."""
-        return self.watched.stack(_step(at))
+        return self._stack_of(_step(at))
 
     def traits(self, at: Snapshot | int) -> frozenset[Trait]:
         """What is true of a site: observed in the trace, or declared by the header or the recipe."""
-        step = _step(at)
+        return self._traits_of(_step(at))
+
+    # Every strategy is judged by these at every step: of a short run each is made once.
+    @cached_property
+    def _stack_of(self) -> Callable[[int], CallStack]:
+        return lru_cache(_KEPT_SITES)(self.watched.stack)
+
+    @cached_property
+    def _traits_of(self) -> Callable[[int], frozenset[Trait]]:
+        return lru_cache(_KEPT_SITES)(self._traits_at)
+
+    def _traits_at(self, step: int) -> frozenset[Trait]:
         watched = self.watched.traits(step)
         traits = watched | holding(self.built.traits, watched)
         if self._spans:

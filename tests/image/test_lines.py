@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from testbed.image import Image, Section
-from testbed.image.debug import Line, debug_info
+from testbed.image.debug import debug_info
+from testbed.image.debug.lines import Line
 from tests.image.hand_made import BASE, address, image_of, word
 
 # opcode_base 13, line_base -5, line_range 14: as compilers choose them.

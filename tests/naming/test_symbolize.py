@@ -16,8 +16,9 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Segment, Symbol, describe, read_elf
-from testbed.image.debug import CallTarget, DebugInfo, Function, debug_info
-from testbed.image.debug.call_sites import CallSite
+from testbed.image.debug import DebugInfo, debug_info
+from testbed.image.debug.call_sites import CallSite, CallTarget
+from testbed.image.debug.functions import Function
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
 from testbed.naming.symbolize import Origin, name_of, symbolize, with_names, with_places
 from testbed.runs.run import run_program

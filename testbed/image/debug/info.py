@@ -6,15 +6,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
-from testbed.image.debug.call_sites import CallSite, CallTarget
-from testbed.image.debug.entries import read_units
-from testbed.image.debug.functions import Function, Inlined, functions_of
-from testbed.image.debug.lines import Line, LineTable, read_lines
+from testbed.image.debug.cursor import has
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError
+
+if TYPE_CHECKING:  # the readers are loaded for an image that has something to read
+    from testbed.image.debug.call_sites import CallSite, CallTarget
+    from testbed.image.debug.functions import Function, Inlined
+    from testbed.image.debug.lines import Line, LineTable
 
 Key = TypeVar("Key")
 
@@ -114,11 +116,15 @@ def debug_info(image: Image) -> DebugInfo:
     """The debug information of an image, read once; without any, everything in it is empty. Raises nothing."""
     kept = _KEPT.get(image)
     if kept is None:
-        kept = _KEPT[image] = _read(image)
+        kept = _KEPT[image] = _read(image) if has(image, ".debug_info") else DebugInfo(image, (), ())
     return kept
 
 
 def _read(image: Image) -> DebugInfo:
+    from testbed.image.debug.entries import read_units
+    from testbed.image.debug.functions import functions_of
+    from testbed.image.debug.lines import LineTable, read_lines
+
     units, found = read_units(image)
     problems = list(found)
     entries = {offset: entry for unit in units for offset, entry in unit.entries.items()}

@@ -51,6 +51,10 @@ class Chain:
     candidates: tuple[tuple[str, ...], ...] = ()
     because: str = ""
 
+    @property
+    def certain(self) -> bool:
+        return self.certainty is Certainty.CERTAIN
+
 
 def tail_chain(info: DebugInfo, return_pc: int, executing: Function) -> Chain:
     """The tail calls between the call that returns to ``return_pc`` (link-time) and the executing function."""
