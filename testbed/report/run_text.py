@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -20,6 +21,7 @@ from testbed.words.traits import Trait
 # In 100 columns: so many strategies get a column under their name, so many a narrow one under a number that the
 # summary explains; beyond that each has one letter.
 _NAMED, _NUMBERED = 3, 5
+_BLOCK = 128  # steps in one row of rich's table: a row of it per step takes longer than judging the step
 _KEYS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -68,7 +70,7 @@ def _key(judged: Judged) -> list[RenderableType]:
 
 def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=False, show_edge=False, pad_edge=False)
-    table.add_column("step", justify="right", style="dim", min_width=4)
+    table.add_column("step", justify="right", style="dim", min_width=max(4, len(str(len(run)))))
     table.add_column("pc", no_wrap=True, max_width=18)
     table.add_column("instruction", no_wrap=True, max_width=28)
     table.add_column("sp", no_wrap=True, min_width=8)
@@ -81,17 +83,25 @@ def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
             table.add_column(str(number), no_wrap=True, min_width=5)
     else:
         table.add_column(_KEYS[: len(judged)], no_wrap=True)
+    rows = _step_rows(run, judged, steps)
+    while block := list(islice(rows, _BLOCK)):
+        table.add_row(*(Text("\n").join(column) for column in zip(*block, strict=True)))
+    return table
+
+
+def _step_rows(run: Run, judged: Judged, steps: Sequence[int]) -> Iterator[list[Text]]:
+    """A line per step: none of its cells is wrapped, so that a table's cell can hold those of many steps."""
     shown: tuple[int, str, str] | None = None
     for step in steps:
         node = int(run.watched.node[step])
         sp, fp = stack_pointer(run, step), frame_pointer(run, step)
         same = shown is not None and shown[0] == node
-        row: list[RenderableType] = [
-            str(step),
+        row = [
+            Text(str(step)),
             Text(" " * min(len(run.truth(step)) - 1, 4) + run.where(int(run.trace.pc[step]))),
             Text(run.instruction(step)),
-            "" if same and shown and shown[1] == sp else sp,
-            "" if same and shown and shown[2] == fp else fp,
+            Text("" if same and shown and shown[1] == sp else sp),
+            Text("" if same and shown and shown[2] == fp else fp),
         ]
         shown = (node, sp, fp)
         verdicts = [by_step[step] for _, by_step in judged]
@@ -99,8 +109,7 @@ def _steps(run: Run, judged: Judged, steps: Sequence[int]) -> Table:
             row += [_word(verdict, short=len(judged) > _NAMED) for verdict in verdicts]
         else:
             row.append(Text.assemble(*[_mark(verdict) for verdict in verdicts]))
-        table.add_row(*row)
-    return table
+        yield row
 
 
 def _word(verdict: Verdict, *, short: bool) -> Text:
