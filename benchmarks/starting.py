@@ -1,4 +1,4 @@
-"""What commands cost as whole processes: `testbed run leaf_call --arch arm64` cold and warm, and `testbed matrix`."""
+"""What commands cost as whole processes: those that only start, one program cold and warm, and `testbed matrix`."""
 
 from __future__ import annotations
 
@@ -10,30 +10,37 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.rounds import Contender, compare
+from benchmarks.rounds import Contender, children_ns, compare
 from benchmarks.table import Table, spread
 from testbed.build.cache import folder
 
-COMMAND = ("-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64")
+TESTBED = ("-m", "testbed.cli")
+RUN = (*TESTBED, "run", "leaf_call", "--arch", "arm64")
 
 
 def starting(*, quick: bool, rounds: int) -> Table:
-    """Milliseconds per process, and how many times those of a Python that does nothing."""
+    """Milliseconds of processor time per process, and how many times those of a Python that does nothing."""
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         place = Path(name)
         contenders = {
             "python -c pass": Contender(1, _process(place / "warm", "-c", "pass")),
             "import testbed": Contender(1, _process(place / "warm", "-c", "import testbed")),
-            "testbed run leaf_call, warm": Contender(1, _process(place / "warm", *COMMAND)),
+            "testbed --help": Contender(1, _process(place / "warm", *TESTBED, "--help")),
+            "testbed list arches": Contender(1, _process(place / "warm", *TESTBED, "list", "arches")),
+            "testbed run leaf_call, one strategy, warm": Contender(
+                1, _process(place / "warm", *RUN, "--unwinder", "fp_chain")
+            ),
+            "testbed run leaf_call, warm": Contender(1, _process(place / "warm", *RUN)),
         }
         if not quick:
             contenders["testbed run leaf_call, cold"] = Contender(1, _cold(place))
-        measured = compare(contenders, rounds=rounds)
+        measured = compare(contenders, rounds=rounds, clock=children_ns)
     rows = tuple((name, *spread(m.nanoseconds.scaled(1e-6), m.ratio)) for name, m in measured.items())
     columns = ("process", "ms", "range (ms)", "× empty Python", "range (×)")
     notes = (
-        "Warm: the program is built and compiled kernels are on disk. Cold: neither is, in a cache folder of its own "
-        "for every start; the operating system has read all files before in both cases.",
+        "Processor time, user and system. Warm: the program is built, and byte code and compiled kernels are on disk. "
+        "Cold: the program is not built and kernels are not compiled, in a cache folder of its own for every start. "
+        "The operating system has read all files before in both cases.",
     )
     return Table("starting", "Starting", columns, rows, notes)
 
@@ -66,7 +73,9 @@ def matrices(*, quick: bool, rounds: int) -> Table:
 
 
 def _process(cache: Path, *arguments: str) -> Callable[[object], None]:
-    environment = {**os.environ, "TESTBED_CACHE": str(cache), "NUMBA_CACHE_DIR": str(cache / "numba"), "NO_COLOR": "1"}
+    # Without byte code on disk every start would compile all it loads.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"TESTBED_CACHE": str(cache), "NUMBA_CACHE_DIR": str(cache / "numba"), "NO_COLOR": "1"}
 
     def run(_: object) -> None:
         subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
@@ -76,6 +85,6 @@ def _process(cache: Path, *arguments: str) -> Callable[[object], None]:
 
 def _cold(place: Path) -> Callable[[object], None]:
     def run(_: object) -> None:
-        _process(Path(tempfile.mkdtemp(dir=place)), *COMMAND)(_)
+        _process(Path(tempfile.mkdtemp(dir=place)), *RUN)(_)
 
     return run

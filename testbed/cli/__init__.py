@@ -9,6 +9,7 @@ a program that cannot be built, read or run; 130 interrupted.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -20,6 +21,7 @@ import click
 from testbed.words.errors import TestbedError
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
+_GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
 _SENTENCES = """
 run        Run PROGRAM and judge every strategy at every instruction.
 show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
@@ -85,6 +87,7 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point: every expected failure is one message on standard error."""
+    gc.set_threshold(_GARBAGE)
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as done:

@@ -76,7 +76,7 @@ def test_the_command_line_itself_loads_nothing(arguments: tuple[str, ...]) -> No
 def test_a_list_loads_what_it_lists() -> None:
     arches = started("list", "arches")
     assert arches.sources == set()
-    assert arches.of("numpy", "elftools", "numba", "jinja2", "programs", *OURS) == set()
+    assert arches.of(*LIBRARIES, "programs", *OURS) == set()
     unwinders = started("list", "unwinders")
     assert unwinders.sources == set()
     assert unwinders.of("testbed.generate", "testbed.referee", "testbed.machine", "programs") == set()
@@ -88,7 +88,8 @@ def test_a_run_reads_one_program_and_asks_no_referee() -> None:
     generators = process.of("testbed.generate") - {"testbed.generate", "testbed.generate.names"}
     assert generators == set()
     assert process.of(*(f"testbed.referee.{room}" for room in ("process", *FOLDERS))) == set()
-    assert process.of("numba", "jinja2", "multiprocessing", "testbed.report.matrix_html") == set()
+    assert process.of("numba", "numpy.ma", "jinja2", "multiprocessing") == set()
+    assert process.of("testbed.report.matrix_html", "testbed.image.macho", "testbed.image.debug.lines") == set()
 
 
 FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/strategy.py"))
