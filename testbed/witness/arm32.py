@@ -18,12 +18,10 @@ _PC, _SP = "pc", "sp"
 _UP, _DOWN, _UP_BEFORE, _DOWN_AFTER = (0, 0), (-1, 0), (0, 1), (-1, 1)
 _LISTS = {
     "ldm": _UP,
-    "ldmia": _UP,
     "ldmdb": _DOWN,
     "ldmib": _UP_BEFORE,
     "ldmda": _DOWN_AFTER,
     "stm": _UP,
-    "stmia": _UP,
     "stmdb": _DOWN,
     "stmib": _UP_BEFORE,
     "stmda": _DOWN_AFTER,

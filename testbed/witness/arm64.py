@@ -19,9 +19,7 @@ _STORES = ("stp", "stnp", "str", "stur", "sttr", "stlr", "st1")
 _EXCLUSIVE_STORES = ("stxr", "stlxr", "stxp", "stlxp")  # the first register is told whether it was done
 _SIGNED_LINK = ("paciasp", "pacibsp", "paciaz", "pacibz", "autiasp", "autibsp", "autiaz", "autibz", "xpaclri")
 _SIGNED_X17 = ("pacia1716", "pacib1716", "autia1716", "autib1716")
-_SIGNING = ("pac", "aut", "xpac")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg", "cinc", "cset", "cneg", "cinv", "fcsel")
-_KEPT = ("movk", "bfi", "bfxil", "bfm", "ins")  # they change a part of what they write
 _RETURNS = ("ret", "retaa", "retab")
 _CALLS = ("bl", "blr", "blraa", "blrab", "blraaz", "blrabz")
 _INDIRECT = ("br", "braa", "brab", "braaz", "brabz")
@@ -57,9 +55,6 @@ def effect(reading: Reading) -> Passage:
         return Passage(((_LINK, (_LINK,)),))
     if name in _SIGNED_X17:
         return Passage((("x17", ("x17",)),))
-    if name.startswith(_SIGNING):
-        signed = reading.register(reading.operands[0].reg)
-        return Passage(by_word(signed, signed))
     if name.startswith(_EXCLUSIVE_STORES):
         status, *rest = reading.registers
         return Passage((*by_word(reading.register(status.reg)), *_stores(reading, rest)))
@@ -67,7 +62,7 @@ def effect(reading: Reading) -> Passage:
         return Passage(_loads(reading))
     if name.startswith(_STORES):
         return Passage(_stores(reading, reading.registers))
-    moves = _general(reading, name)
+    moves = _general(reading)
     return Passage(moves, chosen=name in _SELECTIONS, difference=name in ("sub", "subs"))
 
 
@@ -76,12 +71,10 @@ def _target(reading: Reading) -> Spot | None:
     return next(iter(reading.register(first.reg)), None) if first is not None and first.type == CS_OP_REG else None
 
 
-def _general(reading: Reading, name: str) -> tuple[Carry, ...]:
+def _general(reading: Reading) -> tuple[Carry, ...]:
     """What is written comes from what is read; of memory (atomic operations) nothing is said."""
     registers = reading.registers
     sources = [reading.register(o.reg) for o in registers if reads(o)]
-    if name.startswith(_KEPT) and registers:
-        sources.append(reading.register(registers[0].reg))
     found: list[Carry] = []
     for operand in registers:
         if writes(operand):

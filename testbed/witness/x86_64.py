@@ -7,7 +7,7 @@ from typing import Any
 
 from capstone import CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_OP_MEM, CS_OP_REG, x86_const
 
-from testbed.witness.operands import Reading, by_word, moved, reads, words_at, writes
+from testbed.witness.operands import Reading, by_word, moved, reads, writes
 from testbed.witness.passage import Carry, Flow, MemoryWord, Passage, Spot
 
 _WIDE = re.compile(r"([xyz])mm(\d+)$")
@@ -142,12 +142,6 @@ def _address(reading: Reading) -> tuple[Carry, ...]:
     return by_word(_spots(reading, to), *parts)
 
 
-def _words_to_memory(reading: Reading) -> tuple[Carry, ...]:
-    """``stos``: the memory has the value of rax."""
-    size = reading.operands[0].size
-    return by_word(words_at(MemoryWord(reading.arch.index["rdi"], 0), _WORD, size), ("rax",))
-
-
 _SPECIAL = {
     "push": _push,
     "pop": _pop,
@@ -156,5 +150,4 @@ _SPECIAL = {
     "xchg": _exchange,
     "xadd": _exchange_and_add,
     "lea": _address,
-    **dict.fromkeys(("stosb", "stosw", "stosd", "stosq"), _words_to_memory),
 }

@@ -53,6 +53,15 @@ ARM64 = {
     "add sp, sp, #32\nbr x9",
     "exclusive": "sub sp, sp, #16\nmov x10, sp\nstr xzr, [x10]\nldxr x9, [x10]\nstxr w9, x30, [x10]\nmov x30, #0\n"
     "ldar x30, [x10]\nadd sp, sp, #16\nret",
+    "exclusive_pair": "sub sp, sp, #16\nmov x10, sp\nstp xzr, xzr, [x10]\nldaxp x9, x11, [x10]\n"
+    "stlxp w9, x30, x29, [x10]\nmov x30, #0\nldxp x30, x12, [x10]\nadd sp, sp, #16\nret",
+    "acquired": "sub sp, sp, #16\nmov x10, sp\nldaxr x9, [x10]\nstlxr w9, x30, [x10]\nmov x30, #0\nldaxr x30, [x10]\n"
+    "add sp, sp, #16\nret",
+    "released": "sub sp, sp, #16\nmov x10, sp\nstlr x30, [x10]\nmov x30, #0\nldxr x30, [x10]\nadd sp, sp, #16\nret",
+    "not_temporal": "stnp x29, x30, [sp, #-16]\nmov x30, #0\nldnp x9, x10, [sp, #-16]\nbr x10",
+    "unprivileged": "sttr x30, [sp, #-16]\nmov x30, #0\nldtr x30, [sp, #-16]\nret",
+    "structure": "stp x29, x30, [sp, #-32]!\nmov x9, sp\nld1 {v0.2d}, [x9]\nadd x9, x9, #16\nst1 {v0.2d}, [x9]\n"
+    "ldr x10, [sp, #24]\nadd sp, sp, #32\nbr x10",
     "selection": "cmp sp, #0\ncsel x9, x30, x29, ne\nmov x30, #0\nret x9",
     "mangled": "mov x9, #0x1234\neor x30, x30, x9\nror x30, x30, #7\nror x30, x30, #57\neor x30, x30, x9\nret",
     "arithmetic": "sub x30, x30, #64\nadd x30, x30, #64\nret",
@@ -83,6 +92,12 @@ A32 = {
     "load_if": "push {r4, lr}\ncmp sp, #0\npopeq {r4, pc}\nmoveq lr, r4\npopne {r4, pc}",
     "higher": "sub sp, #16\nmov r3, sp\nstmib r3, {r2, lr}\nldr r1, [sp, #8]\nadd sp, #16\nbx r1",
     "lower_after": "sub sp, #16\nadd r3, sp, #8\nstmda r3, {r2, lr}\nldr r1, [sp, #8]\nadd sp, #16\nbx r1",
+    "load_higher": "str lr, [sp, #-16]!\nsub r3, sp, #4\nldmib r3, {r1, r2}\nadd sp, #16\nbx r1",
+    "load_lower": "str lr, [sp, #-16]!\nadd r3, sp, #8\nldmdb r3, {r1, r2}\nadd sp, #16\nbx r1",
+    "load_lower_after": "str lr, [sp, #-16]!\nadd r3, sp, #4\nldmda r3, {r1, r2}\nadd sp, #16\nbx r1",
+    "store_lower": "mov r3, sp\nsub sp, #16\nstmdb r3, {r2, lr}\nldr r1, [sp, #12]\nadd sp, #16\nbx r1",
+    "vectors_lower": "mov r2, lr\nvmov s0, r2\nmov r3, sp\nvstmdb r3!, {d0, d1}\nvldmia r3!, {d4}\nvmov r1, s8\nbx r1",
+    "vectors_higher": "vmov s2, lr\nsub r3, sp, #32\nvstmia r3!, {d1}\nvldmdb r3!, {d4}\nvmov r1, s8\nbx r1",
     "subtracted": "mov r1, #4\nstr lr, [sp, -r1, lsl #1]\nldr r3, [sp, #-8]\nbx r3",
     "exchange": "str r3, [sp, #-8]!\nswp r2, lr, [sp]\nldr r1, [sp], #8\nbx r1",
     "subtract_to_pc": "subs r3, lr, #4\nadd pc, r3, #4",
@@ -118,6 +133,13 @@ SIGNED = {
     "at_once": "pacibsp\nretab",
     "any": "pacia x30, sp\nmov x9, x30\nautia x9, sp\nbr x9",
     "x17": "mov x17, x30\nmov x16, sp\npacia1716\nautia1716\nbr x17",
+    "zero": "paciaz\nautiaz\nret",
+    "second_key": "pacibz\nautibz\nret",
+    "both_at_once": "pacibsp\nautibsp\nret",
+    "second_x17": "mov x17, x30\nmov x16, sp\npacib1716\nautib1716\nbr x17",
+    "branch": "pacia x30, sp\nmov x9, x30\nmov x10, sp\nbraa x9, x10",
+    "branch_zero": "paciza x30\nbraaz x30",
+    "taken_off_at_once": "paciasp\nxpaclri\nret",
     "taken_off": "paciasp\nxpaci x30\nret",
 }
 

@@ -161,7 +161,7 @@ def test_longjmp_goes_on_where_setjmp_was_called(isa: str) -> None:
 
 # An unwinder cuts two frames off and enters the middle of main, with SP exactly as it was at main's call.
 LANDING = {
-    "x86_64": "fn main\npush rbp\nmov rbp, rsp\ncall f\npad: mov eax, 42\npop rbp\nret\n"
+    "x86_64": "fn main\npush rbp\nmov rbp, rsp\ncall f\nnop\npad: mov eax, 42\npop rbp\nret\n"
     "fn f\nsub rsp, 8\ncall throw\nnop\nfn throw\nmov rsp, rbp\nthrowing: jmp pad",
     "arm64": "fn main\nstp x29, x30, [sp, #-16]!\nmov x29, sp\nbl f\nnop\npad: mov x0, #42\n"
     "ldp x29, x30, [sp], #16\nret\nfn f\nstr x30, [sp, #-16]!\nbl throw\nnop\nfn throw\nmov sp, x29\nthrowing: b pad",

@@ -29,6 +29,7 @@ def witness(isa: str, body: str, *frames: str, cpu: str | None = None, start: bo
     """
     trace = recorded(isa, body, cpu=cpu, start=start)
     said = attest(trace)
+    assert not said.unfollowed  # SP alone may tell that a function returned: that would prove nothing
     assert frames
     for line in frames:
         label, _, names = (part.strip() for part in line.partition("="))
