@@ -6,7 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -26,6 +28,25 @@ from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixOptions:
+    """What was typed; each option's help says what it is."""
+
+    arches: tuple[str, ...]
+    programs: tuple[str, ...]
+    recipes: tuple[str, ...]
+    names: tuple[str, ...]
+    referees: bool
+    everything: bool
+    jobs: int
+    fresh: bool
+    json_file: Path | None
+    html: Path | None
+    junit: Path | None
+    svg: Path | None
+    plot: Path | None
+
+
 @click.command("matrix")
 @click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
 @click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
@@ -42,68 +63,67 @@ from unwinders import UNWINDERS
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML, a test case per cell.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture of the table.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write a heat map, as .svg or .png.")
-def command(
-    arches: tuple[str, ...],
-    programs: tuple[str, ...],
-    recipes: tuple[str, ...],
-    names: tuple[str, ...],
-    referees: bool,
-    everything: bool,
-    jobs: int,
-    fresh: bool,
-    json_file: Path | None,
-    html: Path | None,
-    junit: Path | None,
-    svg: Path | None,
-    plot: Path | None,
-) -> None:
+def command(**given: Any) -> None:
     """Judge every strategy on every program, architecture and recipe (or on those chosen).
 
     Some recipes build only the programs that show what they are for; --all runs the rest too.
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
-    from testbed.build.recipes import RECIPES
-
-    wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
-    chosen_programs, chosen_recipes = matching(PROGRAMS, programs, "program"), matching(RECIPES, recipes, "recipe")
-    planned = units(chosen_programs, wanted, chosen_recipes, everything=everything)
-    if not planned:
-        there = not everything and units(chosen_programs, wanted, chosen_recipes, everything=True)
-        how = "only --all has these units" if there else "no unit has all of these (testbed list programs, recipes)"
-        raise UsageError(f"no program is built that way: {how}")
-    chosen = matching(_strategies(referees), names, "strategy")
-    matrix, interrupted = _judge_all(planned, chosen, jobs, fresh)
-    from testbed.report.matrix_text import matrix_page
-
-    console = console_for_reports(record=bool(svg))
-    console.print(matrix_page(matrix))
-    if json_file:
-        from testbed.report.json_data import matrix_data
-
-        json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
-    if html:
-        from testbed.report.matrix_html import write_matrix_html
-
-        write_matrix_html(matrix, html, {name: program.summary for name, program in PROGRAMS.items()})
-    if junit:
-        from testbed.report.junit import write_matrix_junit
-
-        write_matrix_junit(matrix, junit)
-    if plot:
-        from testbed.report.plots import plot_matrix
-
-        plot_matrix(matrix, plot)
-    save(console, "testbed matrix", svg)
+    options = MatrixOptions(**given)
+    planned = _planned(options)
+    chosen = matching(_strategies(options.referees), options.names, "strategy")
+    matrix, interrupted = _judge_all(planned, chosen, options.jobs, options.fresh)
+    _show(matrix, options)
     if interrupted:
         sys.exit(130)
     if not matrix.all_explained:
         sys.exit(1)
 
 
+def _planned(options: MatrixOptions) -> Sequence[Unit]:
+    """The units that were chosen. Raises UsageError where there is none, and says whether --all has some."""
+    from testbed.build.recipes import RECIPES
+
+    wanted = [arch_named(name) for name in options.arches] or list(ARCHES.values())
+    programs = matching(PROGRAMS, options.programs, "program")
+    recipes = matching(RECIPES, options.recipes, "recipe")
+    planned = units(programs, wanted, recipes, everything=options.everything)
+    if not planned:
+        there = not options.everything and units(programs, wanted, recipes, everything=True)
+        how = "only --all has these units" if there else "no unit has all of these (testbed list programs, recipes)"
+        raise UsageError(f"no program is built that way: {how}")
+    return planned
+
+
+def _show(matrix: Matrix, options: MatrixOptions) -> None:
+    """Print the matrix, and write it in every way that was asked for."""
+    from testbed.report.matrix_text import matrix_page
+
+    console = console_for_reports(record=bool(options.svg))
+    console.print(matrix_page(matrix))
+    if options.json_file:
+        from testbed.report.json_data import matrix_data
+
+        options.json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
+    if options.html:
+        from testbed.report.matrix_html import write_matrix_html
+
+        write_matrix_html(matrix, options.html, {name: program.summary for name, program in PROGRAMS.items()})
+    if options.junit:
+        from testbed.report.junit import write_matrix_junit
+
+        write_matrix_junit(matrix, options.junit)
+    if options.plot:
+        from testbed.report.plots import plot_matrix
+
+        plot_matrix(matrix, options.plot)
+    save(console, "testbed matrix", options.svg)
+
+
 def _work(job: tuple[Unit, tuple[str, ...], bool]) -> UnitResult:
     """One unit in a worker process: names go in, a value comes out."""
     unit, names, fresh = job
-    known = UNWINDERS if all(name in UNWINDERS for name in names) else present()
+    known = UNWINDERS if all(name in UNWINDERS for name in names) else present(names)
     return judge_and_keep(unit, PROGRAMS, [known[name] for name in names], fresh=fresh)
 
 
