@@ -22,12 +22,14 @@ from testbed.campaign.units import run_unit, units
 from testbed.cli.prove import command
 from testbed.runs.run import Run
 from testbed.trace import Trace
-from testbed.truth import Truth
+from testbed.truth import Truth, observe
 from testbed.truth.model import Activation, Activations
 from testbed.witness import Testimony, attest, decode
 from testbed.witness.operands import Reading
 from testbed.witness.passage import Flow, MemoryWord, Passage
 from testbed.words.errors import ToolchainMissing, UsageError
+from tests.witness.rules import RULES
+from tests.witness.witnessed import recorded
 
 PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 # Everything that is more than calls and returns, by one recipe; of the rest every thirtieth.
@@ -64,6 +66,24 @@ def test_both_witnesses_say_the_same(unit: Unit) -> None:
     assert proof.dissents == ()
     assert not proof.unfollowed
     assert proof.agreed + proof.transition == proof.steps > 0
+
+
+# What the truth that is watched by effect does not see today: by rule, and why. One that it sees may be taken out.
+NOT_WATCHED = {
+    "inline": "a return to a little behind the call is a jump to it",
+    "by_hand": "a call in two instructions has not the effect of a call",
+    "moved": "a jump after SP moved beyond the frame is a landing to it",
+    "left": "a jump back to a stack that was left by a jump begins a new stack to it",
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "isa", "body"), [(rule, isa, body) for rule, by_isa in RULES.items() for isa, body in by_isa.items()]
+)
+def test_both_witnesses_say_the_same_of_each_rule(rule: str, isa: str, body: str) -> None:
+    proof = prove(observe(recorded(isa, body + "\n")))
+    assert not proof.unfollowed
+    assert proof.dissents == () or rule in NOT_WATCHED
 
 
 def test_what_is_counted_adds_up() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from testbed.program.header import Signal
 from testbed.witness import attest
+from tests.witness.rules import BY_HAND, INLINE, LANDING, LEFT, LINKED, LONGJMP, MOVED, NO_CALL, PC, TAIL
 from tests.witness.witnessed import functions, recorded, visits, witness
 
 EXIT = {
@@ -15,30 +16,10 @@ EXIT = {
     "thumb": "movs r0, #42\nmovs r7, #1\nsvc #0",
 }
 
-TAIL = {
-    "x86_64": "fn main\nsub rsp, 8\ncall f\nback: mov eax, 42\nadd rsp, 8\nret\nfn f\njmp g\nfn g\nnop\nin_g: ret",
-    "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nback: mov x0, #42\nldr x30, [sp], #16\nret\nfn f\nb g\n"
-    "fn g\nnop\nin_g: ret",
-    "a32": "fn main\npush {r4, lr}\nbl f\nback: mov r0, #42\npop {r4, pc}\nfn f\nb g\nfn g\nnop\nin_g: bx lr",
-    "thumb": "fn main\npush {r4, lr}\nbl f\nback: movs r0, #42\npop {r4, pc}\nfn f\nb.w g\nfn g\nnop\nin_g: bx lr",
-}
-
 
 @pytest.mark.parametrize("isa", TAIL)
 def test_a_tail_call_keeps_the_continuation(isa: str) -> None:
     witness(isa, TAIL[isa] + "\n", "in_g = g, main, _start", "back = main, _start")
-
-
-# f comes back behind the data that follows the call.
-INLINE = {
-    "x86_64": "fn main\nsub rsp, 8\ncall f\n.long 42\nback: add rsp, 8\nret\n"
-    "fn f\nmov rcx, [rsp]\nin_f: mov eax, [rcx]\nadd qword ptr [rsp], 4\nret",
-    "arm64": "fn main\nstr x29, [sp, #-16]!\nstr x30, [sp, #8]\nbl f\n.word 42\nback: ldr x30, [sp, #8]\n"
-    "ldr x29, [sp], #16\nret\nfn f\nldr w0, [x30]\nin_f: add x30, x30, #4\nret",
-    "a32": "fn main\npush {r4, lr}\nbl f\n.word 42\nback: pop {r4, pc}\nfn f\nldr r0, [lr], #4\nin_f: bx lr",
-    "thumb": "fn main\npush {r4, lr}\nbl f\n.short 42\nback: pop {r4, pc}\n"
-    "fn f\nmov r1, lr\nldrh r0, [r1, #-1]\nin_f: adds r1, #2\nbx r1",
-}
 
 
 @pytest.mark.parametrize("isa", INLINE)
@@ -46,43 +27,14 @@ def test_a_return_to_a_little_behind_the_call(isa: str) -> None:
     witness(isa, INLINE[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
 
 
-# The address to come back to is put where a return address belongs, and f is jumped to.
-BY_HAND = {
-    "x86_64": "fn main\nlea rax, [rip + back]\npush rax\njmp f\nnop\nback: mov eax, 42\nret\nfn f\nnop\nin_f: ret",
-    "arm64": "fn main\nstr x30, [sp, #-16]!\nadr x30, back\nb f\nnop\nback: mov x0, #42\nldr x30, [sp], #16\nret\n"
-    "fn f\nnop\nin_f: ret",
-    "a32": "fn main\npush {r4, lr}\nadr r3, f\nmov lr, pc\nbx r3\nback: mov r0, #42\npop {r4, pc}\n"
-    "fn f\nnop\nin_f: bx lr",
-    "thumb": "fn main\npush {r4, lr}\nmov r3, pc\nadds r3, #7\nmov lr, r3\nb.w f\nback: movs r0, #42\npop {r4, pc}\n"
-    "fn f\nnop\nin_f: bx lr",
-}
-
-
 @pytest.mark.parametrize("isa", BY_HAND)
 def test_a_call_in_two_instructions(isa: str) -> None:
     witness(isa, BY_HAND[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
 
 
-NO_CALL = {
-    "x86_64": "fn main\nlea rax, [rip + there]\npush rax\nret\nnop\nthere: mov eax, 42\nret",
-    "arm64": "fn main\nmov x9, x30\nadr x30, there\nret\nnop\nthere: mov x0, #42\nret x9",
-    "a32": "fn main\npush {r4, lr}\nadr lr, there\nbx lr\nnop\nthere: mov r0, #42\npop {r4, pc}",
-    "thumb": "fn main\npush {r4, lr}\nmov r3, pc\nadds r3, #5\nbx r3\nnop\nthere: movs r0, #42\npop {r4, pc}",
-}
-
-
 @pytest.mark.parametrize("isa", NO_CALL)
 def test_a_jump_written_as_a_return_opens_nothing(isa: str) -> None:
     witness(isa, NO_CALL[isa] + "\n", "there = main, _start")
-
-
-# A call to learn where the code lies: the return address is data.
-PC = {
-    "x86_64": "fn main\ncall next\nnext: pop rcx\nafter: mov eax, 42\nret",
-    "arm64": "fn main\nmov x9, x30\nbl next\nnext: mov x1, x30\nafter: mov x0, #42\nret x9",
-    "a32": "fn main\npush {r4, lr}\nbl next\nnext: mov r1, lr\nafter: mov r0, #42\npop {r4, pc}",
-    "thumb": "fn main\npush {r4, lr}\nbl next\nnext: mov r1, lr\nafter: movs r0, #42\npop {r4, pc}",
-}
 
 
 @pytest.mark.parametrize("isa", PC)
@@ -101,56 +53,14 @@ def test_a_retpoline_leaves_its_call_as_it_goes_elsewhere() -> None:
     witness("x86_64", body, "over = thunk, thunk, main, _start", "in_f = f, main, _start", "back = main, _start")
 
 
-# A long branch written with the instruction for calls: the link register is never read.
-LINKED = {
-    "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nback: mov x0, #42\nldr x30, [sp], #16\nret\n"
-    "fn f\nstr x30, [sp, #-16]!\nbl far\nfn far\nnop\nin_far: ldr x30, [sp], #16\nret",
-    "a32": "fn main\npush {r4, lr}\nbl f\nback: mov r0, #42\npop {r4, pc}\nfn f\npush {r4, lr}\nbl far\n"
-    "fn far\nnop\nin_far: pop {r4, pc}",
-    "thumb": "fn main\npush {r4, lr}\nbl f\nback: movs r0, #42\npop {r4, pc}\nfn f\npush {r4, lr}\nbl far\n"
-    "fn far\nnop\nin_far: pop {r4, pc}",
-}
-
-
 @pytest.mark.parametrize("isa", LINKED)
 def test_a_call_instruction_used_as_a_jump(isa: str) -> None:
     witness(isa, LINKED[isa] + "\n", "in_far = far, main, _start", "back = main, _start")
 
 
-# f takes its return address to the end of the caller's frame, and goes on there with SP.
-MOVED = {
-    "x86_64": "fn main\nsub rsp, 32\nlea rdi, [rsp + 24]\ncall f\nback: mov eax, 42\nadd rsp, 0\nret\n"
-    "fn f\nmov rax, [rsp]\nmov [rdi], rax\nmov rsp, rdi\njmp landed\nnop\nlanded: nop\nret",
-    "a32": "fn main\npush {r4, lr}\nsub sp, #16\nbl f\nback: mov r0, #42\npop {r4, pc}\n"
-    "fn f\nadd sp, sp, #16\nb landed\nnop\nlanded: nop\nbx lr",
-}
-
-
 @pytest.mark.parametrize("isa", MOVED)
 def test_a_function_that_moves_its_return_address(isa: str) -> None:
     witness(isa, MOVED[isa] + "\n", "landed = f, main, _start", "back = main, _start")
-
-
-# setjmp keeps its return address mangled; longjmp goes on there from two calls further in.
-LONGJMP = {
-    "x86_64": "fn main\nsub rsp, 40\ncall set\nback: test eax, eax\njne out\ncall f\n"
-    "out: mov eax, 42\nadd rsp, 40\nret\n"
-    "fn set\nmov rax, [rsp]\nxor rax, 0x5555\nlea rcx, [rsp + 8]\nmov [rsp + 8], rax\nmov [rsp + 16], rcx\n"
-    "mov rbx, rcx\nxor eax, eax\nret\nfn f\nsub rsp, 8\ncall jump\nnop\n"
-    "fn jump\nmov rdx, [rbx]\nmov rsp, [rbx + 8]\nxor rdx, 0x5555\nmov eax, 1\njumping: jmp rdx",
-    "arm64": "fn main\nsub sp, sp, #32\nstr x30, [sp, #24]\nmov x19, sp\nbl set\nback: cbnz x0, out\nbl f\n"
-    "out: mov x0, #42\nldr x30, [sp, #24]\nadd sp, sp, #32\nret\n"
-    "fn set\nmov x9, sp\nmvn x10, x30\nstp x9, x10, [x19]\nmov x0, #0\nret\n"
-    "fn f\nstr x30, [sp, #-16]!\nbl jump\nnop\n"
-    "fn jump\nldp x9, x30, [x19]\nmvn x30, x30\nmov sp, x9\nmov x0, #1\njumping: ret",
-    "a32": "fn main\npush {r4, r5, r6, lr}\nmov r4, sp\nbl set\nback: cmp r0, #0\nbne out\nbl f\nout: mov r0, #42\n"
-    "pop {r4, r5, r6, pc}\nfn set\nstm r4, {sp, lr}\nmov r0, #0\nbx lr\nfn f\npush {r7, lr}\nbl jump\nnop\n"
-    "fn jump\nldr sp, [r4]\nldr r3, [r4, #4]\nmov r0, #1\njumping: bx r3",
-    "thumb": "fn main\npush {r4, r5, r6, lr}\nmov r4, sp\nbl set\nback: cmp r0, #0\nbne out\nbl f\nout: movs r0, #42\n"
-    "pop {r4, r5, r6, pc}\nfn set\nmov r2, sp\nmov r3, lr\nstm r4!, {r2, r3}\nsubs r4, #8\nmovs r0, #0\nbx lr\n"
-    "fn f\npush {r7, lr}\nbl jump\nnop\nfn jump\nldr r2, [r4]\nmov sp, r2\nldr r3, [r4, #4]\nmovs r0, #1\n"
-    "jumping: bx r3",
-}
 
 
 @pytest.mark.parametrize("isa", LONGJMP)
@@ -159,33 +69,9 @@ def test_longjmp_goes_on_where_setjmp_was_called(isa: str) -> None:
     witness(isa, LONGJMP[isa] + "\n", *stacks)
 
 
-# An unwinder cuts two frames off and enters the middle of main, with SP exactly as it was at main's call.
-LANDING = {
-    "x86_64": "fn main\npush rbp\nmov rbp, rsp\ncall f\nnop\npad: mov eax, 42\npop rbp\nret\n"
-    "fn f\nsub rsp, 8\ncall throw\nnop\nfn throw\nmov rsp, rbp\nthrowing: jmp pad",
-    "arm64": "fn main\nstp x29, x30, [sp, #-16]!\nmov x29, sp\nbl f\nnop\npad: mov x0, #42\n"
-    "ldp x29, x30, [sp], #16\nret\nfn f\nstr x30, [sp, #-16]!\nbl throw\nnop\nfn throw\nmov sp, x29\nthrowing: b pad",
-    "a32": "fn main\npush {r11, lr}\nmov r11, sp\nbl f\nnop\npad: mov r0, #42\npop {r11, pc}\n"
-    "fn f\npush {r4, lr}\nbl throw\nnop\nfn throw\nmov sp, r11\nthrowing: b pad",
-    "thumb": "fn main\npush {r7, lr}\nmov r7, sp\nbl f\nnop\npad: movs r0, #42\npop {r7, pc}\n"
-    "fn f\npush {r4, lr}\nbl throw\nnop\nfn throw\nmov sp, r7\nthrowing: b.w pad",
-}
-
-
 @pytest.mark.parametrize("isa", LANDING)
 def test_a_landing_ends_what_it_cuts_off(isa: str) -> None:
     witness(isa, LANDING[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
-
-
-# main leaves its stack by a jump, without a continuation; who runs on the other one jumps back.
-LEFT = {
-    "x86_64": "fn main\npush rbx\nmov rbx, rsp\nlea rcx, [rip + stack]\nmov rsp, rcx\njmp other\nnop\n"
-    "back: mov eax, 42\npop rbx\nret\nfn other\ncall f\nnop\nfn f\nnop\nin_f: mov rsp, rbx\njmp back\n"
-    ".bss\n.space 64\nstack: .space 8",
-    "arm64": "fn main\nstr x30, [sp, #-16]!\nmov x19, sp\nadrp x9, stack\nadd x9, x9, :lo12:stack\nmov sp, x9\n"
-    "b other\nnop\nback: mov x0, #42\nldr x30, [sp], #16\nret\nfn other\nbl f\nnop\n"
-    "fn f\nnop\nin_f: mov sp, x19\nb back\n.bss\n.p2align 4\n.space 64\nstack: .space 8",
-}
 
 
 @pytest.mark.parametrize("isa", LEFT)
