@@ -56,6 +56,7 @@ class Site:
     answers: Mapping[str, FormatAnswer]
     true_cfa: int | None
     true_caller: int | None
+    caller_goes_on: int | None = None  # see `testbed.truth.Activation`
 
     @property
     def wrong(self) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ class Site:
 
     def _is_false(self, answer: FormatAnswer) -> bool:
         other_cfa = None not in (answer.cfa, self.true_cfa) and answer.cfa != self.true_cfa
-        return other_cfa or answer.caller != self.true_caller
+        return other_cfa or answer.caller not in (self.true_caller, self.caller_goes_on or self.true_caller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,10 @@ def _site(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Site:
         verdict = judge(run, snapshot, said, unwinder)
         answers[unwinder.name] = _answer(said, verdict.explained_by)
     true = run.truth(step).frames
-    return Site(step, answers, true[0].cfa, true[1].pc if len(true) > 1 else None)
+    caller = true[1] if len(true) > 1 else None
+    if caller is None:
+        return Site(step, answers, true[0].cfa, None)
+    return Site(step, answers, true[0].cfa, caller.pc, caller.goes_on)
 
 
 def _answer(said: Backtrace, because: Limit | None) -> FormatAnswer:

@@ -3,7 +3,7 @@
 A strategy's verdict says that a stack came out wrong; this says which row did it. At every executed instruction the
 row that a table has for it is held against the innermost activation alone::
 
-    true CFA              = SP after this activation's return
+    true CFA              = SP just before the call that opened this activation
     true value of a rule  = the caller's register, as it was before the call
 
 A register's rule is tried with the true CFA, so a wrong CFA is one finding and not one per register. A rule is right
@@ -35,6 +35,7 @@ from testbed.truth import TrueFrame
 from testbed.words.errors import UnreadableMemory
 
 _MOST_SLOTS = 4096  # words of a frame that are searched for a saved register
+_ABOVE = 16  # the same of one that lies in the caller's
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,9 @@ def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFr
         size = arch.by_name[name].bits // 8
 
         def same(value: int | None, true_value: int = true_value, is_address: bool = is_address) -> bool:
-            return value is not None and (arch.without_signature(value) if is_address else value) == true_value
+            if value is None or not is_address:
+                return value == true_value
+            return caller.is_at(arch.without_signature(value))
 
         known, value = _value(rule, name, at, cfa, size)
         if not known or same(value):
@@ -143,13 +146,18 @@ def _of_a_frame(run: Run, at: Snapshot, row: UnwindRow, cfa: int, caller: TrueFr
         if name in at.registers and name != arch.pc and same(at.registers[name]):
             yield LintFinding(name, says, f"{name} still has the caller's value", f".cfi_restore {name}")
             continue
-        slots = range(at.sp, min(cfa, at.sp + _MOST_SLOTS * arch.word), arch.word)
+        slots = range(at.sp, min(_end(at, cfa), at.sp + _MOST_SLOTS * arch.word), arch.word)
         slot = next((slot for slot in slots if same(_read(at, slot, size))), None)
         if slot is None:
             yield LintFinding(name, says, f"the caller's {name} is nowhere in the frame", "")
         else:
-            directive = f".cfi_offset {name}, -{cfa - slot:#x}"
-            yield LintFinding(name, says, f"the caller's {name} is at CFA-{cfa - slot:#x}", directive)
+            directive = f".cfi_offset {name}, {slot - cfa:#x}"
+            yield LintFinding(name, says, f"the caller's {name} is at CFA{slot - cfa:+#x}", directive)
+
+
+def _end(at: Snapshot, cfa: int) -> int:
+    """Where a frame ends: at the CFA; of a function that has gone up into its caller's frame, a little above SP."""
+    return cfa if at.sp <= cfa else at.sp + _ABOVE * at.arch.word
 
 
 def _value(rule: Rule | None, name: str, at: Snapshot, cfa: int, size: int) -> tuple[bool, int | None]:

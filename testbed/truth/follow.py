@@ -1,5 +1,8 @@
 """Follow control through a trace: which activation executes each step.
 
+An activation's caller is where control really goes on when the activation is over. A call hands over an address to
+come back to; whoever jumps to what came of that address returns. SP says which of several equal ones.
+
 The rules, at a transfer to ``(pc, SP)`` while ``top`` is the innermost activation:
 
 0. a signal opens two: its trampoline, which the handler returns to, and the handler;
@@ -7,27 +10,29 @@ The rules, at a transfer to ``(pc, SP)`` while ``top`` is the innermost activati
 2. ``(pc, SP) = (top.return_address, top.cfa)``: it is over, whatever instruction did that;
 3. ``(pc, SP)`` is where some call of a living activation comes back to: ``longjmp`` if that one is on this
    stack, a switch of stacks if it is not;
-4. ``SP`` is on no stack of this chain, or above its bottom: a fresh stack, with a bottom of its own;
-5. ``SP`` above ``top.entry_sp``: it comes back to a call of a dead activation whose parent lives (a function
-   that returns twice: it lives again), else a landing pad: the activations below ``SP`` are gone;
-6. anything else is a jump or a tail call: nothing changes.
+4. ``top`` comes back elsewhere, as it does if the jump takes the word off the stack that its call had put there: over;
+5. ``SP`` is on no stack of this chain, or above its bottom: a fresh stack, with a bottom of its own;
+6. ``SP`` above ``top.entry_sp``: it comes back to a call of a dead activation whose parent lives (a function that
+   returns twice: it lives again); or to ``top.return_address``: it is over, and has taken its arguments off; or to a
+   landing pad: the activations below ``SP`` are gone;
+7. anything else is a jump or a tail call: nothing changes.
 
-Two things cannot be seen when they happen, only afterwards: a ``bl`` used as a jump has every effect of a call,
-and so has ``adr lr, table; ldr pc, [lr, ...]`` where ``table`` follows. So a *call site* is disbelieved when
-nothing it opened ever came back, and something it opened was thrown away by its own parent's ordinary return;
-then the trace is followed again without it. Where calls push, that is asked only of calls to the next address:
-a word left on the stack would spoil the parent's return.
+What cannot be seen when it happens is learned from what comes later: `testbed.truth.hindsight`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from testbed.trace import Trace
+from testbed.truth.evidence import Evidence, leads_back, leads_back_from_above
+from testbed.truth.hands import Hands
+from testbed.truth.hindsight import Learned
 from testbed.truth.model import Activation, Activations, Path
+from testbed.truth.regions import StackRegions, StackSpan, is_in
 from testbed.truth.transfers import Event, Transfers
 
 MAX_ROUNDS = 32
@@ -47,38 +52,39 @@ def follow(trace: Trace, transfers: Transfers) -> Path:
 def follow_readably(trace: Trace, transfers: Transfers) -> Path:
     """The rules as they read; `follow_native` has to find the same."""
     events = tuple(transfers.events())
-    disbelieved: frozenset[int] = frozenset()
+    learned = Learned()
     for _ in range(MAX_ROUNDS):
-        walk = _Walk(trace, disbelieved)
+        walk = _Walk(trace, learned)
         for event in events:
             walk.at(event)
-        refuted = walk.refuted()
-        if refuted <= disbelieved:
+        more = learned | walk.shown()
+        if more == learned:
             break
-        disbelieved |= refuted
+        learned = more
     return walk.path()
 
 
 class _Walk:
     """The state of one pass: the tree of activations, the innermost one, who is alive, who comes back where."""
 
-    def __init__(self, trace: Trace, disbelieved: frozenset[int]) -> None:
+    def __init__(self, trace: Trace, learned: Learned) -> None:
         self._trace = trace
-        self._disbelieved = disbelieved
+        self._learned = learned
+        self._hands = Hands(trace)
+        self._evidence = Evidence(self._hands)
         self._pushes = trace.arch.link is None
         self._entry_cfa = trace.arch.entry_cfa
-        self._regions = sorted((region.address, region.end) for region in trace.initial)
-        self._starts = [start for start, _ in self._regions]
+        self._regions = StackRegions(trace)
         self._activations: list[Activation] = []
         self._alive: list[bool] = []
         self._site: list[Event | None] = []
-        self._stack: list[tuple[int, int]] = []  # the memory region that the activation's stack lies in
+        self._stack: list[StackSpan] = []  # the memory region that the activation's stack lies in
         self._bottom: list[int] = []
         self._comes_back: dict[tuple[int, int], int] = {}  # (return address, CFA) -> the activation opened last
         self._changes: list[tuple[int, int]] = []
         self._jumps: list[tuple[int, int]] = []
-        self._returned: set[int] = set()
-        self._thrown_away: set[int] = set()
+        self._goes_on: dict[int, int] = {}  # activation -> where control went, where that was not its return address
+        self._astray: set[int] = set()  # activations that took such a jump
         self._top = -1
         if len(trace):
             self._open_bottom(0, int(trace.sp[0]))
@@ -87,7 +93,7 @@ class _Walk:
         if self._trace.interrupted(event.step - 1):
             self._interrupt(event)
             return
-        if event.call and event.site not in self._disbelieved:
+        if event.call and event.site not in self._learned.no_calls:
             self._open(event)
             return
         if not event.transfer:
@@ -95,38 +101,47 @@ class _Walk:
         pc, sp = event.pc, event.sp
         top = self._activations[self._top]
         if pc == top.return_address and sp == top.cfa:
-            self._note_return(self._top)
-            self._alive[self._top] = False
-            assert top.parent is not None
-            self._now(event.step, top.parent)
+            self._over(event)
             return
         opened = self._comes_back.get((pc, sp))
         target = self._activations[opened].parent if opened is not None else None
-        if target is not None and self._alive[target]:
-            if target != self._top:
-                assert opened is not None
-                self._note_return(opened)
-                self._leave_for(event, target)
+        lives = target is not None and self._alive[target]
+        if lives and target != self._top:
+            assert opened is not None
+            assert target is not None
+            self._evidence.returned.add(self._site_of(opened))
+            self._leave_for(event, target)
+            return
+        self._evidence.look_back(event, self._top)
+        if lives:
+            return
+        if self._comes_back_elsewhere(event, top):
+            self._over(event)
         elif self._is_elsewhere(sp):
-            self._jump(event)
+            self._jumps.append((event.step, self._top))
             self._open_bottom(event.step, sp)
         elif sp > top.entry_sp and top.parent is not None:
-            parent = self._activations[target].parent if target is not None else None
-            if target is not None and parent is not None and self._alive[parent]:
-                self._leave_for(event, parent)
-                self._alive[target] = True
-                self._now(event.step, target)
-            else:
-                self._land(event)
+            self._go_up(event, target)
+        elif leads_back(self._hands, event, top):
+            self._evidence.jumps_back(event, top)
 
-    def refuted(self) -> frozenset[int]:
-        return frozenset(self._thrown_away - self._returned)
+    def shown(self) -> Learned:
+        """What this pass has shown of the steps before; to be asked after the last event."""
+        still_open = [
+            (index, site.site)
+            for index in self._chain(self._top if self._stack else None)
+            if (site := self._site[index])
+        ]
+        return self._evidence.shown(self._learned, still_open)
 
     def path(self) -> Path:
         steps = np.array([step for step, _ in self._changes] + [len(self._trace)], np.int64)
         nodes = np.array([index for _, index in self._changes], np.int32)
         node = np.repeat(nodes, np.diff(steps))
-        return Path(Activations.of(self._activations), node, tuple(self._jumps), self._disbelieved)
+        known = [
+            replace(a, goes_on=self._goes_on[a.index]) if a.index in self._goes_on else a for a in self._activations
+        ]
+        return Path(Activations.of(known), node, tuple(self._jumps), self._learned)
 
     def _now(self, step: int, index: int) -> None:
         self._top = index
@@ -166,31 +181,27 @@ class _Walk:
         self._add(Activation(index, self._top, pc, after, sp, step, signal=True), site)
         self._add(Activation(index + 1, index, restorer, event.sp, after, step), site)
 
-    def _region(self, sp: int) -> tuple[int, int]:
+    def _region(self, sp: int) -> StackSpan:
         """The region that a push at ``sp`` writes to; an empty one where nothing is mapped."""
-        if self._stack:
-            start, end = self._stack[self._top]
-            if start < sp <= end:
-                return start, end
-        i = bisect_right(self._starts, sp - 1) - 1
-        return self._regions[i] if i >= 0 and sp <= self._regions[i][1] else (sp, sp)
+        if self._stack and is_in(sp, self._stack[self._top]):
+            return self._stack[self._top]
+        return self._regions.at(sp)
 
     def _is_elsewhere(self, sp: int) -> bool:
-        """Rule 4. The bottom itself may set up any SP it likes: a bare-metal entry does.
+        """Rule 5. The bottom itself may set up any SP it likes: a bare-metal entry does.
 
         An SP that points nowhere is no stack but a register that a function borrowed: nothing changes.
         """
         top = self._activations[self._top]
         if top.parent is None:
             return False
-        start, end = self._stack[self._top]
-        if start < sp <= end:
+        if is_in(sp, self._stack[self._top]):
             bottom = self._bottom[self._top]
             lowest = self._activations[bottom].entry_sp
-            return self._stack[bottom] == (start, end) and sp > lowest > top.entry_sp
-        if any(low < sp <= high for low, high in (self._stack[index] for index in self._chain(self._top))):
+            return self._stack[bottom] == self._stack[self._top] and sp > lowest > top.entry_sp
+        if any(is_in(sp, self._stack[index]) for index in self._chain(self._top)):
             return False
-        return any(low < sp <= high for low, high in self._regions)
+        return is_in(sp, self._regions.at(sp))
 
     def _chain(self, index: int | None) -> Iterator[int]:
         while index is not None:
@@ -199,7 +210,7 @@ class _Walk:
 
     def _leave_for(self, event: Event, target: int) -> None:
         """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
-        self._jump(event)
+        self._jumps.append((event.step, self._top))
         gone: list[int] = []
         for index in self._chain(self._top):
             if index == target:
@@ -208,8 +219,43 @@ class _Walk:
             gone.append(index)
         self._now(event.step, target)
 
+    def _over(self, event: Event) -> None:
+        """The innermost activation is over: control is back in its parent."""
+        top = self._activations[self._top]
+        assert top.parent is not None
+        self._evidence.returned.add(self._site_of(self._top))
+        self._alive[self._top] = False
+        if event.pc != top.return_address:
+            self._goes_on[self._top] = event.pc
+        self._now(event.step, top.parent)
+
+    def _comes_back_elsewhere(self, event: Event, top: Activation) -> bool:
+        """Rule 4. The word that the call pushed says where its callee returns, whatever it holds by then."""
+        if top.parent is None or top.signal:
+            return False
+        if self._pushes and (event.before, event.sp) == (top.entry_sp, top.cfa):
+            return True
+        if top.index in self._astray:
+            return leads_back_from_above(self._hands, event, top)
+        return self._site_of(top.index) in self._learned.elsewhere and leads_back(self._hands, event, top)
+
+    def _go_up(self, event: Event, target: int | None) -> None:
+        """Rule 6."""
+        top = self._activations[self._top]
+        parent = self._activations[target].parent if target is not None else None
+        if target is not None and parent is not None and self._alive[parent]:
+            self._leave_for(event, parent)
+            self._alive[target] = True
+            self._now(event.step, target)
+        elif event.pc == top.return_address:
+            self._over(event)
+        elif (event.site, event.pc) in self._learned.no_landings:
+            self._astray.add(self._top)
+        else:
+            self._land(event)
+
     def _land(self, event: Event) -> None:
-        """Rule 5. A function that called out cannot be at its entry SP where calls push nothing: so one goes too.
+        """Rule 6. A function that called out cannot be at its entry SP where calls push nothing: so one goes too.
 
         On a chain over two stacks (a call made on a stack of its own), what lies on the other stack goes first:
         SPs of different stacks do not compare.
@@ -218,8 +264,7 @@ class _Walk:
         gone: list[int] = []
         for index in self._chain(self._top):
             activation = self._activations[index]
-            start, end = self._stack[index]
-            here = start < event.sp <= end
+            here = is_in(event.sp, self._stack[index])
             if activation.parent is None or (here and activation.entry_sp > event.sp):
                 break
             if here and activation.entry_sp == event.sp:
@@ -227,29 +272,28 @@ class _Walk:
                     break
                 equal = False
             gone.append(index)
-        if gone:
-            if event.pc != self._activations[self._top].return_address:  # `ret 8` is no jump
-                self._jump(event)
-            else:
-                self._note_return(self._top)
-            self._throw_away(event, gone)
-            self._now(event.step, self._activations[gone[-1]].parent or 0)
-
-    def _jump(self, event: Event) -> None:
+        if not gone:
+            return
+        top = self._activations[self._top]
+        landed = self._activations[gone[-1]].parent or 0
         self._jumps.append((event.step, self._top))
+        self._throw_away(event, gone)
+        self._evidence.lands(event, top, landed)
+        self._now(event.step, landed)
 
-    def _note_return(self, index: int) -> None:
+    def _site_of(self, index: int) -> int:
         site = self._site[index]
         assert site is not None
-        self._returned.add(site.site)
+        return site.site
 
     def _throw_away(self, event: Event, gone: list[int]) -> None:
         """These activations are over without a return of their own."""
-        for index in gone:
+        inside = False
+        for index in reversed(gone):
             self._alive[index] = False
             site, parent = self._site[index], self._activations[index].parent
             assert site is not None
             assert parent is not None
             outer = self._activations[parent]
-            if (event.pc, event.sp) == (outer.return_address, outer.cfa) and not (self._pushes and site.transfer):
-                self._thrown_away.add(site.site)
+            ordinary = (event.pc, event.sp) == (outer.return_address, outer.cfa)
+            inside = self._evidence.thrown(index, site, ordinary, inside, self._pushes)

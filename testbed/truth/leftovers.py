@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Trace
 from testbed.truth.model import Activations
-from testbed.truth.transfers import Bools, distinct
+from testbed.truth.transfers import Bools, distinct, in_code
 
 Ints = NDArray[np.int64]
 
@@ -55,13 +55,7 @@ def return_addresses(activations: Activations) -> NDArray[np.uint64]:
 def code_slots(trace: Trace, returns: NDArray[np.uint64]) -> Ints:
     """The writes of a whole word that store an address of code which is not in ``returns``."""
     value = trace.writes.value & np.uint64(trace.arch.code_mask)
-    in_code = np.zeros(len(value), np.bool_)
-    for loaded in trace.images:
-        for segment in loaded.image.segments:
-            if segment.executable:
-                low = segment.address + loaded.bias
-                in_code |= (value >= low) & (value < low + len(segment.data))
-    return np.flatnonzero(in_code & (trace.writes.size == trace.arch.word) & ~np.isin(value, returns))
+    return np.flatnonzero(in_code(trace, value) & (trace.writes.size == trace.arch.word) & ~np.isin(value, returns))
 
 
 def slots_of(trace: Trace, returns: NDArray[np.uint64]) -> Ints:

@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.image import LoadedImage, describe
+from testbed.truth.hindsight import NEAR, Learned
 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
     """One execution of a function, from the step its call took effect until control is back.
 
-    ``return_address`` is a code address (no Thumb bit) and ``cfa`` is SP after the return, which is SP just
-    before the call. ``entry_sp`` is SP at the first step, ``opened`` that step. ``parent`` is the index of the
-    activation that made the call. The bottom of a stack has no parent, no return address and no CFA.
+    ``return_address`` is the code address (no Thumb bit) that the call handed over, and ``cfa`` is SP just before the
+    call: that is what the caller's row at the call counts from. A callee that pops its arguments, moves its return
+    address or makes room for its caller leaves another SP; the CFA is the same from the call to the end all the same.
+    ``goes_on`` is where control really went when it was over, if that is not the return address: a callee may take
+    data from behind the call. ``entry_sp`` is SP at the first step, ``opened`` that step. ``parent`` is the index of
+    the activation that made the call. The bottom of a stack has no parent, no return address and no CFA.
 
     A ``signal`` one stands for a signal's frame: it is the trampoline that the handler returns to. Nobody called it, so
     its return address is the next instruction of the interrupted activation, its parent, and the registers to go back
@@ -32,13 +36,14 @@ class Activation:
     cfa: int | None
     opened: int
     signal: bool = False
+    goes_on: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Activations(Sequence[Activation]):
     """All activations of a trace, in columns; an `Activation` is made when it is looked at.
 
-    A parent of -1: the bottom of a stack, whose return address and CFA are 0 here.
+    A parent of -1: the bottom of a stack, whose return address and CFA are 0 here. ``goes_on`` is 0 where it is None.
     """
 
     parent: NDArray[np.int32]
@@ -46,6 +51,7 @@ class Activations(Sequence[Activation]):
     cfa: NDArray[np.uint64]
     entry_sp: NDArray[np.uint64]
     opened: NDArray[np.int64]
+    goes_on: NDArray[np.uint64]
     _made: dict[int, Activation] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -58,6 +64,7 @@ class Activations(Sequence[Activation]):
             np.fromiter((a.cfa or 0 for a in activations), np.uint64, count),
             np.fromiter((a.entry_sp for a in activations), np.uint64, count),
             np.fromiter((a.opened for a in activations), np.int64, count),
+            np.fromiter((a.goes_on or 0 for a in activations), np.uint64, count),
             dict(enumerate(activations)),
         )
 
@@ -81,7 +88,9 @@ class Activations(Sequence[Activation]):
         parent, entry_sp, opened = int(self.parent[index]), int(self.entry_sp[index]), int(self.opened[index])
         if parent < 0:
             return Activation(index, None, None, entry_sp, None, opened)
-        return Activation(index, parent, int(self.return_address[index]), entry_sp, int(self.cfa[index]), opened)
+        goes_on = int(self.goes_on[index]) or None
+        returns, cfa = int(self.return_address[index]), int(self.cfa[index])
+        return Activation(index, parent, returns, entry_sp, cfa, opened, goes_on=goes_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +98,10 @@ class TrueFrame:
     """One frame of the truth: where its activation continues, and with which registers.
 
     ``registers`` holds the callee-saved ones, SP and pc, as this frame will see them when control is back in it;
-    for the innermost frame as they are now. ``cfa`` is None for the bottom of the stack. ``calling`` is true where
-    ``pc`` is a return address, false where it is the next instruction to execute: the innermost frame, one that a
-    signal interrupted, and a signal's trampoline, which nobody called.
+    for the innermost frame as they are now. SP is the callee's CFA: a frame is described as at its call. ``cfa`` is
+    None for the bottom of the stack. ``calling`` is true where ``pc`` is a return address, false where it is the next
+    instruction to execute: the innermost frame, one that a signal interrupted, and a signal's trampoline, which nobody
+    called. ``goes_on`` is where control will really go on in this frame, if not at ``pc``.
     """
 
     pc: int
@@ -99,6 +109,18 @@ class TrueFrame:
     registers: Mapping[str, int] = field(repr=False)
     activation: int
     calling: bool = True
+    goes_on: int | None = None
+
+    def is_at(self, pc: int) -> bool:
+        """Is this a right answer to where the frame's function goes on?
+
+        The return address that the call handed over is, and so is the address at which control will go on: a callee
+        makes the one into the other at some instruction, and who reads it from where it stands says one before that and
+        the other after it. If it counts on over data behind the call, all it comes by are right.
+        """
+        if self.goes_on is None:
+            return pc == self.pc
+        return pc in (self.pc, self.goes_on) or self.pc < pc < self.goes_on <= self.pc + NEAR
 
     @property
     def lookup_pc(self) -> int:
@@ -132,4 +154,4 @@ class Path:
     activations: Activations
     node: NDArray[np.int32]
     jumps: tuple[tuple[int, int], ...]
-    disbelieved: frozenset[int]
+    learned: Learned

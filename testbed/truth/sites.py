@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Trace
 from testbed.truth.model import Path
+from testbed.truth.regions import StackRegions, is_in
 from testbed.truth.transfers import Bools, Transfers
 
 NATIVE_FROM = 100_000  # steps, as in `testbed.truth.follow`
@@ -50,7 +51,7 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
         epilogue=facts[1],
         frameless=facts[2],
         moved=moved,
-        transition=_transitions(trace, path),
+        transition=_transitions(trace, path, pointer),
         frame_pointer=pointer,
         isa=isa,
     )
@@ -184,14 +185,15 @@ def _extent(
     return first, last
 
 
-def _transitions(trace: Trace, path: Path) -> Bools:
-    """Steps of a non-local transfer at which SP is already the target's while the old code still runs.
+def _transitions(trace: Trace, path: Path, pointer: NDArray[np.uint64]) -> Bools:
+    """Steps of a non-local transfer at which SP or FP is already the target's while the old code still runs.
 
     A target further out: the last steps with SP above the activation's own entry. Another stack, or a target
-    further in: the steps from the largest move of SP on, unless that is the transfer itself.
+    further in: the steps from the largest move of SP on, unless that is the transfer itself. Or more, where FP was
+    this frame's and has become the target's before (`is_targets`), as `__builtin_longjmp` loads it first.
     """
     out = np.zeros(len(trace), np.bool_)
-    sp = trace.sp.astype(np.int64)
+    sp, regions = trace.sp.astype(np.int64), StackRegions(trace)
     for step, left in path.jumps:
         start = step
         while start > 0 and path.node[start - 1] == left:
@@ -204,5 +206,19 @@ def _transitions(trace: Trace, path: Path) -> Bools:
         else:
             moves = np.abs(np.diff(sp[start : step + 1]))
             tail = start + 1 + int(np.argmax(moves)) if len(moves) and moves.max() else step
+        since = step
+        while since > start and pointer[since - 1] == pointer[step]:
+            since -= 1
+        own = pointer[path.activations[left].opened]
+        framed = start < since and sp[since - 1] <= int(pointer[since - 1]) < entry
+        if framed and pointer[step] != own and is_targets(regions, int(pointer[step]), int(sp[step]), entry):
+            tail = min(tail, since)
         out[tail:step] = True
     return out
+
+
+def is_targets(regions: StackRegions, pointer: int, sp: int, entry: int) -> bool:
+    """Does FP point into the frame, or further out, of who has SP now, and not into that of an activation entered at
+    ``entry``?"""
+    stack = regions.at(sp)
+    return is_in(sp, stack) and sp <= pointer < stack[1] and (pointer >= entry or regions.at(entry) != stack)

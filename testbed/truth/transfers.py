@@ -4,9 +4,10 @@ With ``fall(k) = pc[k-1] + size[k-1]``, the address after the instruction of ste
 
 * step ``k`` is a *transfer* when ``pc[k] != fall(k)`` (or it popped the address it is at: a return to the next one);
 * it has the *effect of a call* when the machine now knows ``fall(k)`` as the place to come back to: in the link
-  register, or, where calls push, in the word that this very step pushed.
+  register, or, where calls push, in the word that this very step pushed; or that lies at SP already when it transfers.
 
-No mnemonic is asked for, so ``bl``, ``blx``, ``mov lr, pc; bx``, ``call`` by any encoding are all one effect.
+No mnemonic is asked for, so ``bl``, ``blx``, ``mov lr, pc; bx``, ``call`` by any encoding are all one effect, and so is
+a call in two instructions: ``lea rax, [rip + back]; push rax; jmp callee; back:``, ``adr x30, back; b callee; back:``.
 A Thumb instruction that an IT block skips leaves no step: it looks like a short jump, which changes nothing.
 """
 
@@ -34,36 +35,47 @@ def distinct(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class Event(NamedTuple):
-    """A candidate step. ``site`` is the pc of the instruction before it, ``fall`` the address after that one."""
+    """A candidate step. ``site`` is the pc of the instruction before it, ``fall`` the address after that one,
+    ``before`` SP before it."""
 
     step: int
     pc: int
     sp: int
     site: int
     fall: int
+    before: int
     transfer: bool
     call: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Transfers:
-    """Per step: did control leave the fall-through address, and did it have the effect of a call."""
+    """Per step: did control leave the fall-through address, and did it have the effect of a call.
+
+    ``stored`` are the code addresses that were stored until the end, other than by the calls themselves; only where
+    calls push.
+    """
 
     trace: Trace
     fall: NDArray[np.uint64]
     transfer: Bools
     call: Bools
+    stored: NDArray[np.uint64]
 
     def events(self) -> Iterator[Event]:
         """The candidate steps in order."""
         steps = np.flatnonzero(self.transfer | self.call)
-        columns = (steps, self.trace.pc[steps], self.trace.sp[steps], self.trace.pc[steps - 1], self.fall[steps])
+        pc, sp = self.trace.pc, self.trace.sp
+        columns = (steps, pc[steps], sp[steps], pc[steps - 1], self.fall[steps], sp[steps - 1])
         flags = (self.transfer[steps], self.call[steps])
         return map(Event, *(column.tolist() for column in (*columns, *flags)))
 
 
-def find_transfers(trace: Trace) -> Transfers:
-    """Every transfer and every call effect of a trace. Step 0 is neither."""
+NOTHING_STORED = np.empty(0, np.uint64)
+
+
+def find_transfers(trace: Trace, stored: NDArray[np.uint64] = NOTHING_STORED) -> Transfers:
+    """Every transfer and every call effect of a trace. Step 0 is neither. ``stored`` is that of what came before."""
     pc = trace.pc
     fall = pc.copy()
     fall[1:] = pc[:-1] + trace.sizes[:-1]
@@ -71,9 +83,12 @@ def find_transfers(trace: Trace) -> Transfers:
     if not trace.arch.link:
         transfer |= _returned_to_next(trace, transfer)
     transfer[list(trace.resumed)] = True  # the interrupted code may lie right behind the trampoline
-    call = _linked(trace, fall, transfer) if trace.arch.link else _pushed(trace, fall, transfer)
+    if trace.arch.link:
+        call = _linked(trace, fall, transfer)
+    else:
+        call, stored = _pushed(trace, fall, transfer, stored)
     call[:1] = False
-    return Transfers(trace, fall, transfer, call)
+    return Transfers(trace, fall, transfer, call, stored)
 
 
 def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
@@ -88,11 +103,16 @@ def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
     return linked & (transfer | fresh)
 
 
-def _pushed(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
-    """This step lowered SP by one word and stored the fall-through address there."""
+def _pushed(
+    trace: Trace, fall: NDArray[np.uint64], transfer: Bools, stored: NDArray[np.uint64]
+) -> tuple[Bools, NDArray[np.uint64]]:
+    """This step lowered SP by one word and stored the fall-through address there; or that lay there before a transfer.
+
+    Also the code addresses stored in other ways, with the ``stored`` ones.
+    """
     word = trace.arch.word
     writes, sp = trace.writes, trace.sp
-    whole = (writes.size == word) & (writes.step.astype(np.int64) + 1 < len(trace))
+    whole = np.flatnonzero((writes.size == word) & (writes.step.astype(np.int64) + 1 < len(trace)))
     after = writes.step[whole].astype(np.int64) + 1
     pushed = (
         (writes.address[whole] == sp[after])
@@ -101,7 +121,37 @@ def _pushed(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
     )
     call = np.zeros(len(trace), np.bool_)
     call[after[pushed]] = True
-    return call & ~_takes_its_address_off(sp, word, call & ~transfer)
+    others = writes.value[whole[~pushed]]
+    stored = np.union1d(stored, others[in_code(trace, others)])
+    undone = _takes_its_address_off(sp, word, call & ~transfer)
+    still = np.zeros(len(trace), np.bool_)
+    still[1:] = sp[1:] == sp[:-1]  # a return or a call would have moved it
+    return (call & ~undone) | _made_before(trace, fall, transfer & still, stored), stored
+
+
+def _made_before(trace: Trace, fall: NDArray[np.uint64], jump: Bools, stored: NDArray[np.uint64]) -> Bools:
+    """Jumps at which the word at SP is the fall-through address: the address to come back to was made before.
+
+    It may be a pointer to the function behind the jump's own, pushed for another reason: then nothing comes back.
+    """
+    found = np.zeros(len(trace), np.bool_)
+    near = np.flatnonzero(jump & np.isin(fall, stored)) if len(stored) else np.empty(0, np.int64)
+    if len(near):
+        history = _history_of(trace, np.unique(trace.sp[near]))
+        for step in near.tolist():
+            found[step] = _word_at(history, int(trace.sp[step]), trace.arch.word, step) == int(fall[step])
+    return found
+
+
+def in_code(trace: Trace, values: NDArray[np.uint64]) -> Bools:
+    """Which of some values are addresses of code."""
+    found = np.zeros(len(values), np.bool_)
+    for loaded in trace.images:
+        for segment in loaded.image.segments:
+            if segment.executable:
+                low = segment.address + loaded.bias
+                found |= (values >= low) & (values < low + len(segment.data))
+    return found
 
 
 def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
@@ -126,12 +176,15 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
         return rose
     history = _history_of(trace, distinct(sp[near - 1]))
     for step in near.tolist():
-        try:
-            popped = int.from_bytes(history.read(int(sp[step - 1]), word, step), "little")
-        except UnreadableMemory:
-            popped = None
-        rose[step] = popped == int(trace.pc[step])
+        rose[step] = _word_at(history, int(sp[step - 1]), word, step) == int(trace.pc[step])
     return rose
+
+
+def _word_at(history: History, address: int, word: int, step: int) -> int | None:
+    try:
+        return int.from_bytes(history.read(address, word, step), "little")
+    except UnreadableMemory:
+        return None
 
 
 def _history_of(trace: Trace, address: NDArray[np.uint64]) -> History:

@@ -167,6 +167,7 @@ class Truth:
                 MappingProxyType(registers),
                 activation.parent,
                 calling=not activation.signal and not parent.signal,
+                goes_on=activation.goes_on,
             )
         return self._frames[index]
 

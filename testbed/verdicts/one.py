@@ -7,6 +7,9 @@ With the true frames ``t[0..m]`` (innermost first, ``t[m]`` the root) and the cl
 * a real tool that died or gave no answer: crashed or hung, if what it said before is a prefix of ``t``;
 * ``c`` a subsequence of ``t``: skipped; ``t`` a subsequence of ``c``: phantom; anything else: wrong.
 
+A claimed pc is that of a true frame if `TrueFrame.is_at` says so: where a callee changes its return address on purpose,
+both are right.
+
 Only what is claimed is judged: a register that a frame does not mention is unknown, not wrong. Which registers
 can be judged is the ABI's choice: the callee-saved ones, SP and pc; a caller-saved register has no true value
 once the call was made.
@@ -179,7 +182,7 @@ def judge_backtrace(
     explained = None
     if outcome is not Outcome.EXACT:
         explained = next((li for li in limits if li.trait in traits and outcome in li.outcomes), None)
-    callers = _callers(outcome, truth.frames, said.frames)
+    callers = _callers(outcome, truth.frames, _claimed_pcs(truth.frames, said.frames))
     return Verdict(outcome, depth, difference, explained, Trait.TRANSITION in traits, callers)
 
 
@@ -188,13 +191,25 @@ def exact_verdict(depth: int, *, transition: bool = False) -> Verdict:
     return Verdict(Outcome.EXACT, depth, transition=transition, callers=Callers(depth - 1, depth - 1, depth - 1))
 
 
-def _callers(outcome: Outcome, true: Sequence[TrueFrame], said: Sequence[Frame]) -> Callers:
+def _claimed_pcs(true: Sequence[TrueFrame], said: Sequence[Frame]) -> list[int]:
+    """The pcs of a backtrace; one that is right of a frame, though it is not its return address, is taken for that."""
+    changed = [frame for frame in true if frame.goes_on is not None]
+    pcs = [frame.pc for frame in said]
+    if changed:
+        plain = {frame.pc for frame in true}
+        for i, pc in enumerate(pcs[1:], 1):
+            if pc not in plain:
+                pcs[i] = next((frame.pc for frame in changed if frame.is_at(pc)), pc)
+    return pcs
+
+
+def _callers(outcome: Outcome, true: Sequence[TrueFrame], said: Sequence[int]) -> Callers:
     claimed, there = max(len(said) - 1, 0), len(true) - 1
     if outcome is Outcome.PHANTOM:
         return Callers(claimed, there, there)
     if outcome is not Outcome.WRONG:  # a prefix of the truth, or a part of it in its order
         return Callers(claimed, there, claimed)
-    return Callers(claimed, there, common([frame.pc for frame in said[1:]], [frame.pc for frame in true[1:]]))
+    return Callers(claimed, there, common(said[1:], [frame.pc for frame in true[1:]]))
 
 
 def common(said: Sequence[int], true: Sequence[int]) -> int:
@@ -219,7 +234,7 @@ def common(said: Sequence[int], true: Sequence[int]) -> int:
 def _compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Outcome, int, str]:
     claimed = said.frames
     true_pcs = [frame.pc for frame in true]
-    claimed_pcs = [frame.pc for frame in claimed]
+    claimed_pcs = _claimed_pcs(true, claimed)
     agreed = 0
     while agreed < min(len(true_pcs), len(claimed_pcs)) and true_pcs[agreed] == claimed_pcs[agreed]:
         agreed += 1

@@ -107,12 +107,28 @@ def judge_trace(
     if steps is not None:
         counted[: steps[0]], counted[steps[1] :] = False, False
     outcome, callers = _outcomes(truth, backtraces, counted)
+    changed = _changes_an_address(truth) & (outcome != OUTCOMES.index(Outcome.EXACT)) & (outcome != UNJUDGED)
+    if changed.any():  # more than one pc may be right of a frame: only the specification knows
+        outcome, callers = _outcomes(truth, backtraces, counted & ~changed)
+        outcome[changed] = UNJUDGED
     for step in np.flatnonzero(outcome == UNJUDGED).tolist():
         verdict = _verdict(backtraces, truth, declared, limits, step)
         outcome[step] = OUTCOMES.index(verdict.outcome)
         callers += verdict.callers if counted[step] else NO_CALLERS
     explained = _explained(truth, outcome, declared, limits)
     return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition, callers)
+
+
+def _changes_an_address(truth: Truth) -> NDArray[np.bool_]:
+    """The steps with a frame in which control goes on at another address than the call handed over."""
+    activations = truth.activations
+    if not activations.goes_on.any():
+        return np.zeros(len(truth.node), np.bool_)
+    changed = activations.goes_on != 0
+    for index in np.flatnonzero(activations.parent >= 0).tolist():  # a parent comes before its children
+        changed[index] |= changed[activations.parent[index]]
+    found: NDArray[np.bool_] = changed[truth.node]
+    return found
 
 
 def _verdict(

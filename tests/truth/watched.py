@@ -42,10 +42,11 @@ def agree(trace: Trace) -> int:
     assert tuple(native.activations) == tuple(readable.activations)
     assert native.node.tolist() == readable.node.tolist()
     assert native.jumps == readable.jumps
-    assert native.disbelieved == readable.disbelieved
+    assert native.learned == readable.learned
     sites = [describe_sites(trace, transfers, readable, natively=natively) for natively in (False, True)]
     for field in fields(SiteFacts):
         assert np.array_equal(*(getattr(facts, field.name) for facts in sites)), field.name
+    assert native.activations.goes_on.tolist() == readable.activations.goes_on.tolist()
     return len(readable.activations)
 
 

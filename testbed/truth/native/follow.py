@@ -7,17 +7,28 @@ back to, and the places. It does not grow with the run, only with its depth and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
+from testbed.truth.hands import address_columns, link_column
+from testbed.truth.hindsight import Learned
 from testbed.truth.model import Activations, Path
-from testbed.truth.native.walk import (
+from testbed.truth.native.columns import (
     ALIVE,
+    CERTAIN,
     CFA,
     ENTRY,
+    GOES_ON,
+    JUMP_PC,
+    JUMP_SITE,
+    LAST_LEFT,
+    LED,
+    LEFT_COLUMNS,
+    LEFT_SHOWN,
+    MARKS,
     PARENT,
     RETURN,
     RETURNED,
@@ -26,9 +37,9 @@ from testbed.truth.native.walk import (
     Log,
     Setting,
     Tree,
-    region_of,
-    walk,
 )
+from testbed.truth.native.events import Events, number_places
+from testbed.truth.native.walk import region_of, walk
 from testbed.truth.transfers import Transfers
 
 Ints = NDArray[np.int64]
@@ -50,6 +61,7 @@ class Standing:
     top: int
     places: Words = field(repr=False)
     latest: Ints = field(repr=False)
+    left: Words = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.opened)
@@ -59,38 +71,28 @@ class Standing:
         parents = self.links[:, PARENT].astype(np.int32)
         inner = parents >= 0
         returns, cfas = (np.where(inner, self.addresses[:, i], np.uint64(0)) for i in (RETURN, CFA))
-        return Activations(parents, returns, cfas, self.addresses[:, ENTRY].copy(), self.opened.copy())
+        entries, goes_on = (self.addresses[:, i].copy() for i in (ENTRY, GOES_ON))
+        return Activations(parents, returns, cfas, entries, self.opened.copy(), goes_on)
 
     def sites(self, mark: int) -> frozenset[int]:
         """The call sites of the activations with a mark."""
         return frozenset(np.unique(self.addresses[self.marks[:, mark], SITE]).tolist())
 
+    @property
+    def no_landings(self) -> frozenset[tuple[int, int]]:
+        """The jumps that were thought to land and did not."""
+        shown = self.left[self.left[:, LEFT_SHOWN] != 0]
+        return frozenset(map(tuple, shown[:, [JUMP_SITE, JUMP_PC]].tolist()))
 
-class Events(NamedTuple):
-    """The candidate steps of `testbed.truth.transfers.Event` in columns."""
-
-    steps: Ints
-    pc: Words
-    sp: Words
-    site: Words
-    fall: Words
-    transfer: NDArray[np.bool_]
-    call: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, transfers: Transfers, first: int = 0, end: int | None = None) -> Events:
-        """Those of the rows from ``first`` to ``end``."""
-        trace = transfers.trace
-        steps = np.flatnonzero((transfers.transfer | transfers.call)[first:end]) + first
-        return cls(
-            steps,
-            trace.pc[steps],
-            trace.sp[steps],
-            trace.pc[steps - 1],
-            transfers.fall[steps],
-            transfers.transfer[steps],
-            transfers.call[steps],
-        )
+    @property
+    def still_open(self) -> frozenset[int]:
+        """The call sites of activations that have come back elsewhere, by their jump alone, if the run ends here."""
+        found, index = set(), self.top
+        while index >= 0:
+            if self.marks[index, CERTAIN]:
+                found.add(int(self.addresses[index, SITE]))
+            index = int(self.links[index, PARENT])
+        return frozenset(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,22 +113,23 @@ def standing_at_start(trace: Trace) -> Standing:
     """Before anything was called: the bottom of the first stack."""
     sp = trace.sp[0]
     return Standing(
-        np.array([[-1, 0, region_of(sp, _setting(trace))]], np.int64),
-        np.array([[0, sp, 0, 0]], np.uint64),
+        np.array([[-1, 0, region_of(sp, _setting(trace)), -1]], np.int64),
+        np.array([[0, sp, 0, 0, 0]], np.uint64),
         np.zeros(1, np.int64),
-        np.array([[True, False, False, False]]),
+        np.array([[mark == ALIVE for mark in range(MARKS)]]),
         0,
         np.empty((0, 2), np.uint64),
         np.empty(0, np.int64),
+        np.empty((0, LEFT_COLUMNS), np.uint64),
     )
 
 
-def go_on(trace: Trace, before: Standing, events: Events, disbelieved: frozenset[int], first: int = 0) -> Walked:
+def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, first: int = 0) -> Walked:
     """Follow control through more events. Steps are those of the events; activations keep their numbers."""
     used, count = len(before), len(events.steps)
     entry_cfa = np.uint64(trace.arch.entry_cfa)
-    believed = events.call & ~np.isin(events.site, np.array(sorted(disbelieved), np.uint64))
-    promised, here, known, places = _number_places(before.places, events, events.sp + entry_cfa, believed)
+    events = events.knowing(learned)
+    promised, here, known, places = number_places(before.places, events, events.sp + entry_cfa, events.call)
     latest = np.full(len(places), -1, np.int64)
     latest[known] = before.latest
     tree = Tree(
@@ -135,12 +138,14 @@ def go_on(trace: Trace, before: Standing, events: Events, disbelieved: frozenset
         _longer(before.opened, count),
         _longer(before.marks, count),
         latest,
+        _longer(before.left, count),
+        np.array([len(before.left)], np.int64),
     )
     room = count + 1
     log = Log(np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int32))
     used, top, changes, jumps = walk(
-        events._replace(call=believed),
-        np.where(believed, promised, here),
+        events,
+        np.where(events.call, promised, here),
         tree,
         _setting(trace),
         log,
@@ -149,7 +154,14 @@ def go_on(trace: Trace, before: Standing, events: Events, disbelieved: frozenset
         np.int64(first),
     )
     standing = Standing(
-        tree.links[:used], tree.addresses[:used], tree.opened[:used], tree.marks[:used], int(top), places, latest
+        tree.links[:used],
+        tree.addresses[:used],
+        tree.opened[:used],
+        tree.marks[:used],
+        int(top),
+        places,
+        latest,
+        tree.left[: int(tree.left_used[0])],
     )
     left = tuple(zip(log.jump_steps[:jumps].tolist(), log.jump_nodes[:jumps].tolist(), strict=True))
     return Walked(standing, log.change_steps[:changes], log.change_nodes[:changes], left)
@@ -158,14 +170,17 @@ def go_on(trace: Trace, before: Standing, events: Events, disbelieved: frozenset
 def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
     """What `testbed.truth.follow.follow` finds, for a long trace."""
     events = Events.of(transfers)
-    disbelieved: frozenset[int] = frozenset()
+    learned = Learned()
     for _ in range(rounds):
-        walked = go_on(trace, standing_at_start(trace), events, disbelieved)
-        refuted = walked.standing.sites(THROWN) - walked.standing.sites(RETURNED)
-        if refuted <= disbelieved:
+        walked = go_on(trace, standing_at_start(trace), events, learned)
+        standing = walked.standing
+        elsewhere = standing.sites(LED) | (standing.still_open - standing.sites(RETURNED))
+        no_calls = standing.sites(THROWN) - standing.sites(RETURNED) - elsewhere - learned.elsewhere
+        more = learned | Learned(no_calls, elsewhere, standing.no_landings)
+        if more == learned:
             break
-        disbelieved |= refuted
-    return Path(walked.standing.activations(), walked.nodes(len(trace)), walked.jumps, disbelieved)
+        learned = more
+    return Path(walked.standing.activations(), walked.nodes(len(trace)), walked.jumps, learned)
 
 
 def forget(standing: Standing) -> tuple[Standing, Ints]:
@@ -182,6 +197,10 @@ def forget(standing: Standing) -> tuple[Standing, Ints]:
     number[stays] = np.arange(len(stays))
     links = standing.links[stays]
     links[:, :2] = number[links[:, :2]]
+    left, links[:, LAST_LEFT] = np.unique(links[:, LAST_LEFT], return_inverse=True)
+    if len(left) and left[0] < 0:
+        left = left[1:]
+        links[:, LAST_LEFT] -= 1
     return (
         Standing(
             links,
@@ -191,6 +210,7 @@ def forget(standing: Standing) -> tuple[Standing, Ints]:
             int(number[standing.top]),
             standing.places[there],
             number[standing.latest[there]],
+            standing.left[left],
         ),
         stays,
     )
@@ -217,22 +237,14 @@ def _longer(column: NDArray[Item], more: int) -> NDArray[Item]:
 def _setting(trace: Trace) -> Setting:
     regions = sorted((region.address, region.end) for region in trace.initial)
     starts, ends = (np.array([region[side] for region in regions], np.uint64) for side in (0, 1))
-    return Setting(starts, ends, trace.arch.link is None, np.uint64(trace.arch.entry_cfa))
-
-
-def _number_places(known: Words, events: Events, cfa: Words, call: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Words]:
-    """For each event: the number of the place (return address, CFA) that it promises, if it is a call; the number
-    of the promised place that control is at, or -1. Then the numbers of the places known before, and all places."""
-    codes, code = np.unique(np.concatenate([known[:, 0], events.fall, events.pc]), return_inverse=True)
-    stacks, stack = np.unique(np.concatenate([known[:, 1], cfa, events.sp]), return_inverse=True)
-    keys = stack.reshape(-1).astype(np.int64) * len(codes) + code.reshape(-1)
-    before, promise, here = np.split(keys, [len(known), len(known) + len(events.pc)])
-    places = np.unique(np.concatenate([before, promise[call]]))
-    if len(places) == 0:
-        nowhere = np.full(len(events.pc), -1, np.int64)
-        return nowhere, nowhere, np.empty(0, np.int64), np.empty((0, 2), np.uint64)
-    promised = np.where(call, np.searchsorted(places, promise), -1)
-    found = np.minimum(np.searchsorted(places, here), len(places) - 1)
-    pairs = np.stack([codes[places % len(codes)], stacks[places // len(codes)]], axis=1)
-    before_now = np.asarray(np.searchsorted(places, before), np.int64)
-    return promised, np.where(places[found] == here, found, -1), before_now, pairs
+    arch = trace.arch
+    return Setting(
+        starts,
+        ends,
+        arch.link is None,
+        np.uint64(arch.entry_cfa),
+        np.ascontiguousarray(trace.registers),
+        address_columns(arch),
+        link_column(arch),
+        np.uint64(arch.code_mask & ~arch.signature),
+    )

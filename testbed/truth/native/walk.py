@@ -9,49 +9,33 @@ Compiled once by numba and kept on disk; nothing imports this module before a tr
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-# Columns of `links`: activation -> parent, bottom of its stack, region of its stack.
-PARENT, BOTTOM, REGION = range(3)
-# Columns of `addresses`: return address, entry SP, CFA, and the pc of the call.
-RETURN, ENTRY, CFA, SITE = range(4)
-# Columns of `marks`: is it alive, did it come back, was it thrown away by its parent's return, did control move.
-ALIVE, RETURNED, THROWN, MOVED = range(4)
-
+from testbed.truth.native.columns import (
+    ALIVE,
+    ASTRAY,
+    BOTTOM,
+    CFA,
+    ELSEWHERE,
+    ENTRY,
+    GOES_ON,
+    JUMPED,
+    LAST_LEFT,
+    LED,
+    PARENT,
+    PUSHED,
+    REGION,
+    RETURN,
+    RETURNED,
+    SITE,
+    THROWN,
+)
+from testbed.truth.native.evidence import jumps_back, lands, leads_back, leads_back_from_above, look_back
 
 NOTHING, LEFT, FRESH = range(3)  # what a transfer that is no ordinary return does besides: a jump; one to a fresh stack
-
-
-class Tree(NamedTuple):
-    """Activations in columns, with room for more. ``latest[place]`` is the last one to come back there, or -1."""
-
-    links: NDArray[np.int64]
-    addresses: NDArray[np.uint64]
-    opened: NDArray[np.int64]
-    marks: NDArray[np.bool_]
-    latest: NDArray[np.int64]
-
-
-class Log(NamedTuple):
-    """What a walk notes: where the innermost activation changes and to which, and jumps with the activation left."""
-
-    change_steps: NDArray[np.int64]
-    change_nodes: NDArray[np.int32]
-    jump_steps: NDArray[np.int64]
-    jump_nodes: NDArray[np.int32]
-
-
-class Setting(NamedTuple):
-    """The mapped regions, in order; whether a call pushes, and how far its SP then lies below the CFA."""
-
-    starts: NDArray[np.uint64]
-    ends: NDArray[np.uint64]
-    pushes: bool
-    entry_cfa: np.uint64
 
 
 @njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
@@ -89,7 +73,7 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
     log.change_steps[0], log.change_nodes[0] = first, top
     changes, jumps = 1, 0
     for e in range(len(steps)):
-        step, pc, sp = steps[e], events.pc[e], events.sp[e]
+        step = steps[e]
         if events.call[e]:
             _open(events, e, tree, setting, used, top)
             tree.latest[places[e]] = used
@@ -98,14 +82,14 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
         elif not events.transfer[e]:
             continue
         else:
-            new_top, more = _come_back(pc, sp, places[e], tree, setting, top)
+            new_top, more = _come_back(events, e, places[e], tree, setting, top)
             if more != NOTHING:
                 log.jump_steps[jumps], log.jump_nodes[jumps] = step, top
                 jumps += 1
             elif new_top == top:
                 continue
             if more == FRESH:
-                _open_bottom(step, sp, tree, setting, used, top)
+                _open_bottom(step, events.sp[e], tree, setting, used, top)
                 new_top = used
                 used += 1
             top = new_top
@@ -125,19 +109,28 @@ def _open(events: Any, e: Any, tree: Any, setting: Any, new: Any, top: Any) -> N
     tree.addresses[new, RETURN], tree.addresses[new, ENTRY] = events.fall[e], sp
     tree.addresses[new, CFA], tree.addresses[new, SITE] = sp + setting.entry_cfa, events.site[e]
     tree.opened[new] = events.steps[e]
-    tree.marks[new, ALIVE], tree.marks[new, RETURNED], tree.marks[new, THROWN] = True, False, False
-    tree.marks[new, MOVED] = events.transfer[e]
+    _begin(tree, new)
+    tree.marks[new, PUSHED] = setting.pushes and events.transfer[e] and events.before[e] != sp
+    tree.marks[new, ELSEWHERE] = events.elsewhere[e]
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _begin(tree: Any, new: Any) -> None:
+    """What every activation has at its first step."""
+    tree.addresses[new, GOES_ON], tree.links[new, LAST_LEFT] = 0, -1
+    tree.marks[new, :] = False
+    tree.marks[new, ALIVE] = True
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any) -> None:
-    """Rule 4: control came, from ``top``, to a fresh stack."""
+    """Rule 5: control came, from ``top``, to a fresh stack."""
     tree.links[new, PARENT], tree.links[new, BOTTOM] = -1, new
     tree.links[new, REGION] = _region_near(sp, tree.links[top, REGION], setting)
     tree.addresses[new, RETURN], tree.addresses[new, ENTRY] = 0, sp
     tree.addresses[new, CFA], tree.addresses[new, SITE] = 0, 0
     tree.opened[new] = step
-    tree.marks[new, ALIVE], tree.marks[new, RETURNED], tree.marks[new, THROWN] = True, False, False
+    _begin(tree, new)
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
@@ -147,43 +140,79 @@ def _region_near(sp: Any, region: Any, setting: Any) -> Any:
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _come_back(pc: Any, sp: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rules 2 to 6: the innermost activation after a transfer, and LEFT or FRESH where it was a jump."""
+def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rules 2 to 7: the innermost activation after a transfer, and LEFT or FRESH where it was a jump."""
     links, addresses, marks = tree.links, tree.addresses, tree.marks
+    pc, sp = events.pc[e], events.sp[e]
     inner = links[top, PARENT] >= 0
     if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
         marks[top, RETURNED], marks[top, ALIVE] = True, False
         return links[top, PARENT], NOTHING
     came = tree.latest[place] if place >= 0 else np.int64(-1)
     target = links[came, PARENT] if came >= 0 else np.int64(-1)
-    if target >= 0 and marks[target, ALIVE]:
-        if target == top:
-            return top, NOTHING
+    lives = target >= 0 and marks[target, ALIVE]
+    if lives and target != top:
         marks[came, RETURNED] = True
         _leave_for(pc, sp, target, tree, setting, top)
         return target, LEFT
+    look_back(events, e, tree, setting, top)
+    if lives:
+        return top, NOTHING
+    if inner and _comes_back_elsewhere(events, e, tree, setting, top):
+        return _over(pc, tree, top), NOTHING
     if inner and _is_elsewhere(sp, tree, setting, top):
         return top, FRESH
-    if not inner or sp <= addresses[top, ENTRY]:
-        return top, NOTHING
-    parent = links[target, PARENT] if target >= 0 else np.int64(-1)
-    if parent >= 0 and marks[parent, ALIVE]:
+    if inner and sp > addresses[top, ENTRY]:
+        return _go_up(events, e, target, tree, setting, top)
+    if inner and leads_back(events, e, tree, setting, top):
+        jumps_back(events, e, tree, setting, top)
+    return top, NOTHING
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _over(pc: Any, tree: Any, top: Any) -> Any:
+    """The innermost activation is over: control is back in its parent."""
+    tree.marks[top, RETURNED], tree.marks[top, ALIVE] = True, False
+    if pc != tree.addresses[top, RETURN]:
+        tree.addresses[top, GOES_ON] = pc
+    return tree.links[top, PARENT]
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _comes_back_elsewhere(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rule 4."""
+    if setting.pushes and events.before[e] == tree.addresses[top, ENTRY] and events.sp[e] == tree.addresses[top, CFA]:
+        return True
+    if tree.marks[top, ASTRAY]:
+        return leads_back_from_above(events, e, tree, setting, top)
+    return tree.marks[top, ELSEWHERE] and leads_back(events, e, tree, setting, top)
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rule 6."""
+    pc, sp = events.pc[e], events.sp[e]
+    parent = tree.links[target, PARENT] if target >= 0 else np.int64(-1)
+    if parent >= 0 and tree.marks[parent, ALIVE]:
         _leave_for(pc, sp, parent, tree, setting, top)
-        marks[target, ALIVE] = True
+        tree.marks[target, ALIVE] = True
         return target, LEFT
+    if pc == tree.addresses[top, RETURN]:
+        return _over(pc, tree, top), NOTHING
+    if events.stays[e]:
+        tree.marks[top, ASTRAY] = True
+        return top, NOTHING
     outer = _landing(sp, tree, setting, top)
     if outer == top:
         return top, NOTHING
-    is_jump = pc != addresses[top, RETURN]  # `ret 8` is none
-    if not is_jump:
-        marks[top, RETURNED] = True
     _throw(pc, sp, outer, tree, setting, top)
-    return outer, LEFT if is_jump else NOTHING
+    lands(events, e, tree, setting, top, outer)
+    return outer, LEFT
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _is_elsewhere(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rule 4: ``sp`` is on no stack of this chain, or above its bottom."""
+    """Rule 5: ``sp`` is on no stack of this chain, or above its bottom."""
     links, addresses = tree.links, tree.addresses
     region = links[top, REGION]
     if _is_in(sp, region, setting):
@@ -208,22 +237,32 @@ def _leave_for(pc: Any, sp: Any, target: Any, tree: Any, setting: Any, top: Any)
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _throw(pc: Any, sp: Any, outer: Any, tree: Any, setting: Any, top: Any) -> None:
-    """The activations from ``top`` up to, not including, ``outer`` are over without a return of their own."""
+    """The activations from ``top`` up to, not including, ``outer`` are over without a return of their own.
+
+    Those inside the one that returns ordinarily may have come back elsewhere, as far as all of them jumped so.
+    """
     links, addresses, marks = tree.links, tree.addresses, tree.marks
     index = top
+    led = top  # the innermost of those that have all jumped so, up to here
     while index != outer and index >= 0:
         marks[index, ALIVE] = False
         parent = links[index, PARENT]
+        if not marks[index, JUMPED]:
+            led = parent
         if parent >= 0:
             ordinary = links[parent, PARENT] >= 0 and pc == addresses[parent, RETURN] and sp == addresses[parent, CFA]
-            if ordinary and not (setting.pushes and marks[index, MOVED]):
+            if ordinary and not marks[index, PUSHED]:
                 marks[index, THROWN] = True
+            if ordinary:
+                while led != parent:
+                    marks[led, LED] = True
+                    led = links[led, PARENT]
         index = parent
 
 
 @njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
 def _landing(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rule 5: the activation that a landing pad belongs to: the first on the chain that is not below ``sp``."""
+    """Rule 6: the activation that a landing pad belongs to: the first on the chain that is not below ``sp``."""
     links, addresses = tree.links, tree.addresses
     equal = not setting.pushes
     index = top

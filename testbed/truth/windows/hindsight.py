@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Exited
+from testbed.truth.hindsight import Learned
 from testbed.words.errors import EmulationError
 
 
@@ -24,35 +25,40 @@ class Extent(NamedTuple):
 class Known:
     """What is found out about a run of which one window is looked at after the other.
 
-    ``disbelieved`` are the call sites that were no calls, ``revived`` the activations, by the step at which they were
-    opened, that were over and went on windows later: both are found in one pass and hold in the next. ``extents`` are
-    the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a window later, to
-    begin one; ``transitions`` the ranges of steps that a jump in a later window made one of. ``last_active`` is the
-    last step of each activation, or of one that it called, that is of more than one window; ``returns`` are the return
-    addresses of all activations. None of this grows with the length of the run alone: with its depth, its code, and the
-    number of windows.
+    ``learned`` is what passes have shown of calls and jumps, ``revived`` the activations, by the step at which they
+    were opened, that were over and went on windows later: both are found in one pass and hold in the next.
+    ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
+    window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
+    ``last_active`` is the last step of each activation, or of one that it called, that is of more than one window,
+    and ``goes_on`` where control went when such a one was over, if not to its return address; ``returns`` are the
+    return addresses of all activations. None of this grows with the length of the run alone: with its depth, its
+    code, and the number of windows.
     """
 
-    disbelieved: frozenset[int] = frozenset()
+    learned: Learned = field(default_factory=Learned)
     revived: frozenset[int] = frozenset()
     extents: dict[int, Extent] = field(default_factory=dict)
     cuts: set[int] = field(default_factory=set)
     transitions: list[tuple[int, int]] = field(default_factory=list)
     last_active: dict[int, int] = field(default_factory=dict)
     returns: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    goes_on: dict[int, int] = field(default_factory=dict)
     returned: frozenset[int] = frozenset()  # call sites of what came back
     thrown: frozenset[int] = frozenset()  # call sites of what was thrown away by its parent's return
+    led: frozenset[int] = frozenset()  # call sites of those that had jumped as if they came back elsewhere
+    no_landings: frozenset[tuple[int, int]] = frozenset()  # jumps that were shown not to land
     reviving: set[int] = field(default_factory=set)
     steps: int = 0
     windows: int = 0
     ending: Exited | EmulationError | None = None
 
     @property
-    def refuted(self) -> frozenset[int]:
-        """The call sites that this pass has shown to be no calls."""
-        return self.thrown - self.returned
+    def shown(self) -> Learned:
+        """What is known of calls and jumps after this pass."""
+        no_calls = self.thrown - self.returned - self.led - self.learned.elsewhere
+        return self.learned | Learned(no_calls, self.led, self.no_landings)
 
     @property
     def complete(self) -> bool:
         """True where another pass would find nothing new."""
-        return self.refuted <= self.disbelieved and self.reviving <= self.revived
+        return self.shown == self.learned and self.reviving <= self.revived

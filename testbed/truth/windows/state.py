@@ -1,4 +1,4 @@
-"""What is known between two windows of a long run, and the truth about one of them."""
+"""What is known between two windows of a long run, and the truth about one window."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.truth.model import Activations
 from testbed.truth.native.follow import Standing
 from testbed.truth.transfers import Bools
 from testbed.truth.truth import Truth
@@ -15,6 +16,8 @@ from testbed.truth.windows.segments import OpenSegment
 from testbed.truth.windows.slots import OpenSlots, Slots
 from testbed.truth.windows.transitions import OpenRun
 from testbed.truth.windows.window import Window
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,7 @@ class WindowState:
     run: OpenRun | None
     slots: OpenSlots = field(repr=False)
     signed: Bools = field(repr=False)  # by activation: whether its return address is signed
+    stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,3 +52,26 @@ class WindowTruth(Truth):
     @property
     def code_pointers(self) -> Bools:
         return self.slots.code_pointers()
+
+
+def activations_of(
+    everyone: Standing, members: Ints, number: NDArray[np.int32], opened: Ints, goes_on: Mapping[int, int]
+) -> Activations:
+    """Some activations and all their callers, under new numbers, opened at rows.
+
+    ``goes_on`` says where some will go on that are not over yet, by the step at which they were opened.
+    """
+    all_of_them = everyone.activations()
+    parent = all_of_them.parent[members]
+    later = all_of_them.goes_on[members]
+    if goes_on:
+        for place, step in enumerate(everyone.opened[members].tolist()):
+            later[place] = goes_on.get(step, later[place])
+    return Activations(
+        np.where(parent >= 0, number[parent], np.int32(-1)),
+        all_of_them.return_address[members],
+        all_of_them.cfa[members],
+        all_of_them.entry_sp[members],
+        opened,
+        later,
+    )

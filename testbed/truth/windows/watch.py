@@ -15,18 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.follow import MAX_ROUNDS
-from testbed.truth.model import Activations
-from testbed.truth.native.follow import Events, Standing, Walked, forget, go_on, standing_at_start, with_callers
+from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, RETURN, RETURNED, THROWN
+from testbed.truth.native.events import Events
+from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.native.sites import last_active, steps_by_activation
-from testbed.truth.native.walk import ALIVE, ENTRY, PARENT, RETURN, RETURNED, THROWN
+from testbed.truth.regions import StackRegions
 from testbed.truth.signatures import find_signed
-from testbed.truth.sites import SiteFacts, distances, frames, isas
+from testbed.truth.sites import SiteFacts, distances, frames, is_targets, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.segments import OpenSegment, Steps, count, cut, extents
 from testbed.truth.windows.slots import OpenSlots, Slots, find_slots
-from testbed.truth.windows.state import WindowState, WindowTruth
-from testbed.truth.windows.transitions import OpenRun, mark, run_until
+from testbed.truth.windows.state import WindowState, WindowTruth, activations_of
+from testbed.truth.windows.transitions import Ending, OpenRun, mark, run_until
 from testbed.truth.windows.window import Window
 
 Ints = NDArray[np.int64]
@@ -46,9 +47,10 @@ def survey(windows: Callable[[], Iterable[Window]], progress: Callable[[int], No
         if state is not None:
             for segment in state.segments.values():
                 segment.close(known)
+            known.led |= state.standing.still_open - known.returned
         if known.complete:
             break
-        known = Known(disbelieved=known.disbelieved | known.refuted, revived=known.revived | known.reviving)
+        known = Known(learned=known.shown, revived=known.revived | known.reviving)
     known.transitions.sort()
     return known
 
@@ -68,7 +70,7 @@ class _Look:
 
     def __init__(self, window: Window, before: WindowState | None, known: Known, first_time: bool) -> None:
         raw = window.trace
-        transfers = find_transfers(raw)
+        transfers = find_transfers(raw, before.stored) if before else find_transfers(raw)
         self._known, self._before = known, before
         standing = before.standing if before else standing_at_start(raw)
         self._walked = walked = _go_on(window, standing, transfers, known)
@@ -85,7 +87,7 @@ class _Look:
         number[members] = np.arange(len(members))
         opened = self._ids - window.first + self.window.start
         opened[old] = 2 * np.arange(np.count_nonzero(old)) + 1
-        self._activations = _activations(everyone, members, number, opened)
+        self._activations = activations_of(everyone, members, number, opened, known.goes_on)
         self._old = old
         self._node = number[node]
         self._rows = self._node_of_rows(number[standing.top])
@@ -116,7 +118,7 @@ class _Look:
             own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         kept, stays = forget(everyone)
-        self.after = WindowState(kept, self._rows_of(stays), segments, run, slots, signed[stays])
+        self.after = WindowState(kept, self._rows_of(stays), segments, run, slots, signed[stays], transfers.stored)
 
     def truth(self) -> WindowTruth:
         """The second time: all facts of the window's steps."""
@@ -195,11 +197,13 @@ class _Look:
         return segments
 
     def _transitions(self, first_time: bool) -> tuple[Bools, OpenRun]:
-        """The steps before non-local transfers at which SP is already the target's, and the run that is open."""
+        """The steps before non-local transfers at which SP or FP is already the target's, and the run that is open."""
         window, standing = self.window, self._walked.standing
         out = np.zeros(len(window), np.bool_)
         sp = window.trace.sp.astype(np.int64)
-        last_sp = int(sp[window.start - 1]) if window.start > window.context else None
+        pointer, regions = self._pointer, StackRegions(window.trace)
+        at_last = window.start - 1
+        last = (int(sp[at_last]), int(pointer[at_last])) if window.start > window.context else None
         changes = self._walked.change_steps
 
         def run_before(step: int, index: int) -> OpenRun:
@@ -207,9 +211,9 @@ class _Look:
             while at > 0 and self._walked.change_nodes[at - 1] == index:
                 at -= 1
             start, entry = int(changes[at]), int(standing.addresses[index, ENTRY])
-            values = sp[window.row(start) : window.row(step)]
+            rows = slice(window.row(start), window.row(step))
             before, opened = self._before.run if self._before else None, int(standing.opened[index])
-            return run_until(before, opened, entry, window.first, start, values, last_sp)
+            return run_until(before, opened, entry, window.first, start, (sp[rows], pointer[rows]), last)
 
         for step, left in self._walked.jumps:
             row, before = window.row(step), self._before.run if self._before else None
@@ -221,8 +225,14 @@ class _Look:
             else:
                 continue
             if run.activation == int(standing.opened[left]):
-                last_move = abs(int(sp[row]) - int(sp[row - 1]))
-                mark(out, window.first, step, run, entry, int(sp[row]), last_move, self._known)
+                ending = Ending(
+                    step,
+                    int(sp[row]),
+                    abs(int(sp[row]) - int(sp[row - 1])),
+                    bool(pointer[row] == pointer[row - 1]),
+                    bool(self._moved[row - 1]) and is_targets(regions, int(pointer[row]), int(sp[row]), entry),
+                )
+                mark(out, window.first, ending, run, entry, self._known)
         if not first_time:
             for first, end in self._known.transitions:
                 if first < window.end and end > window.first:
@@ -234,6 +244,8 @@ class _Look:
         known, standing = self._known, self._walked.standing
         known.returned |= standing.sites(RETURNED)
         known.thrown |= standing.sites(THROWN)
+        known.led |= standing.sites(LED)
+        known.no_landings |= standing.no_landings
         inner = standing.links[:, PARENT] >= 0
         known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
         last = last_active(self._activations.parent, self._node)
@@ -241,6 +253,9 @@ class _Look:
         known.last_active.update(
             zip(self._ids[active].tolist(), (last[active] + self.window.first).tolist(), strict=True)
         )
+        old = standing.addresses[: len(self._before.standing) if self._before else 0, GOES_ON]
+        for index in np.flatnonzero(old).tolist():
+            known.goes_on[int(standing.opened[index])] = int(old[index])
 
     def _find_slots(self) -> Slots:
         window, known = self.window, self._known
@@ -268,17 +283,4 @@ class _Look:
 def _go_on(window: Window, standing: Standing, transfers: Transfers, known: Known) -> Walked:
     events = Events.of(transfers, window.start, window.stop)
     events.steps[:] += window.first - window.start
-    return go_on(window.trace, standing, events, known.disbelieved, window.first)
-
-
-def _activations(everyone: Standing, members: Ints, number: NDArray[np.int32], opened: Ints) -> Activations:
-    """Some activations and all their callers, under new numbers, opened at rows."""
-    all_of_them = everyone.activations()
-    parent = all_of_them.parent[members]
-    return Activations(
-        np.where(parent >= 0, number[parent], np.int32(-1)),
-        all_of_them.return_address[members],
-        all_of_them.cfa[members],
-        all_of_them.entry_sp[members],
-        opened,
-    )
+    return go_on(window.trace, standing, events, known.learned, window.first)

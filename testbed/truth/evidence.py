@@ -1,0 +1,111 @@
+"""What a pass notes for hindsight: see `testbed.truth.hindsight` for what it shows.
+
+Facts about one transfer are functions here; what has to be remembered until something shows it is in `Evidence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from testbed.truth.hands import Hands, popped
+from testbed.truth.hindsight import NEAR, Learned
+from testbed.truth.model import Activation
+from testbed.truth.transfers import Event
+
+
+def is_near(event: Event, return_address: int, cfa: int | None) -> bool:
+    """Is control a little behind a return address, with SP as it was before the call?"""
+    return event.sp == cfa and return_address < event.pc <= return_address + NEAR
+
+
+def leads_back(hands: Hands, event: Event, top: Activation) -> bool:
+    """A jump by hand: to the return address with another SP, or with the right SP to an address made of it.
+
+    It was made of it if the jump took it off the stack, or from the link register; or if the link register still has
+    the return address, and the jump goes to a little behind that.
+    """
+    if top.return_address is None:
+        return False
+    if event.pc == top.return_address:
+        return event.sp != top.cfa and (popped(event) or hands.held(event) != 0)
+    if event.sp != top.cfa:
+        return False
+    link = hands.link(event)
+    near = link == top.return_address and is_near(event, top.return_address, top.cfa)
+    return popped(event) or event.pc == link or (near and hands.held(event) != 0)
+
+
+def leads_back_from_above(hands: Hands, event: Event, top: Activation) -> bool:
+    """The same of a function that has gone up with its return address."""
+    if top.return_address is None or not (popped(event) or hands.held(event)):
+        return False
+    return event.pc == top.return_address or is_near(event, top.return_address, top.cfa)
+
+
+class _Left(NamedTuple):
+    """The jump after which an activation was thought gone, where that one would return to, its CFA, and the registers
+    (a set of bits) that may have held an address to return to when it left."""
+
+    jump: tuple[int, int]
+    return_address: int
+    cfa: int
+    held: int
+
+
+class Evidence:
+    """What one pass has seen. Call sites are those of the activations that it is told of."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self.returned: set[int] = set()  # call sites of what came back
+        self.thrown_away: set[int] = set()  # call sites of what was thrown away by its parent's ordinary return
+        self.elsewhere: set[int] = set()  # call sites of those among them that jumped as if they came back elsewhere
+        self._jumped: dict[int, bool] = {}  # activation that jumped so -> is the jump alone enough?
+        self._left: dict[int, _Left] = {}  # activation -> who was thought to have landed in it last
+        self._no_landings: set[tuple[int, int]] = set()  # the jumps of those that returned after it
+
+    def jumps_back(self, event: Event, top: Activation) -> None:
+        """The innermost activation jumps as if it came back elsewhere."""
+        certain = event.pc != top.return_address and (popped(event) or event.pc == self._hands.link(event))
+        self._jumped[top.index] = self._jumped.get(top.index, False) or certain
+
+    def thrown(self, index: int, site: Event, ordinary: bool, inside: bool, pushes: bool) -> bool:
+        """An activation is over without a return of its own; ``ordinary``: its parent returns.
+
+        Then it may have been none, or have come back elsewhere; and if it has, so may the one ``inside`` it, which was
+        opened by the same parent then. Returns whether it has.
+        """
+        pushed = pushes and site.transfer and site.before != site.sp
+        if ordinary and not pushed:
+            self.thrown_away.add(site.site)
+        led = (ordinary or inside) and index in self._jumped
+        if led:
+            self.elsewhere.add(site.site)
+        return led
+
+    def lands(self, event: Event, top: Activation, landed: int) -> None:
+        """The innermost activation is thought gone by a jump to a landing pad in ``landed``."""
+        if top.return_address is not None and top.cfa is not None:
+            held = self._hands.between(event, top.return_address, top.return_address + NEAR)
+            self._left[landed] = _Left((event.site, event.pc), top.return_address, top.cfa, held)
+
+    def look_back(self, event: Event, top: int) -> None:
+        """Does this jump show that a landing in the innermost activation was none?"""
+        left = self._left.get(top)
+        if left is None:
+            return
+        if event.pc == left.return_address:
+            by_hand = popped(event) or (event.sp != left.cfa and self._hands.held(event) != 0)
+        else:
+            same = left.held & self._hands.held(event)
+            by_hand = is_near(event, left.return_address, left.cfa) and (popped(event) or same != 0)
+        if by_hand:
+            self._no_landings.add(left.jump)
+
+    def shown(self, learned: Learned, still_open: Iterable[tuple[int, int]]) -> Learned:
+        """What this pass has shown. ``still_open`` are the activations at its end, with their call sites."""
+        certain = {site for index, site in still_open if self._jumped.get(index)} - self.returned
+        elsewhere = self.elsewhere | certain
+        no_calls = self.thrown_away - self.returned - elsewhere - learned.elsewhere
+        return Learned(frozenset(no_calls), frozenset(elsewhere), frozenset(self._no_landings))

@@ -1,0 +1,60 @@
+"""The columns in which the native pass of `testbed.truth.native.walk` holds activations, and what it walks over."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Columns of `links`: activation -> parent, bottom of its stack, region of its stack, row of `left`.
+PARENT, BOTTOM, REGION, LAST_LEFT = range(4)
+# Columns of `addresses`: return address, entry SP, CFA, the pc of the call, where it goes on if not at the former (0).
+RETURN, ENTRY, CFA, SITE, GOES_ON = range(5)
+# Columns of `marks`: is it alive, did it come back, was it thrown away by its parent's return, did its call push an
+# address and go elsewhere, did it jump as if it came back elsewhere, is that jump alone enough, did it so before it was
+# thrown away, did it go up with its return address, does its call site's callee come back elsewhere.
+ALIVE, RETURNED, THROWN, PUSHED, JUMPED, CERTAIN, LED, ASTRAY, ELSEWHERE = range(9)
+MARKS = 9
+# Columns of `left`: the jump after which an activation was thought gone, where that one would return to, its CFA, the
+# registers that held an address near there, and whether the landing was shown to be none.
+JUMP_SITE, JUMP_PC, LEFT_RETURN, LEFT_CFA, LEFT_HELD, LEFT_SHOWN = range(6)
+LEFT_COLUMNS = 6
+
+
+class Tree(NamedTuple):
+    """Activations in columns, with room for more. ``latest[place]`` is the last one to come back there, or -1.
+
+    ``left_used[0]`` is how many rows of ``left`` there are.
+    """
+
+    links: NDArray[np.int64]
+    addresses: NDArray[np.uint64]
+    opened: NDArray[np.int64]
+    marks: NDArray[np.bool_]
+    latest: NDArray[np.int64]
+    left: NDArray[np.uint64]
+    left_used: NDArray[np.int64]
+
+
+class Log(NamedTuple):
+    """What a walk notes: where the innermost activation changes and to which, and jumps with the activation left."""
+
+    change_steps: NDArray[np.int64]
+    change_nodes: NDArray[np.int32]
+    jump_steps: NDArray[np.int64]
+    jump_nodes: NDArray[np.int32]
+
+
+class Setting(NamedTuple):
+    """The mapped regions, in order; whether a call pushes, and how far its SP then lies below the CFA; the registers
+    at each row, those that a jump may take its address from, the link register or -1, and the bits of an address."""
+
+    starts: NDArray[np.uint64]
+    ends: NDArray[np.uint64]
+    pushes: bool
+    entry_cfa: np.uint64
+    registers: NDArray[np.uint64]
+    columns: NDArray[np.int64]
+    link: int
+    mask: np.uint64

@@ -1,0 +1,115 @@
+"""The facts of `testbed.truth.evidence` and `testbed.truth.hands`, natively."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+from numba import uint64 as u64
+
+from testbed.truth.hindsight import NEAR as NEAR_BYTES
+from testbed.truth.native.columns import (
+    CERTAIN,
+    CFA,
+    JUMP_PC,
+    JUMP_SITE,
+    JUMPED,
+    LAST_LEFT,
+    LEFT_CFA,
+    LEFT_HELD,
+    LEFT_RETURN,
+    LEFT_SHOWN,
+    RETURN,
+)
+
+NEAR = u64(NEAR_BYTES)
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def between(row: Any, low: Any, high: Any, setting: Any) -> Any:
+    """The registers, as a set of bits, that held an address from ``low`` to ``high`` before the jump to a row."""
+    found = u64(0)
+    for i in range(len(setting.columns)):
+        value = setting.registers[row - 1, setting.columns[i]] & setting.mask
+        if low <= value <= high:
+            found |= u64(1) << u64(i)
+    return found
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def _by_hand(events: Any, e: Any, setting: Any) -> Any:
+    pc = events.pc[e]
+    return events.sp[e] > events.before[e] or between(events.rows[e], pc, pc, setting) != u64(0)
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _is_link(row: Any, address: Any, setting: Any) -> Any:
+    return setting.link >= 0 and setting.registers[row - 1, setting.link] & setting.mask == address
+
+
+@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _is_near(events: Any, e: Any, returns: Any, cfa: Any) -> Any:
+    return events.sp[e] == cfa and returns < events.pc[e] <= returns + NEAR
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def leads_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """A jump by hand: to the return address with another SP, or with the right SP to an address made of it."""
+    pc, sp, row = events.pc[e], events.sp[e], events.rows[e]
+    returns, cfa = tree.addresses[top, RETURN], tree.addresses[top, CFA]
+    if pc == returns:
+        return sp != cfa and _by_hand(events, e, setting)
+    if sp != cfa:
+        return False
+    if sp > events.before[e] or _is_link(row, pc, setting):
+        return True
+    return _is_link(row, returns, setting) and _is_near(events, e, returns, cfa) and _by_hand(events, e, setting)
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def leads_back_from_above(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """The same of a function that has gone up with its return address."""
+    returns, cfa = tree.addresses[top, RETURN], tree.addresses[top, CFA]
+    there = events.pc[e] == returns or _is_near(events, e, returns, cfa)
+    return there and _by_hand(events, e, setting)
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def jumps_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
+    """The innermost activation jumps as if it came back elsewhere."""
+    pc = events.pc[e]
+    tree.marks[top, JUMPED] = True
+    if pc != tree.addresses[top, RETURN] and (events.sp[e] > events.before[e] or _is_link(events.rows[e], pc, setting)):
+        tree.marks[top, CERTAIN] = True
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def lands(events: Any, e: Any, tree: Any, setting: Any, top: Any, landed: Any) -> None:
+    """The innermost activation is thought gone by a jump to a landing pad in ``landed``."""
+    returns = tree.addresses[top, RETURN]
+    row = tree.left_used[0]
+    tree.left[row, JUMP_SITE], tree.left[row, JUMP_PC] = events.site[e], events.pc[e]
+    tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA] = returns, tree.addresses[top, CFA]
+    tree.left[row, LEFT_HELD] = between(events.rows[e], returns, returns + NEAR, setting)
+    tree.left[row, LEFT_SHOWN] = 0
+    tree.links[landed, LAST_LEFT] = row
+    tree.left_used[0] += 1
+
+
+@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+def look_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
+    """Does this jump show that a landing in the innermost activation was none?"""
+    row = tree.links[top, LAST_LEFT]
+    if row < 0:
+        return
+    pc, off_stack = events.pc[e], events.sp[e] > events.before[e]
+    returns, cfa = tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA]
+    if pc == returns:
+        shown = off_stack or (events.sp[e] != cfa and between(events.rows[e], pc, pc, setting) != u64(0))
+    elif _is_near(events, e, returns, cfa):
+        same = tree.left[row, LEFT_HELD] & between(events.rows[e], pc, pc, setting)
+        shown = off_stack or same != u64(0)
+    else:
+        return
+    if shown:
+        tree.left[row, LEFT_SHOWN] = 1

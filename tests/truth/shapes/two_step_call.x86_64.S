@@ -1,0 +1,71 @@
+// summary: a call in two instructions: the address to come back to is made first, then comes a jump
+// exit: 25
+// frames: work_body = work, main, _start
+// frames: made = work, main, _start
+// frames: helper = helper, work, main, _start
+// frames: back = work, main, _start
+
+.intel_syntax noprefix
+
+.globl _start
+.type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    xor ebp, ebp
+    call main
+    mov edi, eax
+    mov eax, 0x3c
+    syscall
+    .cfi_endproc
+.size _start, . - _start
+
+.type main, @function
+main:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+main_body:
+    mov edi, 9
+    call work
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+.size main, . - main
+
+// work(x) = helper(x) + 9
+.type work, @function
+work:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+work_body:
+    lea rax, [rip + back]
+    push rax
+made:
+    jmp helper
+back:
+    add eax, 9
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+.size work, . - work
+
+// helper(x) = x + 7
+.type helper, @function
+helper:
+    .cfi_startproc
+    lea eax, [rdi + 7]
+    ret
+    .cfi_endproc
+.size helper, . - helper

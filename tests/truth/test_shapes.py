@@ -1,0 +1,77 @@
+"""Programs whose calls and returns only hindsight understands, with right tables: truth, tables and lint agree.
+
+`shapes/NAME.ISA.S` are sources as the corpus has them: a call in two instructions, data behind a call, a function that
+moves its return address into its caller's frame.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from testbed.runs.by_name import named_run
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run
+from testbed.tables.lint import lint
+from unwinders import UNWINDERS
+
+SHAPES = sorted((Path(__file__).parent / "shapes").glob("*.S"))
+BY_NAME = pytest.mark.parametrize("source", SHAPES, ids=lambda path: path.name.removesuffix(".S"))
+# The walk takes a CFA that is not above SP for a loop: in a frame that lies in its caller's it stops there.
+WALKED = [path for path in SHAPES if not path.name.startswith("moved_return")]
+TABLES = ("eh_frame", "debug_frame")
+
+
+@cache
+def run_of(source: Path) -> Run:
+    run = named_run({}, str(source), None, None, seed=1, budget=10_000, fresh=False)
+    assert run.failure == ""
+    return run
+
+
+def test_each_shape_is_there_on_every_instruction_set() -> None:
+    shapes = {path.name.split(".")[0] for path in SHAPES}
+    assert {path.name for path in SHAPES} == {f"{s}.{i}.S" for s in shapes for i in ("x86_64", "arm64", "a32", "thumb")}
+
+
+@BY_NAME
+def test_the_declared_frames_are_the_watched_ones(source: Path) -> None:
+    run = run_of(source)
+    assert run.built.source.header.frames
+    assert run.disagreements == ()
+    assert not run.watched.transition.any()
+
+
+@BY_NAME
+def test_right_rows_are_found_right(source: Path) -> None:
+    """The CFA of a row is held against SP before the call, wherever SP is after the return."""
+    run = run_of(source)
+    tables = [UNWINDERS[name] for name in TABLES if UNWINDERS[name].applies_to(run.built.image)]
+    assert tables
+    for unwinder in tables:
+        assert unwinder.rows is not None
+        assert lint(run, unwinder.rows(run.built.image)) == ()
+
+
+@pytest.mark.parametrize("source", WALKED, ids=lambda path: path.name.removesuffix(".S"))
+@pytest.mark.parametrize("natively", [False, True])
+def test_a_right_table_is_exact_at_every_instruction(source: Path, natively: bool) -> None:
+    run = run_of(source)
+    for name in TABLES:
+        if UNWINDERS[name].applies_to(run.built.image):
+            verdicts = judge_all(run, UNWINDERS[name], natively=natively)
+            assert [(run.where(int(run.trace.pc[k])), str(v)) for k, v in enumerate(verdicts) if not v.exact] == []
+
+
+@pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])
+def test_a_changed_return_address_may_be_said_before_or_after_the_change_and_nothing_else(isa: str) -> None:
+    run = run_of(next(path for path in SHAPES if path.name == f"behind_call.{isa}.S"))
+    for place in ("take", "take_return"):
+        caller = run.truth(run.step_at(place)).frames[1]
+        assert caller.goes_on is not None
+        assert caller.is_at(caller.pc)
+        assert caller.is_at(caller.goes_on)
+        assert not caller.is_at(caller.goes_on + 1)
+        assert not caller.is_at(caller.pc - 1)
