@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import ctypes
 
-from numba import cfunc
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
+from benchmarks.native import on_code, on_write
 from benchmarks.workload import BenchmarkTarget, steps
-from testbed.machine.native.hooks import CODE_HOOK, WRITE_HOOK
 from testbed.machine.native_columns import Column
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.trace import Exited
 
 
-@cfunc(CODE_HOOK, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _on_code(engine: object, address: object, size: object, state: object) -> None:
-    return
-
-
-@cfunc(WRITE_HOOK, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
-def _on_write(engine: object, kind: object, address: object, size: object, value: object, state: object) -> None:
-    return
-
-
 def run_empty_hooks(made: object) -> None:
     """A compiled hook for every instruction and one for every write; both return at once."""
     assert isinstance(made, Machine)
     stops = Stops(made)
-    for kind, function in ((const.UC_HOOK_CODE, _on_code), (const.UC_HOOK_MEM_WRITE, _on_write)):
+    for kind, function in ((const.UC_HOOK_CODE, on_code), (const.UC_HOOK_MEM_WRITE, on_write)):
         hook, everywhere = ctypes.c_size_t(), (ctypes.c_uint64(1), ctypes.c_uint64(0))
         address = ctypes.c_void_p(function.address)
         assert uclib.uc_hook_add(made.uc._uch, ctypes.byref(hook), kind, address, None, *everywhere) == const.UC_ERR_OK

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.rounds import Contender, children_ns, compare
 from benchmarks.table import Table, spread
-from testbed.build.cache import folder
+from testbed.words.files import cache_folder
 
 TESTBED = ("-m", "testbed.cli")
 RUN = (*TESTBED, "run", "leaf_call", "--arch", "arm64")
@@ -50,7 +50,7 @@ def matrices(*, quick: bool, rounds: int) -> Table:
     chosen = ("-p", "leaf_call") if quick else ()
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         cache = Path(name)
-        for built in folder().glob("*.elf*"):  # what is built already need not be built once more
+        for built in cache_folder().glob("*.elf*"):  # what is built already need not be built once more
             shutil.copy(built, cache)
         run = _process(cache, "-m", "testbed.cli", "matrix", *chosen)
         run(None)  # builds
@@ -75,7 +75,7 @@ def matrices(*, quick: bool, rounds: int) -> Table:
 def _process(cache: Path, *arguments: str) -> Callable[[object], None]:
     # Without byte code on disk every start would compile all it loads.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"TESTBED_CACHE": str(cache), "NUMBA_CACHE_DIR": str(cache / "numba"), "NO_COLOR": "1"}
+    environment |= {"TESTBED_CACHE": str(cache), "NO_COLOR": "1"}
 
     def run(_: object) -> None:
         subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)

@@ -8,29 +8,20 @@ Any number of processes may share the folder: files appear complete (written asi
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 from testbed.arch import Arch, Isa
 from testbed.build.recipe import Recipe, Tool
 from testbed.program.model import Program, Source
 from testbed.words.errors import BuildError
+from testbed.words.files import cache_folder, checksum, write_whole
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
 KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits
-
-
-def folder() -> Path:
-    """The folder of built files. It need not exist yet."""
-    chosen = os.environ.get("TESTBED_CACHE")
-    return Path(chosen) if chosen else user_cache_path("testbed", appauthor=False)
 
 
 def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
@@ -72,7 +63,7 @@ def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
 
 def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:
     """Where a build lies, or will."""
-    return folder() / f"{program.name}.{isa.name}.{recipe.name}.{key}.{recipe.tool.suffix}"
+    return cache_folder() / f"{program.name}.{isa.name}.{recipe.name}.{key}.{recipe.tool.suffix}"
 
 
 def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
@@ -113,8 +104,8 @@ def clear() -> int:
 
 
 def _built_files() -> Iterator[Path]:
-    for suffix in sorted({tool.suffix for tool in Tool}) if folder().is_dir() else ():
-        yield from folder().glob(f"*.{'[0-9a-f]' * KEY_LENGTH}.{suffix}")
+    for suffix in sorted({tool.suffix for tool in Tool}) if cache_folder().is_dir() else ():
+        yield from cache_folder().glob(f"*.{'[0-9a-f]' * KEY_LENGTH}.{suffix}")
 
 
 def _is_whole(path: Path) -> bool:
@@ -126,23 +117,6 @@ def _is_whole(path: Path) -> bool:
 
 def _checksum_path(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
-
-
-def checksum(content: bytes) -> bytes:
-    """What is kept beside a file, to know it whole: the SHA-256 of its content, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest().encode("ascii")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears complete or not at all: aside first, then renamed. Raises OSError."""
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(aside, path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
 
 
 @lru_cache(maxsize=8)

@@ -24,13 +24,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from testbed.build import cache
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Cell, Difference, Unit, UnitResult
 from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.verdicts.one import Callers
+from testbed.words.files import cache_folder, checksum, write_whole
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -41,7 +41,7 @@ _SOURCES = (".py", ".c", ".cpp", ".h")
 
 def folder() -> Path:
     """The folder of kept results, inside that of built files. It need not exist yet."""
-    return cache.folder() / "judged"
+    return cache_folder() / "judged"
 
 
 def kept_result(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder]) -> UnitResult | None:
@@ -157,16 +157,16 @@ def _write(path: Path, result: UnitResult, key: str) -> None:
     data = {"steps": result.steps, "tools": result.tools, "cells": [_cell_data(cell) for cell in result.cells]}
     content = key.encode("ascii") + b"\n" + json.dumps(data).encode("utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
-    cache.write_whole(path, cache.checksum(content) + b"\n" + content)
+    write_whole(path, checksum(content) + b"\n" + content)
 
 
 def _read(path: Path, unit: Unit, key: str) -> UnitResult | None:
     try:
-        checksum, _, content = path.read_bytes().partition(b"\n")
+        said, _, content = path.read_bytes().partition(b"\n")
     except OSError:
         return None
     held, _, body = content.partition(b"\n")
-    if checksum != cache.checksum(content) or held != key.encode("ascii"):
+    if said != checksum(content) or held != key.encode("ascii"):
         return None
     data = json.loads(body)
     cells = tuple(_cell(unit, each) for each in data["cells"])

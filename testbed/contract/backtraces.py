@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.native import ROOT, SPECIFICATION
 from testbed.trace import Snapshot, Trace
 from testbed.words.errors import UnwindError
-
-ROOT, STOPPED, SPECIFICATION = -1, -2, -3
 
 Why = Callable[[tuple[Frame, ...], Snapshot], UnwindError]
 

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 from testbed.trace.memory import Region, Regions, Writes
-
-
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
-def _apply(starts: Any, ends: Any, places: Any, octets: Any, touched: Any, address: Any, size: Any, value: Any) -> None:
-    last = 0
-    for i in range(len(address)):
-        at, word = address[i], value[i]
-        for _ in range(size[i]):
-            if not starts[last] <= at < ends[last]:
-                for r in range(len(starts)):
-                    if starts[r] <= at < ends[r]:
-                        last = r
-            if starts[last] <= at < ends[last]:
-                octets[places[last] + np.int64(at - starts[last])] = np.uint8(word & np.uint64(0xFF))
-                touched[last] = True
-            at += np.uint64(1)
-            word >>= np.uint64(8)
+from testbed.trace.native import apply_writes
 
 
 class RollingMemory:
@@ -45,7 +27,7 @@ class RollingMemory:
             return
         touched = np.zeros(len(self._regions), np.bool_)
         columns = tuple(map(np.ascontiguousarray, (writes.address, writes.size, writes.value)))
-        _apply(self._starts, self._ends, self._places, self._octets, touched, *columns)
+        apply_writes(self._starts, self._ends, self._places, self._octets, touched, *columns)
         for i in np.flatnonzero(touched).tolist():
             place, region = int(self._places[i]), self._regions[i]
             content = self._octets[place : place + len(region.data)].tobytes()

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from testbed.truth.hands import Hands, popped
-from testbed.truth.hindsight import NEAR, Learned
+from testbed.truth.hindsight import Learned
 from testbed.truth.model import Activation
+from testbed.truth.native.near import NEAR
 from testbed.truth.transfers import Event
 
 

@@ -23,9 +23,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# A return is "behind" its call up to so many bytes, where nothing but the distance speaks for it.
-NEAR = 256
-
 
 @dataclass(frozen=True, slots=True)
 class Learned:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.image import LoadedImage, describe
-from testbed.truth.hindsight import NEAR, Learned
+from testbed.truth.hindsight import Learned
+from testbed.truth.native.near import NEAR
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as u64
 
-from testbed.contract.backtraces import ROOT, SPECIFICATION
+from testbed.contract.native import ROOT, SPECIFICATION
+from testbed.native.compiled import compiled
 
 # Places in `testbed.verdicts.trace.OUTCOMES`. UNJUDGED: the backtrace has to be made first.
 EXACT, REFUSED, STOPPED, ENDED_EARLY, SKIPPED, PHANTOM, WRONG_REGISTER, WRONG = range(8)
 UNJUDGED = 255
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _lies(
     node: Any, index: Any, is_last: Any, nodes: Any, truth: Any, judged: Any, columns: Any, registers: Any
 ) -> Any:
@@ -42,7 +42,7 @@ def _lies(
     return False
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _is_within(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
     """True where the claimed pcs from ``node`` on, ``left`` of them, are among the true ones in this order."""
     pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
@@ -57,7 +57,7 @@ def _is_within(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
     return True
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _holds(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
     """True where the true pcs from ``index`` on are among the claimed ones in this order."""
     pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
@@ -73,7 +73,7 @@ def _holds(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
     return True
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def _judge(
     outer: Any,
     lie: Any,
@@ -123,14 +123,14 @@ def _judge(
     return WRONG_REGISTER if lie and kind in (EXACT, REFUSED, STOPPED) else kind
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def depths(parents: Any, out: Any) -> None:
     """Fill in how many callers each activation has; a parent comes before its children."""
     for i in range(len(parents)):
         out[i] = 0 if parents[i] < 0 else out[parents[i]] + 1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def _common(node: Any, left: Any, index: Any, rest: Any, nodes: Any, truth: Any, row: Any) -> Any:
     """`testbed.judge.common` of ``left`` callers from ``node`` on and the ``rest`` true ones from ``index`` on."""
     pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
@@ -160,7 +160,7 @@ def _common(node: Any, left: Any, index: Any, rest: Any, nodes: Any, truth: Any,
     return found + same + row[left]
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def judge_steps(
     site: Any,
     sites: Any,

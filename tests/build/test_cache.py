@@ -13,6 +13,7 @@ from testbed.build.keystone_process import call_keystone
 from testbed.build.recipes import RECIPES
 from testbed.program.model import Program, program_from_text, read_program
 from testbed.words.errors import BuildError, UsageError
+from testbed.words.files import cache_folder
 from testbed.words.traits import Trait
 
 X86 = ARCHES["x86_64"]
@@ -40,7 +41,7 @@ def program(text: str = "_start: nop\n") -> Program:
 def test_the_second_build_takes_the_first_ones_file(calls: list[str]) -> None:
     first, second = build(program(), X86, KEYSTONE), build(program(), X86, KEYSTONE)
     assert first.path == second.path
-    assert first.path.parent == cache.folder()
+    assert first.path.parent == cache_folder()
     assert len(calls) == 1
     build(program(), X86, KEYSTONE, fresh=True)
     assert len(calls) == 2
@@ -89,14 +90,14 @@ def test_a_file_with_one_wrong_bit_is_built_again(calls: list[str]) -> None:
 def test_clearing_removes_built_files_and_nothing_else(calls: list[str]) -> None:
     build(program(), X86, KEYSTONE)
     size = build(program("_start: ret\n"), X86, KEYSTONE).path.stat().st_size
-    other = cache.folder() / "mine.elf"
+    other = cache_folder() / "mine.elf"
     other.write_bytes(b"x")
     files, total = cache.usage()
     assert files == 2
     assert total >= 2 * (size - 8)
     assert cache.clear() == 2
     assert cache.usage() == (0, 0)
-    assert list(cache.folder().iterdir()) == [other]
+    assert list(cache_folder().iterdir()) == [other]
     build(program(), X86, KEYSTONE)
     assert len(calls) == 3
 
@@ -115,7 +116,7 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatc
 
 def test_nothing_half_written_is_left_behind(calls: list[str]) -> None:
     build(program(), X86, KEYSTONE)
-    assert sorted(path.suffix for path in cache.folder().iterdir()) == [".elf", ".sha256"]
+    assert sorted(path.suffix for path in cache_folder().iterdir()) == [".elf", ".sha256"]
 
 
 def test_a_recipe_that_does_not_build_the_program_says_which_do() -> None:

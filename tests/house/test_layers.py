@@ -19,6 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(line.split())
     for line in (
         "words",
+        "native",
         "arch",
         "image program",
         "generate trace",
@@ -32,7 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "cli",
     )
 )
-CONTRACT = frozenset(["arch", "words", "image", "trace", "contract"])
+CONTRACT = frozenset(["arch", "words", "native", "image", "trace", "contract"])
 COMPOSITION_ROOTS = ("testbed/cli/", "testbed/__init__.py")
 
 

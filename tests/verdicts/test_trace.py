@@ -13,7 +13,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.units import units
-from testbed.contract.backtraces import ROOT, STOPPED, Backtraces
+from testbed.contract.backtraces import Backtraces
+from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program

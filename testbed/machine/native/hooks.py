@@ -10,8 +10,7 @@ have written. For each pc a table holds that write set, in bits::
 
 0 is an instruction that was not seen yet; ``LEARN``, a Python function, fills it in. ``GROW``, another one, makes room
 in the columns of steps, or, called with 1, in those of the journal. All that the hooks work on is reached through one
-array of words, ``state``, whose places are below, so that compiled code holds no address and stays in numba's cache on
-disk.
+array of words, ``state``, whose places are below, so that compiled code holds no address and can be kept on disk.
 """
 
 from __future__ import annotations
@@ -19,9 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import cfunc, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from testbed.native.compiled import callback
 
 # fmt: off
 (STEPS, CAPACITY, BUDGET, ENDED, OVER, OVER_PC, ROWS, SIZES,
@@ -89,7 +90,7 @@ def _lowest(typing_context: Any, word: Any) -> Any:
     return _U(_U), generate
 
 
-@cfunc(CODE_HOOK, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+@callback(CODE_HOOK)
 def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
     zero, eight = _U(0), _U(8)
     if _load(state + _U(8 * ENDED)) != zero:
@@ -157,7 +158,7 @@ def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
     _store(state + _U(8 * ENTRY), entry)
 
 
-@cfunc(WRITE_HOOK, cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+@callback(WRITE_HOOK)
 def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state: Any) -> None:
     zero, eight = _U(0), _U(8)
     length = _U(size)

@@ -1,6 +1,6 @@
 """The native recorder: what `record_light` records, some hundred times faster, for runs of millions of steps.
 
-The hooks are compiled once and kept on disk by numba; nothing imports this module before a run is long.
+The hooks are compiled once and kept on disk; nothing imports this module before a run is long.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from testbed.build import cache
 from testbed.image import LoadedImage
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError
+from testbed.words.files import cache_folder
 
 SOURCE = Path(__file__).with_name("address_space.cpp")
 _FLAGS = ["-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"]
@@ -78,7 +79,7 @@ def built() -> Path:
     command = _command(folder)
     parts = (SOURCE.read_text(encoding="utf-8"), *command, version("ziglang"))
     key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return cache.kept(cache.folder() / f"llvm_libunwind.{key}.so", partial(_compiled, command))
+    return cache.kept(cache_folder() / f"llvm_libunwind.{key}.so", partial(_compiled, command))
 
 
 def _command(folder: Path) -> list[str]:

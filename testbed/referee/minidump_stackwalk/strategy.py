@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch, PerArch
-from testbed.build import cache as kept_files
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
@@ -34,6 +33,7 @@ from testbed.referee.symbolic.strategy import TEXTS
 from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
+from testbed.words.files import cache_folder
 
 PROGRAM = "minidump-stackwalk"
 VARIABLE = "TESTBED_MINIDUMP_STACKWALK"
@@ -50,7 +50,7 @@ _LAST_WORDS = 200
 @cache
 def find() -> Found | None:
     """By its variable, then on PATH, then in the folder of the cache."""
-    for place in (os.environ.get(VARIABLE), shutil.which(PROGRAM), str(kept_files.folder() / PROGRAM)):
+    for place in (os.environ.get(VARIABLE), shutil.which(PROGRAM), str(cache_folder() / PROGRAM)):
         if place and os.access(place, os.X_OK) and Path(place).is_file():
             try:
                 said = subprocess.run([place, "--version"], capture_output=True, text=True, timeout=30, check=False)

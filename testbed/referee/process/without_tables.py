@@ -20,6 +20,7 @@ from testbed.build import cache
 from testbed.image import Image
 from testbed.image.file_bytes import FileBytes, file_content
 from testbed.words.errors import ImageError
+from testbed.words.files import cache_folder
 
 DWARF = frozenset({".eh_frame", ".eh_frame_hdr", ".debug_frame", ".zdebug_frame"})
 EHABI = frozenset({".ARM.exidx", ".ARM.extab"})
@@ -75,7 +76,7 @@ def file_of(image: Image) -> Path:
 
 def _kept_copy(path: Path, what: str, *parts: bytes) -> Path:
     key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[: cache.KEY_LENGTH]
-    return cache.folder() / f"{path.stem.split('.')[0]}.{what}.{key}.elf"
+    return cache_folder() / f"{path.stem.split('.')[0]}.{what}.{key}.elf"
 
 
 def strip_tables(path: Path, content: bytes, removed: Collection[str]) -> bytes:

@@ -28,6 +28,7 @@ from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError, ToolchainMissing
+from testbed.words.files import cache_folder
 
 SOURCE = Path(__file__).with_name("agent.c")
 BASE = 0x5000_0000  # no program of the corpus lies there, whatever its slide
@@ -91,7 +92,7 @@ def agent_for(source: AgentLibrary, arch: Arch) -> Image:
     if told is None:
         raise ToolchainMissing(source.name, GNU[arch.name].packages if source.gnu else "pip install ziglang==0.17.0")
     key = hashlib.sha256(b"\0".join((SOURCE.read_bytes(), Path(__file__).read_bytes(), str(told).encode()))).hexdigest()
-    path = cache.folder() / f"agent.{source.name}.{arch.name}.{key[:24]}.elf"
+    path = cache_folder() / f"agent.{source.name}.{arch.name}.{key[:24]}.elf"
     return read_image(cache.kept(path, lambda: _built(source, arch)), arch=arch)
 
 

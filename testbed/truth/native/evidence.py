@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numba import uint64 as u64
 
-from testbed.truth.hindsight import NEAR as NEAR_BYTES
+from testbed.native.compiled import compiled
 from testbed.truth.native.columns import (
     CERTAIN,
     CFA,
@@ -21,11 +20,12 @@ from testbed.truth.native.columns import (
     LEFT_SHOWN,
     RETURN,
 )
+from testbed.truth.native.near import NEAR as NEAR_BYTES
 
 NEAR = u64(NEAR_BYTES)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def between(row: Any, low: Any, high: Any, setting: Any) -> Any:
     """The registers, as a set of bits, that held an address from ``low`` to ``high`` before the jump to a row."""
     found = u64(0)
@@ -36,23 +36,23 @@ def between(row: Any, low: Any, high: Any, setting: Any) -> Any:
     return found
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def _by_hand(events: Any, e: Any, setting: Any) -> Any:
     pc = events.pc[e]
     return events.sp[e] > events.before[e] or between(events.rows[e], pc, pc, setting) != u64(0)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _is_link(row: Any, address: Any, setting: Any) -> Any:
     return setting.link >= 0 and setting.registers[row - 1, setting.link] & setting.mask == address
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _is_near(events: Any, e: Any, returns: Any, cfa: Any) -> Any:
     return events.sp[e] == cfa and returns < events.pc[e] <= returns + NEAR
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def leads_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
     """A jump by hand: to the return address with another SP, or with the right SP to an address made of it."""
     pc, sp, row = events.pc[e], events.sp[e], events.rows[e]
@@ -66,7 +66,7 @@ def leads_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
     return _is_link(row, returns, setting) and _is_near(events, e, returns, cfa) and _by_hand(events, e, setting)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def leads_back_from_above(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
     """The same of a function that has gone up with its return address."""
     returns, cfa = tree.addresses[top, RETURN], tree.addresses[top, CFA]
@@ -74,7 +74,7 @@ def leads_back_from_above(events: Any, e: Any, tree: Any, setting: Any, top: Any
     return there and _by_hand(events, e, setting)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def jumps_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
     """The innermost activation jumps as if it came back elsewhere."""
     pc = events.pc[e]
@@ -83,7 +83,7 @@ def jumps_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
         tree.marks[top, CERTAIN] = True
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def lands(events: Any, e: Any, tree: Any, setting: Any, top: Any, landed: Any) -> None:
     """The innermost activation is thought gone by a jump to a landing pad in ``landed``."""
     returns = tree.addresses[top, RETURN]
@@ -96,7 +96,7 @@ def lands(events: Any, e: Any, tree: Any, setting: Any, top: Any, landed: Any) -
     tree.left_used[0] += 1
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def look_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
     """Does this jump show that a landing in the innermost activation was none?"""
     row = tree.links[top, LAST_LEFT]

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as u64
 
+from testbed.native.compiled import compiled
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+
+@compiled(allocates=True)
 def steps_by_activation(node: Any, count: Any) -> Any:
     """The steps ordered by activation, then time; ``count`` activations there are."""
     place = np.zeros(count + 1, np.int64)
@@ -29,7 +30,7 @@ def steps_by_activation(node: Any, count: Any) -> Any:
     return order
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(allocates=True)
 def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
     """Where (SP, FP) is its segment's settled pair: of the highest kind, then the most frequent, then the deepest.
 
@@ -88,7 +89,7 @@ def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
     return out
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(allocates=True)
 def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
     """The distinct pairs (SP, FP) in order: where each one occurs first, how often, and where last."""
     count = len(sp)
@@ -125,7 +126,7 @@ def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
     return heads[:used].copy(), many[:used].copy(), lasts[:used].copy()
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(allocates=True)
 def last_active(parent: Any, node: Any) -> Any:
     """`testbed.truth.leftovers.last_steps`: the last step of each activation or of one that it called, or -1."""
     last = np.full(len(parent), -1, np.int64)

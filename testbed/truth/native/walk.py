@@ -4,7 +4,7 @@ The readable rules stay in `follow`; this is the same state machine over columns
 table of places to come back to needs no dictionary here: every (return address, CFA) that some call promises gets a
 number beforehand, and a transfer carries the number of the place that it reaches, or -1.
 
-Compiled once by numba and kept on disk; nothing imports this module before a trace is long.
+Compiled once and kept on disk; nothing imports this module before a trace is long.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from testbed.native.compiled import compiled
 from testbed.truth.native.columns import (
     ALIVE,
     ASTRAY,
@@ -38,7 +38,7 @@ from testbed.truth.native.evidence import jumps_back, lands, leads_back, leads_b
 NOTHING, LEFT, FRESH = range(3)  # what a transfer that is no ordinary return does besides: a jump; one to a fresh stack
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def region_of(sp: Any, setting: Any) -> int:
     """The mapped region that a push at ``sp`` writes to, or -1."""
     for i in range(len(setting.starts)):
@@ -47,12 +47,12 @@ def region_of(sp: Any, setting: Any) -> int:
     return -1
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _is_in(sp: Any, region: Any, setting: Any) -> Any:
     return region >= 0 and setting.starts[region] < sp <= setting.ends[region]
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _same_chain(links: Any, index: Any, target: Any) -> bool:
     while index >= 0:
         if index == target:
@@ -61,7 +61,7 @@ def _same_chain(links: Any, index: Any, target: Any) -> bool:
     return False
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any, top: Any, first: Any) -> Any:
     """One pass over the events from step ``first`` on, at which ``top`` is the innermost activation.
 
@@ -100,7 +100,7 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
     return used, top, changes, jumps
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _open(events: Any, e: Any, tree: Any, setting: Any, new: Any, top: Any) -> None:
     """Rule 1: event ``e`` has the effect of a call."""
     sp = events.sp[e]
@@ -114,7 +114,7 @@ def _open(events: Any, e: Any, tree: Any, setting: Any, new: Any, top: Any) -> N
     tree.marks[new, ELSEWHERE] = events.elsewhere[e]
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _begin(tree: Any, new: Any) -> None:
     """What every activation has at its first step."""
     tree.addresses[new, GOES_ON], tree.links[new, LAST_LEFT] = 0, -1
@@ -122,7 +122,7 @@ def _begin(tree: Any, new: Any) -> None:
     tree.marks[new, ALIVE] = True
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any) -> None:
     """Rule 5: control came, from ``top``, to a fresh stack."""
     tree.links[new, PARENT], tree.links[new, BOTTOM] = -1, new
@@ -133,13 +133,13 @@ def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any
     _begin(tree, new)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _region_near(sp: Any, region: Any, setting: Any) -> Any:
     """`region_of`, where a region is the likely answer."""
     return region if _is_in(sp, region, setting) else region_of(sp, setting)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
     """Rules 2 to 7: the innermost activation after a transfer, and LEFT or FRESH where it was a jump."""
     links, addresses, marks = tree.links, tree.addresses, tree.marks
@@ -169,7 +169,7 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
     return top, NOTHING
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _over(pc: Any, tree: Any, top: Any) -> Any:
     """The innermost activation is over: control is back in its parent."""
     tree.marks[top, RETURNED], tree.marks[top, ALIVE] = True, False
@@ -178,7 +178,7 @@ def _over(pc: Any, tree: Any, top: Any) -> Any:
     return tree.links[top, PARENT]
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _comes_back_elsewhere(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
     """Rule 4."""
     if setting.pushes and events.before[e] == tree.addresses[top, ENTRY] and events.sp[e] == tree.addresses[top, CFA]:
@@ -188,7 +188,7 @@ def _comes_back_elsewhere(events: Any, e: Any, tree: Any, setting: Any, top: Any
     return tree.marks[top, ELSEWHERE] and leads_back(events, e, tree, setting, top)
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) -> Any:
     """Rule 6."""
     pc, sp = events.pc[e], events.sp[e]
@@ -210,7 +210,7 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
     return outer, LEFT
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _is_elsewhere(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
     """Rule 5: ``sp`` is on no stack of this chain, or above its bottom."""
     links, addresses = tree.links, tree.addresses
@@ -228,14 +228,14 @@ def _is_elsewhere(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
     return True
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _leave_for(pc: Any, sp: Any, target: Any, tree: Any, setting: Any, top: Any) -> None:
     """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
     if _same_chain(tree.links, top, target):
         _throw(pc, sp, target, tree, setting, top)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _throw(pc: Any, sp: Any, outer: Any, tree: Any, setting: Any, top: Any) -> None:
     """The activations from ``top`` up to, not including, ``outer`` are over without a return of their own.
 
@@ -260,7 +260,7 @@ def _throw(pc: Any, sp: Any, outer: Any, tree: Any, setting: Any, top: Any) -> N
         index = parent
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def _landing(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
     """Rule 6: the activation that a landing pad belongs to: the first on the chain that is not below ``sp``."""
     links, addresses = tree.links, tree.addresses

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as u64
 
-from testbed.contract.backtraces import SPECIFICATION
-from unwinders.rows.native.plan import FIRST_RUN, RUNS
+from testbed.contract.native import SPECIFICATION
+from testbed.native.compiled import compiled
+from unwinders.rows.native.codes import FIRST_RUN, RUNS
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
     """The node of the last step's chain that is this frame, or -1; and where to look for the next one further out."""
     pc, known, values, outer, origin = nodes[0], nodes[1], nodes[2], nodes[5], nodes[8]
@@ -40,7 +40,7 @@ def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: 
     return np.int64(-1), cursor
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
     """Fill in what new nodes know of the chain further out, the outermost first."""
     known, outer, end, depth, low, mode, complete = (
@@ -66,7 +66,7 @@ def finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
         end[node] = end[further] if same_guard else SPECIFICATION
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def unchanged(step: Any, registers: Any, row: Any, rows: Any) -> Any:
     """True where the registers that a row uses are those of the step before."""
     runs, facts = rows[7], rows[8]

@@ -1,21 +1,18 @@
-"""Memory for native code: a flat copy of it, read and written in place, with a mark at what was read.
-
-numba looks at the file of a compiled function only, not at those of what is inlined into it: after a change here,
-`unwinders/rows/native/sweep.py` has to be newer than its cache, too (touch it).
-"""
+"""Memory for native code: a flat copy of it, read and written in place, with a mark at what was read."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as u64
+
+from testbed.native.compiled import compiled
 
 NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def place(address: Any, memory: Any) -> Any:
     """Where a byte of memory lies in the flat copy of it, or -1."""
     starts, sizes, places = memory[0], memory[1], memory[2]
@@ -26,7 +23,7 @@ def place(address: Any, memory: Any) -> Any:
     return np.int64(-1)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def load(address: Any, size: Any, memory: Any) -> Any:
     """A little-endian word of ``size`` bytes, and whether it could be read."""
     starts, sizes, places, octets, words, halves, marks = memory
@@ -54,7 +51,7 @@ def load(address: Any, size: Any, memory: Any) -> Any:
     return value, True
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def store(address: Any, size: Any, value: Any, memory: Any) -> Any:
     """Write, and say whether something was read from there; the mark is taken away."""
     starts, sizes, places, octets, words, halves, marks = memory
@@ -81,6 +78,6 @@ def store(address: Any, size: Any, value: Any, memory: Any) -> Any:
     return read
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def mask(size: Any) -> Any:
     return NOWHERE if size >= 8 else (u64(1) << u64(8 * size)) - u64(1)

@@ -31,17 +31,26 @@ from testbed.contract.rows import (
 )
 from testbed.image import LoadedImage, image_covering
 from testbed.words.errors import UnwindError
+from unwinders.rows.native.codes import (
+    AT_CFA,
+    AT_REGISTER,
+    CFA_PLUS,
+    CONSTANT,
+    NEVER,
+    NO_ROW,
+    NONE,
+    REGISTER_PLUS,
+    ROWS,
+    SAME,
+    SIGNED,
+    SLOW,
+    STAYS,
+    UNASKED,
+    UNDEFINED,
+    Lookup,
+    Rows,
+)
 from unwinders.rows.walk import RowFor
-
-# Kinds of rules. NEVER: a rule that has no value in any frame; NONE: the row has no such rule at all.
-AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, CONSTANT, UNDEFINED, NEVER, NONE = range(9)
-
-# Columns of `Rows.facts`: bits of what is special about a row, and the register whose zero ends the stack (or -1).
-SPECIAL, ZERO, FIRST, COUNT, FOUND_BY, FIRST_RUN, RUNS = range(7)
-SLOW, STAYS, SIGNED = 1, 2, 4
-
-UNASKED, NO_ROW, ROWS = 0, 1, 2  # what a map from pc to row holds; a row's number is counted from ROWS
-INTERRUPTED, CALLER = 0, 1  # the two maps
 
 MAX_SPAN = 1 << 30  # bytes of all segments together that the maps cover; their unused pages are never touched
 
@@ -53,35 +62,6 @@ class Coded(NamedTuple):
     base: int = 0
     offset: int = 0
     size: int = 0
-
-
-class Rows(NamedTuple):
-    """Rows as arrays. ``cfa`` and ``ra`` have a rule per row, ``rules`` those of the other registers, all rows in one.
-
-    A rule is (kind, base register, size in bytes, own register), with ``*_offset`` beside it. ``same[row]`` are the
-    registers that keep their value. Those of this frame that decide what the row gives are ``runs[FIRST_RUN:]``, RUNS
-    of them: ranges [first, end) of the trace's columns.
-    """
-
-    cfa: NDArray[np.int64]
-    cfa_offset: NDArray[np.uint64]
-    ra: NDArray[np.int64]
-    ra_offset: NDArray[np.uint64]
-    rules: NDArray[np.int64]
-    rules_offset: NDArray[np.uint64]
-    same: NDArray[np.uint64]
-    runs: NDArray[np.int64]
-    facts: NDArray[np.int64]
-
-
-class Lookup(NamedTuple):
-    """From a pc to its row: segments of images, each with its place in the two maps; elsewhere ``outside``."""
-
-    start: NDArray[np.uint64]
-    size: NDArray[np.uint64]
-    place: NDArray[np.int64]
-    map: NDArray[np.int32]  # (kind, place)
-    outside: NDArray[np.int32]  # by kind
 
 
 class _NoRegisters(Mapping[str, int]):

@@ -1,4 +1,4 @@
-"""One row applied to one frame, natively: `unwinders.rows.apply` over the columns of `unwinders.rows.native.plan`.
+"""One row applied to one frame, natively: `unwinders.rows.apply` over the columns of `unwinders.rows.native.codes`.
 
 See `unwinders.rows.native.sweep` for what native code here may and may not do.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as u64
 
-from testbed.contract.backtraces import ROOT, SPECIFICATION, STOPPED
-from unwinders.rows.native.memory import NOWHERE, load, mask
-from unwinders.rows.native.plan import (
+from testbed.contract.native import ROOT, SPECIFICATION, STOPPED
+from testbed.native.compiled import compiled
+from unwinders.rows.native.codes import (
     AT_CFA,
     AT_REGISTER,
     CFA_PLUS,
@@ -30,11 +29,12 @@ from unwinders.rows.native.plan import (
     UNDEFINED,
     ZERO,
 )
+from unwinders.rows.native.memory import NOWHERE, load, mask
 
 FOUND = 0  # `evaluate` found a caller; otherwise it returns ROOT, STOPPED or SPECIFICATION
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def value_of(
     rules: Any, offsets: Any, r: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, word_mask: Any, memory: Any
 ) -> Any:
@@ -63,7 +63,7 @@ def value_of(
     return value, readable, address
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def row_at(pc: Any, kind: Any, lookup: Any) -> Any:
     """What the map for this kind of frame says about a lookup pc."""
     starts, sizes, places, rows, outside = lookup
@@ -74,7 +74,7 @@ def row_at(pc: Any, kind: Any, lookup: Any) -> Any:
     return np.int64(outside[kind])
 
 
-@njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled(inline=True)
 def evaluate(
     row: Any,
     interrupted: Any,

@@ -28,13 +28,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as u64
 
-from testbed.contract.backtraces import SPECIFICATION, STOPPED
+from testbed.contract.native import SPECIFICATION, STOPPED
+from testbed.native.compiled import compiled
 from unwinders.rows.native.chain import finish, known_already, unchanged
+from unwinders.rows.native.codes import CALLER, FOUND_BY, INTERRUPTED, ROWS, UNASKED
 from unwinders.rows.native.memory import NOWHERE, store
-from unwinders.rows.native.plan import CALLER, FOUND_BY, INTERRUPTED, ROWS, UNASKED
 from unwinders.rows.native.prefetch import AHEAD, prefetch
 from unwinders.rows.native.row import FOUND, evaluate, row_at
 
@@ -47,7 +47,7 @@ STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE, FRESH = range(8)
 MOST_NEW = 1 << 14  # frames that one step may add; one that would add more is left to the specification
 
 
-@njit(cache=True, _nrt=False)  # type: ignore[untyped-decorator,unused-ignore]
+@compiled()
 def sweep(
     state: Any,
     asked: Any,

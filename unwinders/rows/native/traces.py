@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.contract.backtraces import SPECIFICATION, Backtraces, Nodes, Sites, Why
+from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.native import SPECIFICATION
 from testbed.trace import Region, Snapshot, Trace
 from testbed.words.errors import UnwindError
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
@@ -153,7 +154,7 @@ def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
     from unwinders.rows.native import sweep as native
-    from unwinders.rows.native.plan import CALLER, INTERRUPTED
+    from unwinders.rows.native.codes import CALLER, INTERRUPTED
     from unwinders.rows.native.prefetch import lines
 
     arch, pcs = trace.arch, trace.pc

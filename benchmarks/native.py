@@ -1,0 +1,16 @@
+"""Compiled hooks that return at once."""
+
+from __future__ import annotations
+
+from testbed.machine.native.hooks import CODE_HOOK, WRITE_HOOK
+from testbed.native.compiled import callback
+
+
+@callback(CODE_HOOK)
+def on_code(engine: object, address: object, size: object, state: object) -> None:
+    return
+
+
+@callback(WRITE_HOOK)
+def on_write(engine: object, kind: object, address: object, size: object, value: object, state: object) -> None:
+    return

@@ -1,0 +1,124 @@
+"""Machine code is that of the sources as they are now, whatever lies on the disk.
+
+In a copy of the project every native module with compiled functions gets a constant and a compiled function that
+returns it; a native module that such modules import gets the constant. A probe for each, a compiled function in a
+module of its own, sees the constant. Then each module is changed alone, and a process that starts afterwards has to see
+the change, though the probe's own file is as it was. That the other native modules count, too, is a matter of the hash.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from testbed.native.machine_code import VARIABLE
+from testbed.native.sources import native_files
+
+ROOT = Path(__file__).parents[2]
+NATIVE = {
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path.read_text(encoding="utf-8")
+    for package in ("testbed", "unwinders")
+    for path in native_files(ROOT / package)
+}
+COMPILED = [name for name, text in NATIVE.items() if re.search("^@(compiled|callback|intrinsic)", text, re.MULTILINE)]
+MODULES = [name for name in NATIVE if name in COMPILED or any(f"from {name} import" in NATIVE[c] for c in COMPILED)]
+MODULES.remove("testbed.native.compiled")
+FUNCTION = """
+from testbed.native.compiled import compiled as _compiled
+@_compiled(inline=True)
+def _marked():
+    return MARK
+"""
+PROBE = """
+from {module} import {name}
+{decorator}
+def probe():
+    return {name}{call}
+"""
+OURS, PLAIN = "from testbed.native.compiled import compiled\n@compiled()", "import numba\n@numba.njit(cache=True)"
+
+
+class Copy:
+    """A copy of the project with a probe for each of some modules."""
+
+    def __init__(self, folder: Path, modules: list[str], decorator: str) -> None:
+        self.folder = folder
+        unneeded = shutil.ignore_patterns("__pycache__")
+        for package in ("testbed", "unwinders"):
+            shutil.copytree(ROOT / package, folder / package, ignore=unneeded)
+        self._file("testbed.__init__").write_text("", encoding="utf-8")  # it imports all the rest
+        self._sources = {module: NATIVE[module] for module in modules}
+        for number, module in enumerate(modules):
+            has_functions = module in COMPILED
+            self._sources[module] += "\nMARK = 1\n" + (FUNCTION if has_functions else "")
+            self._file(module).write_text(self._sources[module], encoding="utf-8")
+            name, call = ("_marked", "()") if has_functions else ("MARK", "")
+            probe = PROBE.format(module=module, decorator=decorator, name=name, call=call)
+            self._file(f"testbed.native.probe{number}").write_text(probe, encoding="utf-8")
+        self.probes = {module: f"testbed.native.probe{number}" for number, module in enumerate(modules)}
+
+    def mark(self, module: str, mark: int) -> None:
+        text = self._sources[module].replace("\nMARK = 1\n", f"\nMARK = {mark}\n")
+        self._file(module).write_text(text, encoding="utf-8")
+
+    def _file(self, module: str) -> Path:
+        return self.folder / (module.replace(".", "/") + ".py")
+
+    @contextmanager
+    def answers(self) -> Iterator[Answers]:
+        command = [sys.executable, str(ROOT / "tests" / "native" / "probing.py"), str(self.folder)]
+        environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", VARIABLE)}
+        environment |= {"TESTBED_CACHE": str(self.folder / "cache"), "NUMBA_CACHE_DIR": str(self.folder / "numba")}
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, env=environment, text=True, bufsize=1, stdin=pipe, stdout=pipe) as process:
+            yield Answers(self, process)
+            assert process.stdin
+            process.stdin.close()
+
+
+class Answers(NamedTuple):
+    """Of one process after the other, each of which loads the copy as it is then."""
+
+    copy: Copy
+    process: subprocess.Popen[str]
+
+    def of(self, module: str) -> tuple[int, int]:
+        """What a module's probe returns, and how often its code came from the disk."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(self.copy.probes[module] + "\n")
+        line = self.process.stdout.readline()
+        value, _, hits = line.strip().partition(" ")
+        assert value.isdigit(), line
+        return int(value), int(hits)
+
+
+def test_a_change_of_any_native_module_is_seen_by_the_next_process(tmp_path: Path) -> None:
+    copy = Copy(tmp_path / "copy", MODULES, OURS)
+    with copy.answers() as answers:
+        assert {module: answers.of(module) for module in MODULES} == dict.fromkeys(MODULES, (1, 0))
+        assert {module: answers.of(module) for module in MODULES} == dict.fromkeys(MODULES, (1, 1)), "nothing was kept"
+        seen = {}
+        for module in MODULES:
+            copy.mark(module, 2)
+            seen[module] = answers.of(module)
+            copy.mark(module, 1)
+        assert seen == dict.fromkeys(MODULES, (2, 0))
+        assert answers.of(MODULES[0]) == (1, 1)  # the code of the first sources is still there
+
+
+def test_numba_alone_does_not_see_it(tmp_path: Path) -> None:
+    """Why there is a decorator of ours: if this fails, numba has learnt it."""
+    module = "unwinders.rows.native.memory"
+    copy = Copy(tmp_path / "copy", [module], PLAIN)
+    with copy.answers() as answers:
+        assert answers.of(module) == (1, 0)
+        copy.mark(module, 2)
+        assert answers.of(module) == (1, 1)

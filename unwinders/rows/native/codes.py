@@ -1,0 +1,47 @@
+"""Rows coded as columns: what the numbers mean that `unwinders.rows.native.plan` writes and compiled code reads."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Kinds of rules. NEVER: a rule that has no value in any frame; NONE: the row has no such rule at all.
+AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, CONSTANT, UNDEFINED, NEVER, NONE = range(9)
+
+# Columns of `Rows.facts`: bits of what is special about a row, and the register whose zero ends the stack (or -1).
+SPECIAL, ZERO, FIRST, COUNT, FOUND_BY, FIRST_RUN, RUNS = range(7)
+SLOW, STAYS, SIGNED = 1, 2, 4
+
+UNASKED, NO_ROW, ROWS = 0, 1, 2  # what a map from pc to row holds; a row's number is counted from ROWS
+INTERRUPTED, CALLER = 0, 1  # the two maps
+
+
+class Rows(NamedTuple):
+    """Rows as arrays. ``cfa`` and ``ra`` have a rule per row, ``rules`` those of the other registers, all rows in one.
+
+    A rule is (kind, base register, size in bytes, own register), with ``*_offset`` beside it. ``same[row]`` are the
+    registers that keep their value. Those of this frame that decide what the row gives are ``runs[FIRST_RUN:]``, RUNS
+    of them: ranges [first, end) of the trace's columns.
+    """
+
+    cfa: NDArray[np.int64]
+    cfa_offset: NDArray[np.uint64]
+    ra: NDArray[np.int64]
+    ra_offset: NDArray[np.uint64]
+    rules: NDArray[np.int64]
+    rules_offset: NDArray[np.uint64]
+    same: NDArray[np.uint64]
+    runs: NDArray[np.int64]
+    facts: NDArray[np.int64]
+
+
+class Lookup(NamedTuple):
+    """From a pc to its row: segments of images, each with its place in the two maps; elsewhere ``outside``."""
+
+    start: NDArray[np.uint64]
+    size: NDArray[np.uint64]
+    place: NDArray[np.int64]
+    map: NDArray[np.int32]  # (kind, place)
+    outside: NDArray[np.int32]  # by kind
