@@ -140,7 +140,8 @@ def traps() -> str:
     showing = [p for p in PROGRAMS.values() if any(source.header.traps for source in p.sources.values())]
     strategies = list(UNWINDERS.values())
     planned = units(showing, ARCHES.values(), RECIPES.values())
-    cells = [cell for unit in planned for cell in judge_and_keep(unit, PROGRAMS, strategies, fresh=False).cells]
+    results = [judge_and_keep(unit, PROGRAMS, strategies, natively=True) for unit in planned]
+    cells = [cell for result in results for cell in result.cells]
     return traps_markdown(PROGRAMS, cells)
 
 

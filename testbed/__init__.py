@@ -159,7 +159,7 @@ def matrix(
     from programs import PROGRAMS
     from testbed.arch import ARCHES, arch_named
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.matrix import judge_unit
+    from testbed.campaign.matrix import judge_unit, native_for
     from testbed.campaign.results import Matrix
     from testbed.campaign.units import units
     from unwinders import UNWINDERS
@@ -176,9 +176,9 @@ def matrix(
     asked = [each for each in chosen if matches(each.name, [unwinder])]
     if not asked:
         raise UsageError(f"no strategy matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
-    return Matrix(
-        tuple(judge_unit(unit, PROGRAMS, asked) for unit in planned), len(planned), tuple(u.name for u in asked)
-    )
+    natively = native_for(len(planned))
+    results = tuple(judge_unit(unit, PROGRAMS, asked, natively=natively) for unit in planned)
+    return Matrix(results, len(planned), tuple(each.name for each in asked))
 
 
 def _in_a_notebook() -> None:

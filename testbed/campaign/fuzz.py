@@ -68,10 +68,10 @@ def cases(seeds: Iterable[int], arches: Sequence[Arch], recipes: Sequence[Recipe
                 yield replace(unit, program=name)
 
 
-def judge_case(case: Unit, unwinders: Sequence[Unwinder]) -> UnitResult:
-    """A unit of `cases`, built, run and judged; its failures are values."""
+def judge_case(case: Unit, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> UnitResult:
+    """A unit of `cases`, built, run and judged, as by `judge_unit`; its failures are values."""
     program = generated_program(case.program)
-    result = judge_unit(replace(case, program=program.name), {program.name: program}, unwinders)
+    result = judge_unit(replace(case, program=program.name), {program.name: program}, unwinders, natively=natively)
     return replace(result, unit=case)
 
 

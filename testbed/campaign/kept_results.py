@@ -63,10 +63,15 @@ def kept_result(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence
 
 
 def judge_and_keep(
-    unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], *, fresh: bool = False
+    unit: Unit,
+    programs: Mapping[str, Program],
+    unwinders: Sequence[Unwinder],
+    *,
+    fresh: bool = False,
+    natively: bool | None = None,
 ) -> UnitResult:
     """Judge a unit and keep its result if it is complete. Runs in worker processes; never raises for a bad unit."""
-    result = judge_unit(unit, programs, unwinders, fresh=fresh)
+    result = judge_unit(unit, programs, unwinders, fresh=fresh, natively=natively)
     if all(_codes(unwinders)) and not result.skipped and not result.failed:
         with suppress(OSError):  # a folder that cannot be written: judged again the next time
             _write(_path(unit, unwinders), result, _key(unit, programs, unwinders))

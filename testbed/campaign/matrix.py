@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TypeVar
 
 from testbed.campaign.cells import cell_of
@@ -17,7 +16,7 @@ from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.judging import NATIVE_JUDGE, judge_all
+from testbed.runs.judging import judge_all
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 Job = TypeVar("Job")
@@ -26,11 +25,17 @@ NATIVE_UNITS = 32  # for each process: judging fewer takes less time than loadin
 
 
 def judge_unit(
-    unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], *, fresh: bool = False
+    unit: Unit,
+    programs: Mapping[str, Program],
+    unwinders: Sequence[Unwinder],
+    *,
+    fresh: bool = False,
+    natively: bool | None = None,
 ) -> UnitResult:
     """Everything about one unit, with every failure as a value: this runs in worker processes.
 
-    A strategy that crashes makes the unit a failed one, and has no cell; the cells of the others are there.
+    ``natively`` is that of `judge_all`. A strategy that crashes makes the unit a failed one, and has no cell; the cells
+    of the others are there.
     """
     try:
         run = run_unit(unit, programs, fresh=fresh)
@@ -44,10 +49,15 @@ def judge_unit(
     for unwinder in unwinders:
         try:
             if unwinder.applies_to(run.built.image):
-                cells.append(cell_of(run, unwinder, judge_all(run, unwinder)))
+                cells.append(cell_of(run, unwinder, judge_all(run, unwinder, natively=natively)))
         except Exception:
             crashes.append(f"{unwinder.name} crashed\n{traceback.format_exc()}")
     return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)
+
+
+def native_for(units: int, jobs: int = 1) -> bool | None:
+    """``natively`` of `judge_all` for so many units: True where a process has many, else None: each run decides."""
+    return True if units >= NATIVE_UNITS * max(jobs, 1) else None
 
 
 def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: int) -> Iterator[Done]:
@@ -56,15 +66,12 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: in
     ``work`` must be a module-level function: it is sent to the workers by name, each job by value. Closing the
     iterator, or an interrupt, cancels what has not started.
     """
-    natively = len(planned) >= NATIVE_UNITS * max(jobs, 1)
     if jobs <= 1:
-        if natively:
-            import_module(NATIVE_JUDGE)
         yield from map(work, planned)
         return
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # one unit needs no processes
 
-    pool = ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(natively,))
+    pool = ProcessPoolExecutor(jobs, initializer=_ignore_interrupts)
     pending: set[Future[Done]] = set()
     try:
         pending |= {pool.submit(work, job) for job in planned}
@@ -77,8 +84,6 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: in
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_worker(natively: bool) -> None:
+def _ignore_interrupts() -> None:
     """Ctrl-C reaches the whole process group: the workers leave it to us and finish the unit they are at."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if natively:
-        import_module(NATIVE_JUDGE)  # from now on `judge_all` uses it

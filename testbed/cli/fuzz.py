@@ -20,11 +20,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES, Recipe
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
-from testbed.campaign.matrix import judge_units
+from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Unit, UnitResult
 from testbed.cli.choice import matching
 from testbed.cli.terminal import console_for_reports
 from testbed.generate.program import shape_named
+from testbed.native import machine_code
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
@@ -84,17 +85,19 @@ def command(
     report = _Report()
     interrupted = False
     until = time.monotonic() + 60 * minutes if minutes else None
-    # Nobody builds these programs twice: they are not kept among the built files of the user.
+    # Nobody builds these programs twice: they are not kept among the built files of the user. Compiled functions are.
     with tempfile.TemporaryDirectory(prefix="testbed-fuzz-") as folder:
-        before = os.environ.get("TESTBED_CACHE")
-        os.environ["TESTBED_CACHE"] = folder
+        places = {"TESTBED_CACHE": folder, machine_code.VARIABLE: str(machine_code.folder())}
+        before = {name: os.environ.get(name) for name in places}
+        os.environ.update(places)
         try:
             for numbers in _batches(first, seeds or 20, until):
                 _fuzz(numbers, wanted, how, chosen, jobs, until, report)
         except KeyboardInterrupt:
             interrupted = True
         finally:
-            os.environ.pop("TESTBED_CACHE") if before is None else os.environ.update(TESTBED_CACHE=before)
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
     if not report.units and not interrupted:
         raise UsageError("no generated program is built that way (testbed list recipes)")
     _tell(report, first, save, as_json)
@@ -111,10 +114,10 @@ def _batches(first: int, seeds: int, until: float | None) -> Iterator[range]:
         yield range(start, start + _BATCH)
 
 
-def _work(job: tuple[Unit, tuple[str, ...]]) -> UnitResult:
+def _work(job: tuple[Unit, tuple[str, ...], bool | None]) -> UnitResult:
     """One case in a worker process: names go in, a value comes out."""
-    case, names = job
-    return judge_case(case, [UNWINDERS[name] for name in names])
+    case, names, natively = job
+    return judge_case(case, [UNWINDERS[name] for name in names], natively=natively)
 
 
 def _fuzz(
@@ -126,7 +129,8 @@ def _fuzz(
     until: float | None,
     report: _Report,
 ) -> None:
-    planned = [(case, tuple(names)) for case in cases(seeds, arches, recipes)]
+    chosen = list(cases(seeds, arches, recipes))
+    planned = [(case, tuple(names), native_for(len(chosen), jobs)) for case in chosen]
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     known = {finding.failure.kind for finding in report.findings}
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as progress:

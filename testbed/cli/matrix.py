@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.campaign.kept_results import judge_and_keep, kept_result
-from testbed.campaign.matrix import judge_units
+from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.cli.choice import matching
@@ -120,11 +120,11 @@ def _show(matrix: Matrix, options: MatrixOptions) -> None:
     save(console, "testbed matrix", options.svg)
 
 
-def _work(job: tuple[Unit, tuple[str, ...], bool]) -> UnitResult:
+def _work(job: tuple[Unit, tuple[str, ...], bool, bool | None]) -> UnitResult:
     """One unit in a worker process: names go in, a value comes out."""
-    unit, names, fresh = job
+    unit, names, fresh, natively = job
     known = UNWINDERS if all(name in UNWINDERS for name in names) else present(names)
-    return judge_and_keep(unit, PROGRAMS, [known[name] for name in names], fresh=fresh)
+    return judge_and_keep(unit, PROGRAMS, [known[name] for name in names], fresh=fresh, natively=natively)
 
 
 def _strategies(referees: bool) -> Mapping[str, Unwinder]:
@@ -148,8 +148,10 @@ def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int
                 if not fresh and (kept := kept_result(unit, PROGRAMS, unwinders)):
                     results[unit] = kept
                     progress.update(task, advance=1)
-            left = [(unit, chosen, fresh) for unit in planned if unit not in results]
-            for result in judge_units(left, _work, jobs=min(jobs, len(left))):
+            left = [unit for unit in planned if unit not in results]
+            natively = native_for(len(left), jobs)
+            work = [(unit, chosen, fresh, natively) for unit in left]
+            for result in judge_units(work, _work, jobs=min(jobs, len(left))):
                 results[result.unit] = result
                 progress.update(task, advance=1, description=f"judging {result.unit}")
         except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from testbed.contract.frames import Backtrace
@@ -14,7 +13,6 @@ from testbed.verdicts.trace import judge_trace
 
 # Loading the native walk and judge takes as long as judging this many steps one after the other.
 NATIVE_FROM = 10_000
-NATIVE_JUDGE = "testbed.verdicts.native"
 
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
@@ -27,10 +25,10 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """The verdicts of one strategy at every step of a run.
 
     ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
-    other; both say the same. None: whatever is faster for this run, which is the former as soon as it is loaded.
+    other; both say the same. None: whatever is faster for this run alone, given the time to load the former.
     """
     if natively is None:
-        natively = len(run) >= NATIVE_FROM or NATIVE_JUDGE in sys.modules
+        natively = len(run) >= NATIVE_FROM
     if natively and unwinder.unwind_trace is not None and run.in_columns:
         backtraces = unwinder.unwind_trace(run.trace)
         return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits_on(run.arch))

@@ -75,7 +75,7 @@ def judged(unit: Unit, name: str) -> Cell | None:
     run = run_of(unit)
     if not UNWINDERS[name].applies_to(run.built.image):
         return None
-    return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name]))
+    return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name], natively=True))
 
 
 @pytest.mark.parametrize(("unit", "name"), list(cells()))
