@@ -98,10 +98,8 @@ def lands(events: Any, e: Any, tree: Any, setting: Any, top: Any, landed: Any) -
 
 @compiled()
 def look_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
-    """Does this jump show that a landing in the innermost activation was none?"""
+    """Does this jump show that a landing in the innermost activation was none? There has been one."""
     row = tree.links[top, LAST_LEFT]
-    if row < 0:
-        return
     pc, off_stack = events.pc[e], events.sp[e] > events.before[e]
     returns, cfa = tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA]
     if pc == returns:

@@ -155,7 +155,8 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
         marks[came, RETURNED] = True
         _leave_for(pc, sp, target, tree, setting, top)
         return target, LEFT
-    look_back(events, e, tree, setting, top)
+    if links[top, LAST_LEFT] >= 0:  # asked here: a call of a function takes longer than the question
+        look_back(events, e, tree, setting, top)
     if lives:
         return top, NOTHING
     if inner and _comes_back_elsewhere(events, e, tree, setting, top):
@@ -164,7 +165,8 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
         return top, FRESH
     if inner and sp > addresses[top, ENTRY]:
         return _go_up(events, e, target, tree, setting, top)
-    if inner and leads_back(events, e, tree, setting, top):
+    near = inner and (pc == addresses[top, RETURN] or sp == addresses[top, CFA])
+    if near and leads_back(events, e, tree, setting, top):
         jumps_back(events, e, tree, setting, top)
     return top, NOTHING
 
