@@ -53,9 +53,14 @@ def find() -> Found | None:
 
 @cache
 def python_for(path: str) -> tuple[str, str] | None:
-    """The Python and the folder of modules that go with an LLDB; None where its module is not installed."""
+    """The Python and the folder of modules that go with an LLDB; None where its module is not installed.
+
+    The module's compiled part is a link to ``liblldb.so``, which Debian has in a package of its own: a link that leads
+    nowhere is a module that cannot be imported.
+    """
     folder = _printed(path, "-P").strip()
-    if not folder or not (Path(folder) / "lldb" / "__init__.py").is_file():
+    module = Path(folder) / "lldb"
+    if not folder or not any(part.exists() for part in module.glob("_lldb*.so")):
         return None
     version = re.search(r"/python(3(?:\.\d+)?)/", folder + "/")
     python = shutil.which(f"python{version[1] if version else 3}", path="/usr/bin:/usr/local/bin")
@@ -113,7 +118,7 @@ def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) ->
 LLDB = Referee(
     name="lldb",
     summary="LLVM's debugger, over gdb's remote protocol",
-    package="apt install lldb-19 python3-lldb-19 (or any newer pair)",
+    package="apt install lldb-19 python3-lldb-19 liblldb-19-dev (or any newer pair)",
     find=find,
     unwinders=(
         _unwinder("lldb", "LLDB with all tables", (), limits=WITH_TABLES),
