@@ -24,6 +24,7 @@ from testbed.machine.python_hooks import record_light
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.machine.tape import Recorder
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks
 from testbed.truth import observe
@@ -60,7 +61,8 @@ def run_unhooked(made: object) -> None:
 def run_naive(made: object) -> None:
     """What one writes first: Python hooks that read the registers with the binding's ``reg_read_batch``."""
     assert isinstance(made, Machine)
-    ids = [register.unicorn for register in made.arch.registers]
+    numbers = UNICORN[made.arch.name].registers
+    ids = [numbers[register.name] for register in made.arch.registers]
     rows: list[tuple[int, ...]] = []
     journal: list[tuple[int, int, int, int]] = []
 
