@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     AtCfa,
@@ -49,7 +50,7 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
         return None, None
     arch = snapshot.arch
     rules = _FrameFacts(frame.registers, snapshot, bias)
-    rule = return_address_rule(row, snapshot)
+    rule = return_address_rule(row, arch)
     if isinstance(rule, Undefined):
         return _root_cfa(row, rules), None
     if row.cfa is not None:
@@ -58,7 +59,7 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
     return_address = rules.value(rule, row.return_address, 8 * arch.word)
     pc = arch.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
     registers: dict[str, int] = {}
-    for name, its_rule in _register_rules(row, snapshot).items():
+    for name, its_rule in register_rules(row, arch).items():
         if isinstance(its_rule, Undefined):
             continue
         try:
@@ -70,9 +71,8 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
     return rules.cfa, Frame(kind, pc, registers)
 
 
-def return_address_rule(row: UnwindRow, snapshot: Snapshot) -> Rule:
+def return_address_rule(row: UnwindRow, arch: Arch) -> Rule:
     """Where a row says the return address is. Raises NoUnwindInfo where neither it nor the ABI does."""
-    arch = snapshot.arch
     rule = row.registers.get(row.return_address)
     if rule is not None:
         return rule
@@ -81,9 +81,8 @@ def return_address_rule(row: UnwindRow, snapshot: Snapshot) -> Rule:
     raise NoUnwindInfo(f"the row has no rule for the return address in {row.return_address}")
 
 
-def _register_rules(row: UnwindRow, snapshot: Snapshot) -> Mapping[str, Rule]:
+def register_rules(row: UnwindRow, arch: Arch) -> Mapping[str, Rule]:
     """The rule of every register that the caller may have a value for: the row's, else the ABI's default."""
-    arch = snapshot.arch
     rules: dict[str, Rule] = dict.fromkeys(arch.preserved, SameValue())
     rules[arch.sp] = CfaPlus(0) if row.cfa is not None else Undefined()
     rules |= {name: rule for name, rule in row.registers.items() if name in arch.by_name}

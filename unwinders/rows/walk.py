@@ -95,7 +95,7 @@ def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool) -
 
 def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
     """True where the row has the return address in a register, so that the frame may be empty."""
-    return not isinstance(return_address_rule(row, snapshot), AtCfa | AtRegister | AtExpression)
+    return not isinstance(return_address_rule(row, snapshot.arch), AtCfa | AtRegister | AtExpression)
 
 
 def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:

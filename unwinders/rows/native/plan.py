@@ -30,7 +30,8 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import LoadedImage, image_covering
-from testbed.words.errors import UnwindError
+from testbed.words.errors import NoUnwindInfo, UnwindError
+from unwinders.rows.apply import register_rules, return_address_rule
 from unwinders.rows.native.codes import (
     AT_CFA,
     AT_REGISTER,
@@ -134,7 +135,7 @@ class Plan:
 
     def _code(self, row: UnwindRow) -> None:
         """Append a row to the columns. A register's place, once given, never changes."""
-        arch, its_rules = self.arch, _register_rules(row, self.arch)
+        arch, its_rules = self.arch, register_rules(row, self.arch)
         bases = _bases(row)
         names = [*bases, *its_rules, row.return_address, row.outermost_if_zero or arch.sp]
         added = dict.fromkeys(n for n in names if n in arch.by_name and n != arch.pc)
@@ -245,22 +246,11 @@ def _special(row: UnwindRow, return_address: Rule | None, arch: Arch) -> int:
 
 
 def _return_address(row: UnwindRow, arch: Arch) -> Rule | None:
-    """Where a row says the return address is, as `unwinders.rows.apply` has it; None where nothing says it."""
-    rule = row.registers.get(row.return_address)
-    if rule is None and (row.return_address == arch.link or row.return_address in arch.preserved):
-        return SameValue()
-    return rule
-
-
-def _register_rules(row: UnwindRow, arch: Arch) -> Mapping[str, Rule]:
-    """The rule of every register that a caller may have a value for, as `unwinders.rows.apply` has them."""
-    rules: dict[str, Rule] = dict.fromkeys(arch.preserved, SameValue())
-    rules[arch.sp] = CfaPlus(0) if row.cfa is not None else Undefined()
-    rules |= {name: rule for name, rule in row.registers.items() if name in arch.by_name}
-    for name in (arch.pc, row.return_address, arch.link):
-        if name is not None:
-            rules.pop(name, None)
-    return rules
+    """Where a row says the return address is; None where nothing says it."""
+    try:
+        return return_address_rule(row, arch)
+    except NoUnwindInfo:
+        return None
 
 
 def _bases(row: UnwindRow) -> list[str]:
