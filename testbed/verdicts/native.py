@@ -1,4 +1,4 @@
-"""The rules of `testbed.judge` over columns: one outcome per step, one comparison per claim that is new.
+"""The rules of `testbed.verdicts.one` over columns: one outcome per step, one comparison per claim that is new.
 
 A claim about the interrupted frame (a site of `testbed.contract.backtraces`) is compared once per activation, not per
 step; and a chain of callers that was found right is not compared again when another one joins it.
@@ -6,10 +6,11 @@ step; and a chain of callers that was found right is not compared again when ano
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64 as u64
+from numpy.typing import NDArray
 
 from testbed.contract.native import ROOT, SPECIFICATION
 from testbed.native.compiled import compiled
@@ -19,25 +20,79 @@ EXACT, REFUSED, STOPPED, ENDED_EARLY, SKIPPED, PHANTOM, WRONG_REGISTER, WRONG = 
 UNJUDGED = 255
 
 
+class TrueStacks(NamedTuple):
+    """The activations, each with how many callers it has, and the registers of every step.
+
+    ``columns`` are those of the registers that belong to the nodes' values, SP first; ``judged`` is the set of those
+    with a true value.
+    """
+
+    parent: NDArray[np.int32]
+    return_address: NDArray[np.uint64]
+    cfa: NDArray[np.uint64]
+    opened: NDArray[np.int64]
+    depth: NDArray[np.int32]
+    registers: NDArray[np.uint64]
+    columns: NDArray[np.int64]
+    judged: np.uint64
+
+
+class SaidNodes(NamedTuple):
+    """Columns of `testbed.contract.backtraces.Nodes`.
+
+    ``right[node]`` is the activation against which the chain from a node on was found exact, or -1; ``most`` is how
+    many frames a backtrace may have.
+    """
+
+    pc: NDArray[np.uint64]
+    known: NDArray[np.uint64]
+    values: NDArray[np.uint64]
+    cfa: NDArray[np.uint64]
+    cfa_known: NDArray[np.bool_]
+    outer: NDArray[np.int32]
+    end: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    right: NDArray[np.int32]
+    most: np.int64
+
+
+class SaidSites(NamedTuple):
+    """Columns of `testbed.contract.backtraces.Sites`.
+
+    ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the callers said and
+    found).
+    """
+
+    cfa: NDArray[np.uint64]
+    cfa_known: NDArray[np.bool_]
+    outer: NDArray[np.int32]
+    last: NDArray[np.int32]
+
+
+class JudgedSteps(NamedTuple):
+    """For every step what is said, what is true, whether its callers are counted, and the outcome, to be filled in."""
+
+    site: NDArray[np.int32]
+    node: NDArray[np.int32]
+    counted: NDArray[np.bool_]
+    outcome: NDArray[np.uint8]
+
+
 @compiled(inline=True)
-def _lies(
-    node: Any, index: Any, is_last: Any, nodes: Any, truth: Any, judged: Any, columns: Any, registers: Any
-) -> Any:
+def _lies(node: Any, index: Any, is_last: Any, nodes: Any, truth: Any) -> Any:
     """True where a caller's CFA or a register is not what activation ``index`` comes back to.
 
     The last frame that a backtrace may have has no CFA if more were found: nothing was computed from it.
     """
-    known, values = nodes[1][node], nodes[2]
-    parents, _, cfas, opened = truth
-    parent = parents[index]
-    cut = is_last and nodes[5][node] >= 0
-    if not cut and nodes[4][node] and parents[parent] >= 0 and nodes[3][node] != cfas[parent]:
+    parent = truth.parent[index]
+    cut = is_last and nodes.outer[node] >= 0
+    if not cut and nodes.cfa_known[node] and truth.parent[parent] >= 0 and nodes.cfa[node] != truth.cfa[parent]:
         return True
-    known &= judged
-    for i in range(len(columns)):
+    known = nodes.known[node] & truth.judged
+    for i in range(len(truth.columns)):
         if (known >> u64(i)) & u64(1):
-            true = cfas[index] if i == 0 else registers[opened[index], columns[i]]
-            if values[node, i] != true:
+            true = truth.cfa[index] if i == 0 else truth.registers[truth.opened[index], truth.columns[i]]
+            if nodes.values[node, i] != true:
                 return True
     return False
 
@@ -45,14 +100,13 @@ def _lies(
 @compiled(inline=True)
 def _is_within(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
     """True where the claimed pcs from ``node`` on, ``left`` of them, are among the true ones in this order."""
-    pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
     while node >= 0 and left > 0:
-        while parents[index] >= 0 and returns[index] != pcs[node]:
-            index = parents[index]
-        if parents[index] < 0:
+        while truth.parent[index] >= 0 and truth.return_address[index] != nodes.pc[node]:
+            index = truth.parent[index]
+        if truth.parent[index] < 0:
             return False
-        index = parents[index]
-        node = outers[node]
+        index = truth.parent[index]
+        node = nodes.outer[node]
         left -= 1
     return True
 
@@ -60,55 +114,39 @@ def _is_within(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
 @compiled(inline=True)
 def _holds(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
     """True where the true pcs from ``index`` on are among the claimed ones in this order."""
-    pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
-    while parents[index] >= 0:
-        while node >= 0 and left > 0 and pcs[node] != returns[index]:
-            node = outers[node]
+    while truth.parent[index] >= 0:
+        while node >= 0 and left > 0 and nodes.pc[node] != truth.return_address[index]:
+            node = nodes.outer[node]
             left -= 1
         if node < 0 or left <= 0:
             return False
-        node = outers[node]
+        node = nodes.outer[node]
         left -= 1
-        index = parents[index]
+        index = truth.parent[index]
     return True
 
 
-@compiled()
-def _judge(
-    outer: Any,
-    lie: Any,
-    innermost: Any,
-    most: Any,
-    nodes: Any,
-    right: Any,
-    truth: Any,
-    judged: Any,
-    columns: Any,
-    registers: Any,
-) -> Any:
-    """The outcome of a chain of callers against those of an activation. ``lie``: the interrupted frame's CFA is wrong.
-
-    ``right[node]`` is the activation against which the chain from a node on was found exact, or -1.
-    """
-    parents, returns = truth[0], truth[1]
+@compiled(inline=True)
+def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
+    """The outcome of a chain of callers against those of an activation. ``lie``: of the interrupted frame's CFA."""
     node, index, agreed = outer, innermost, 1
-    kind = -1
-    while node >= 0 and agreed < most and parents[index] >= 0:
-        if right[node] == index and agreed + nodes[7][node] <= most:
+    kind, most = -1, nodes.most
+    while node >= 0 and agreed < most and truth.parent[index] >= 0:
+        if nodes.right[node] == index and agreed + nodes.depth[node] <= most:
             kind = EXACT
             break
-        if nodes[0][node] != returns[index]:
+        if nodes.pc[node] != truth.return_address[index]:
             break
-        if not lie and _lies(node, index, agreed + 1 >= most, nodes, truth, judged, columns, registers):
+        if not lie and _lies(node, index, agreed + 1 >= most, nodes, truth):
             lie = True
         agreed += 1
-        node, index = nodes[5][node], parents[index]
+        node, index = nodes.outer[node], truth.parent[index]
     if kind == EXACT:
         pass
     elif node == ROOT:
-        kind = EXACT if parents[index] < 0 else ENDED_EARLY
+        kind = EXACT if truth.parent[index] < 0 else ENDED_EARLY
     elif node < 0 or agreed >= most:
-        kind = REFUSED if agreed == 1 and parents[innermost] >= 0 else STOPPED
+        kind = REFUSED if agreed == 1 and truth.parent[innermost] >= 0 else STOPPED
     elif _is_within(node, most - agreed, index, nodes, truth):
         kind = SKIPPED
     elif _holds(node, most - agreed, index, nodes, truth):
@@ -117,9 +155,9 @@ def _judge(
         kind = WRONG
     if kind == EXACT and not lie:
         node, index = outer, innermost
-        while node >= 0 and right[node] != index:
-            right[node] = index
-            node, index = nodes[5][node], parents[index]
+        while node >= 0 and nodes.right[node] != index:
+            nodes.right[node] = index
+            node, index = nodes.outer[node], truth.parent[index]
     return WRONG_REGISTER if lie and kind in (EXACT, REFUSED, STOPPED) else kind
 
 
@@ -131,10 +169,10 @@ def depths(parents: Any, out: Any) -> None:
 
 
 @compiled()
-def _common(node: Any, left: Any, index: Any, rest: Any, nodes: Any, truth: Any, row: Any) -> Any:
-    """`testbed.judge.common` of ``left`` callers from ``node`` on and the ``rest`` true ones from ``index`` on."""
-    pcs, outers, parents, returns = nodes[0], nodes[5], truth[0], truth[1]
-    found = 0
+def _common(node: Any, left: Any, index: Any, nodes: Any, truth: Any, row: Any) -> Any:
+    """`testbed.verdicts.one.common` of ``left`` callers from ``node`` on and the true ones from ``index`` on."""
+    pcs, outers, parents, returns = nodes.pc, nodes.outer, truth.parent, truth.return_address
+    found, rest = 0, truth.depth[index]
     while left > 0 and rest > 0 and pcs[node] == returns[index]:
         node, index = outers[node], parents[index]
         left, rest, found = left - 1, rest - 1, found + 1
@@ -161,50 +199,36 @@ def _common(node: Any, left: Any, index: Any, rest: Any, nodes: Any, truth: Any,
 
 
 @compiled()
-def judge_steps(
-    site: Any,
-    sites: Any,
-    nodes: Any,
-    right: Any,
-    last: Any,
-    most: Any,
-    true_node: Any,
-    truth: Any,
-    judged: Any,
-    columns: Any,
-    registers: Any,
-    depth: Any,
-    row: Any,
-    counted: Any,
-    outcomes: Any,
-    callers: Any,
-) -> None:
+def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, callers: Any) -> None:
     """Fill in the outcome of every step; add up the callers of the ``counted`` ones: said, true, found.
 
-    ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the callers said and
-    found). ``depth`` is the number of callers of each activation, ``row`` has room for ``most`` numbers. ``columns``
-    are those of the trace that belong to the nodes' values, SP first; ``judged`` the set of those with a true value.
+    ``row`` has room for one number more than a backtrace may have frames.
     """
-    site_cfas, site_cfas_known, site_outers = sites
-    parents, cfas = truth[0], truth[2]
+    last = sites.last
     said, true, found = np.int64(0), np.int64(0), np.int64(0)
-    for step in range(len(site)):
-        here, index = site[step], true_node[step]
+    for step in range(len(steps.site)):
+        here, index = steps.site[step], steps.node[step]
         if last[here, 0] != index:
-            outer = site_outers[here]
-            if outer == SPECIFICATION or (outer >= 0 and nodes[6][outer] == SPECIFICATION):
-                outcome = UNJUDGED
-            else:
-                lie = site_cfas_known[here] and parents[index] >= 0 and site_cfas[here] != cfas[index]
-                outcome = _judge(outer, lie, index, most, nodes, right, truth, judged, columns, registers)
-            claimed = min(nodes[7][outer], most - 1) if outer >= 0 else 0
-            right_ones = claimed
-            if outcome == PHANTOM:
-                right_ones = depth[index]
-            elif outcome == WRONG:
-                right_ones = _common(outer, claimed, index, depth[index], nodes, truth, row)
-            last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones
-        outcomes[step] = np.uint8(last[here, 1])
-        if counted[step] and last[here, 1] != UNJUDGED:
-            said, true, found = said + last[here, 2], true + depth[index], found + last[here, 3]
+            _judge_site(here, index, sites, nodes, truth, row)
+        steps.outcome[step] = np.uint8(last[here, 1])
+        if steps.counted[step] and last[here, 1] != UNJUDGED:
+            said, true, found = said + last[here, 2], true + truth.depth[index], found + last[here, 3]
     callers[0], callers[1], callers[2] = said, true, found
+
+
+@compiled(inline=True)
+def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: Any) -> None:
+    """Compare a site with an activation, and note what came of it."""
+    outer, last = sites.outer[here], sites.last
+    if outer == SPECIFICATION or (outer >= 0 and nodes.end[outer] == SPECIFICATION):
+        outcome = UNJUDGED
+    else:
+        lie = sites.cfa_known[here] and truth.parent[index] >= 0 and sites.cfa[here] != truth.cfa[index]
+        outcome = _judge(outer, lie, index, nodes, truth)
+    claimed = min(nodes.depth[outer], nodes.most - 1) if outer >= 0 else 0
+    right_ones = claimed
+    if outcome == PHANTOM:
+        right_ones = truth.depth[index]
+    elif outcome == WRONG:
+        right_ones = _common(outer, claimed, index, nodes, truth, row)
+    last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones

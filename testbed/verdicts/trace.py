@@ -149,25 +149,31 @@ def _outcomes(truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]) 
     judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
     assert not names or names[0] == arch.sp
     true = truth.activations
-    outcomes, callers = np.empty(len(backtraces), np.uint8), np.zeros(3, np.int64)
     depth = np.empty(len(true), np.int32)
     native.depths(true.parent, depth)
-    native.judge_steps(
-        backtraces.site,
-        (sites.cfa, sites.cfa_known, sites.outer),
-        (nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
-        np.full(len(nodes), -1, np.int32),
-        np.full((len(sites), 4), -1, np.int32),
-        np.int64(backtraces.most_frames),
-        truth.node,
-        (true.parent, true.return_address, true.cfa, true.opened),
-        np.uint64(judged),
-        np.array([arch.index[name] for name in names], np.int64),
-        np.asarray(trace.registers),
+    stacks = native.TrueStacks(
+        true.parent,
+        true.return_address,
+        true.cfa,
+        true.opened,
         depth,
+        np.asarray(trace.registers),
+        np.array([arch.index[name] for name in names], np.int64),
+        np.uint64(judged),
+    )
+    said = native.SaidNodes(
+        *(nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
+        right=np.full(len(nodes), -1, np.int32),
+        most=np.int64(backtraces.most_frames),
+    )
+    last = np.full((len(sites), 4), -1, np.int32)
+    outcomes, callers = np.empty(len(backtraces), np.uint8), np.zeros(3, np.int64)
+    native.judge_steps(
+        native.JudgedSteps(backtraces.site, truth.node, counted, outcomes),
+        native.SaidSites(sites.cfa, sites.cfa_known, sites.outer, last),
+        said,
+        stacks,
         np.zeros(backtraces.most_frames + 1, np.int32),
-        counted,
-        outcomes,
         callers,
     )
     return outcomes, Callers(*callers.tolist())
