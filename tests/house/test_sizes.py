@@ -14,8 +14,6 @@ MOST_OF_A_FUNCTION = 60
 EXCEPTIONS: dict[str, str] = {
     "testbed/machine/native/hooks.py on_code": "being split",
     "testbed/machine/native/run.py __init__": "being split",
-    "unwinders/rows/native/row.py evaluate": "being split",
-    "unwinders/rows/native/sweep.py sweep": "being split",
 }
 
 

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64 as u64
+from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION
 from testbed.native.compiled import compiled
 from unwinders.rows.native.codes import FIRST_RUN, RUNS
 
 
+class SweptNodes(NamedTuple):
+    """Columns of `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
+
+    ``low`` is the chain's lowest read address, ``mode`` the register that its guards compare, ``complete`` whether a
+    frame further out knows SP and all frame pointers, ``site`` the last site that leads to the node.
+    """
+
+    pc: NDArray[np.uint64]
+    known: NDArray[np.uint64]
+    values: NDArray[np.uint64]
+    cfa: NDArray[np.uint64]
+    cfa_known: NDArray[np.bool_]
+    outer: NDArray[np.int32]
+    end: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    found_by: NDArray[np.int32]
+    low: NDArray[np.uint64]
+    mode: NDArray[np.int8]
+    complete: NDArray[np.bool_]
+    site: NDArray[np.int32]
+
+
 @compiled(inline=True)
 def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
     """The node of the last step's chain that is this frame, or -1; and where to look for the next one further out."""
-    pc, known, values, outer, origin = nodes[0], nodes[1], nodes[2], nodes[5], nodes[8]
+    known, values, outer = nodes.known, nodes.values, nodes.outer
     order = -1
     for j in range(pointers):
         if (recovered >> u64(j)) & u64(1):
@@ -23,7 +46,7 @@ def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: 
             break
     node = cursor
     while node >= 0:
-        if pc[node] == target and known[node] == recovered and origin[node] == found_by:
+        if nodes.pc[node] == target and known[node] == recovered and nodes.found_by[node] == found_by:
             equal = True
             for i in range(len(out)):
                 if values[node, i] != out[i]:
@@ -43,25 +66,17 @@ def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: 
 @compiled(inline=True)
 def finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
     """Fill in what new nodes know of the chain further out, the outermost first."""
-    known, outer, end, depth, low, mode, complete = (
-        nodes[1],
-        nodes[5],
-        nodes[6],
-        nodes[7],
-        nodes[9],
-        nodes[10],
-        nodes[11],
-    )
+    outer, end, mode, complete = nodes.outer, nodes.end, nodes.mode, nodes.complete
     everything = (u64(1) << u64(pointers)) - u64(1)
     for node in range(used - 1, first - 1, -1):
         further = np.int64(outer[node])
         if further < 0:
-            end[node], depth[node], complete[node] = outer[node], 1, False
+            end[node], nodes.depth[node], complete[node] = outer[node], 1, False
             mode[node] = -1
             continue
-        depth[node] = depth[further] + 1
-        low[node] = min(low[node], low[further])
-        complete[node] = complete[further] or (known[further] & everything) == everything
+        nodes.depth[node] = nodes.depth[further] + 1
+        nodes.low[node] = min(nodes.low[node], nodes.low[further])
+        complete[node] = complete[further] or (nodes.known[further] & everything) == everything
         same_guard = mode[further] < 0 or mode[further] == mode[node]
         end[node] = end[further] if same_guard else SPECIFICATION
 
@@ -69,7 +84,7 @@ def finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
 @compiled(inline=True)
 def unchanged(step: Any, registers: Any, row: Any, rows: Any) -> Any:
     """True where the registers that a row uses are those of the step before."""
-    runs, facts = rows[7], rows[8]
+    runs, facts = rows.runs, rows.facts
     first = facts[row, FIRST_RUN]
     for r in range(first, first + facts[row, RUNS]):
         difference = u64(0)

@@ -18,20 +18,23 @@ UNASKED, NO_ROW, ROWS = 0, 1, 2  # what a map from pc to row holds; a row's numb
 INTERRUPTED, CALLER = 0, 1  # the two maps
 
 
+class RuleColumns(NamedTuple):
+    """Rules: (kind, base register, size in bytes, own register) each, and its offset."""
+
+    rules: NDArray[np.int64]
+    offsets: NDArray[np.uint64]
+
+
 class Rows(NamedTuple):
     """Rows as arrays. ``cfa`` and ``ra`` have a rule per row, ``rules`` those of the other registers, all rows in one.
 
-    A rule is (kind, base register, size in bytes, own register), with ``*_offset`` beside it. ``same[row]`` are the
-    registers that keep their value. Those of this frame that decide what the row gives are ``runs[FIRST_RUN:]``, RUNS
-    of them: ranges [first, end) of the trace's columns.
+    ``same[row]`` are the registers that keep their value. Those of this frame that decide what the row gives are
+    ``runs[FIRST_RUN:]``, RUNS of them: ranges [first, end) of the trace's columns.
     """
 
-    cfa: NDArray[np.int64]
-    cfa_offset: NDArray[np.uint64]
-    ra: NDArray[np.int64]
-    ra_offset: NDArray[np.uint64]
-    rules: NDArray[np.int64]
-    rules_offset: NDArray[np.uint64]
+    cfa: RuleColumns
+    ra: RuleColumns
+    rules: RuleColumns
     same: NDArray[np.uint64]
     runs: NDArray[np.int64]
     facts: NDArray[np.int64]
@@ -45,3 +48,17 @@ class Lookup(NamedTuple):
     place: NDArray[np.int64]
     map: NDArray[np.int32]  # (kind, place)
     outside: NDArray[np.int32]  # by kind
+
+
+class Planned(NamedTuple):
+    """All that is known of rows, and the masks of words, code addresses and signatures.
+
+    ``pointers`` is how many of the registers, the first ones, are SP and frame pointers.
+    """
+
+    lookup: Lookup
+    rows: Rows
+    word_mask: np.uint64
+    code_mask: np.uint64
+    signature: np.uint64
+    pointers: np.int64

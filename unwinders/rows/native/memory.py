@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64 as u64
+from numpy.typing import NDArray
 
 from testbed.native.compiled import compiled
 
 NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+
+class FlatMemory(NamedTuple):
+    """Regions, each with its place in the flat copy, which is seen as bytes, 8-byte words and 4-byte words.
+
+    ``marks`` has a byte per granule of 8: was it read. A region's place has its address's offset within a granule.
+    """
+
+    starts: NDArray[np.uint64]
+    sizes: NDArray[np.uint64]
+    places: NDArray[np.int64]
+    octets: NDArray[np.uint8]
+    words: NDArray[np.uint64]
+    halves: NDArray[np.uint32]
+    marks: NDArray[np.uint8]
 
 
 @compiled(inline=True)

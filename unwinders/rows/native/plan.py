@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
@@ -49,7 +48,9 @@ from unwinders.rows.native.codes import (
     UNASKED,
     UNDEFINED,
     Lookup,
+    Planned,
     Rows,
+    RuleColumns,
 )
 from unwinders.rows.walk import RowFor
 
@@ -161,16 +162,20 @@ class Plan:
         self._same.append(same)
         self._runs += runs
 
-    def rows(self) -> Rows:
+    def planned(self) -> Planned:
         """The rows asked for until now, as arrays."""
-        return Rows(
-            *_columns(self._cfa),
-            *_columns(self._ra),
-            *_columns(self._rules),
+        arch = self.arch
+        rows = Rows(
+            _columns(self._cfa),
+            _columns(self._ra),
+            _columns(self._rules),
             np.array(self._same, np.uint64),
             np.array(self._runs, np.int64).reshape(-1, 2),
             np.array(self._facts, np.int64).reshape(-1, 7),
         )
+        word_mask, code_mask, signature = map(np.uint64, (arch.word_mask, arch.code_mask, arch.signature))
+        pointers = np.int64(1 + len(arch.frame_pointers))
+        return Planned(self.lookup, rows, word_mask, code_mask, signature, pointers)
 
 
 def fits(images: tuple[LoadedImage, ...]) -> bool:
@@ -226,9 +231,9 @@ def _runs(columns: list[int], first: int) -> list[tuple[int, int]]:
     return sorted(runs, key=lambda run: not run[0] <= first < run[1])
 
 
-def _columns(rules: list[tuple[int, Coded]]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def _columns(rules: list[tuple[int, Coded]]) -> RuleColumns:
     columns = np.array([(c.kind, c.base, c.size, own) for own, c in rules], np.int64).reshape(-1, 4)
-    return columns, np.array([c.offset % (1 << 64) for _, c in rules], np.uint64)
+    return RuleColumns(columns, np.array([c.offset % (1 << 64) for _, c in rules], np.uint64))
 
 
 def _special(row: UnwindRow, return_address: Rule | None, arch: Arch) -> int:

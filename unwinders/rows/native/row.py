@@ -36,10 +36,11 @@ FOUND = 0  # `evaluate` found a caller; otherwise it returns ROOT, STOPPED or SP
 
 @compiled(inline=True)
 def value_of(
-    rules: Any, offsets: Any, r: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, word_mask: Any, memory: Any
+    columns: Any, r: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, word_mask: Any, memory: Any
 ) -> Any:
     """What rule ``r`` says, whether it says anything, and the address that it read (NOWHERE: none)."""
-    kind, base, size, offset = rules[r, 0], rules[r, 1], rules[r, 2], offsets[r]
+    rules, offset = columns.rules, columns.offsets[r]
+    kind, base, size = rules[r, 0], rules[r, 1], rules[r, 2]
     if kind in (AT_CFA, CFA_PLUS):
         if not cfa_known:
             return u64(0), False, NOWHERE
@@ -66,83 +67,97 @@ def value_of(
 @compiled(inline=True)
 def row_at(pc: Any, kind: Any, lookup: Any) -> Any:
     """What the map for this kind of frame says about a lookup pc."""
-    starts, sizes, places, rows, outside = lookup
+    starts, sizes = lookup.start, lookup.size
     for i in range(len(starts)):
         offset = pc - starts[i]
         if offset < sizes[i]:
-            return np.int64(rows[kind, places[i] + np.int64(offset)])
-    return np.int64(outside[kind])
+            return np.int64(lookup.map[kind, lookup.place[i] + np.int64(offset)])
+    return np.int64(lookup.outside[kind])
 
 
 @compiled(inline=True)
-def evaluate(
-    row: Any,
-    interrupted: Any,
-    values: Any,
-    known: Any,
-    rows: Any,
-    facts: Any,
-    memory: Any,
-    out: Any,
-) -> Any:
+def evaluate(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, memory: Any, out: Any) -> Any:
     """Apply a row to a frame; ``out`` gets the caller's registers.
 
     Returns (FOUND or why there is no caller, caller's pc, its known registers, this frame's CFA, whether that is
     known, the lowest address read, the register that the guards compared or -1).
     """
-    cfa_rules, cfa_offsets, ra_rules, ra_offsets, rules, offsets, same, _, special = rows
-    word_mask, code_mask, signature, pointers = facts
+    code, target, cfa, cfa_known, low = _return_address(row, values, known, planned, memory)
+    if code != FOUND:
+        return code, u64(0), u64(0), cfa, cfa_known, low, -1
+    recovered, lowest = _recover(row, values, known, cfa, cfa_known, planned, memory, out)
+    low = min(low, lowest)
+    code, pointer = _guard(row, interrupted, values, known, recovered, planned, out)
+    if code != FOUND:
+        return code, u64(0), u64(0), u64(0), False, low, -1
+    return FOUND, target, recovered, cfa, cfa_known, low, pointer
+
+
+@compiled(inline=True)
+def _return_address(row: Any, values: Any, known: Any, planned: Any, memory: Any) -> Any:
+    """FOUND or why there is no caller, the caller's pc, the CFA, whether that is known, and the lowest address read."""
+    rows, word_mask = planned.rows, planned.word_mask
     low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
-    zero, flags = special[row, ZERO], special[row, SPECIAL]
+    zero, flags = rows.facts[row, ZERO], rows.facts[row, SPECIAL]
     if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
-        return ROOT, none, none, cfa, False, low, -1
+        return ROOT, none, cfa, False, low
     if flags & SLOW:
-        return SPECIFICATION, none, none, cfa, False, low, -1
-    ra_kind = ra_rules[row, 0]
-    if ra_kind == NONE:
-        return STOPPED, none, none, cfa, False, low, -1
-    if cfa_rules[row, 0] != NONE:
-        cfa, cfa_known, read = value_of(cfa_rules, cfa_offsets, row, values, known, cfa, False, word_mask, memory)
+        return SPECIFICATION, none, cfa, False, low
+    kind = rows.ra.rules[row, 0]
+    if kind == NONE:
+        return STOPPED, none, cfa, False, low
+    if rows.cfa.rules[row, 0] != NONE:
+        cfa, cfa_known, read = value_of(rows.cfa, row, values, known, cfa, False, word_mask, memory)
         low = min(low, read)
-        if not cfa_known and ra_kind != UNDEFINED:
-            return STOPPED, none, none, none, False, low, -1
-    if ra_kind == UNDEFINED:
-        return ROOT, none, none, cfa, cfa_known, low, -1
-    target, got, read = value_of(ra_rules, ra_offsets, row, values, known, cfa, cfa_known, word_mask, memory)
+        if not cfa_known and kind != UNDEFINED:
+            return STOPPED, none, none, False, low
+    if kind == UNDEFINED:
+        return ROOT, none, cfa, cfa_known, low
+    target, got, read = value_of(rows.ra, row, values, known, cfa, cfa_known, word_mask, memory)
     low = min(low, read)
     if not got:
-        return STOPPED, none, none, none, False, low, -1
-    target &= code_mask
+        return STOPPED, none, none, False, low
+    target &= planned.code_mask
     if flags & SIGNED:
-        target &= ~signature
+        target &= ~planned.signature
     if target == none:
-        return ROOT, none, none, cfa, cfa_known, low, -1
-    recovered = known & same[row]
+        return ROOT, none, cfa, cfa_known, low
+    return FOUND, target, cfa, cfa_known, low
+
+
+@compiled(inline=True)
+def _recover(row: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, planned: Any, memory: Any, out: Any) -> Any:
+    """The caller's known registers, their values in ``out``; and the lowest address read."""
+    rows, low = planned.rows, NOWHERE
+    recovered = known & rows.same[row]
     for i in range(len(values)):
-        out[i] = values[i] if (recovered >> u64(i)) & u64(1) else none
-    first = special[row, FIRST]
-    for r in range(first, first + special[row, COUNT]):
-        value, got, read = value_of(rules, offsets, r, values, known, cfa, cfa_known, word_mask, memory)
+        out[i] = values[i] if (recovered >> u64(i)) & u64(1) else u64(0)
+    first = rows.facts[row, FIRST]
+    for r in range(first, first + rows.facts[row, COUNT]):
+        value, got, read = value_of(rows.rules, r, values, known, cfa, cfa_known, planned.word_mask, memory)
         low = min(low, read)
         if got:
-            own = rules[r, 3]
+            own = rows.rules.rules[r, 3]
             out[own] = value
             recovered |= u64(1) << u64(own)
-    pointer = -1
+    return recovered, low
+
+
+@compiled(inline=True)
+def _guard(row: Any, interrupted: Any, values: Any, known: Any, recovered: Any, planned: Any, out: Any) -> Any:
+    """FOUND where SP, or else a frame pointer, grows from this frame to its caller, or why the walk ends; which one."""
+    stays = planned.rows.facts[row, SPECIAL] & STAYS
     both = known & recovered
-    for j in range(pointers):
+    for j in range(planned.pointers):
         if not (both >> u64(j)) & u64(1):
             continue
         here, there = values[j], out[j]
-        pointer = j
-        if j > 0 and there == none:
-            if not interrupted and here == none:
-                return SPECIFICATION, none, none, none, False, low, -1
-        elif there < here or (there == here and not interrupted and not flags & STAYS):
-            return STOPPED, none, none, none, False, low, -1
-        elif not interrupted and (there == here or (j > 0 and here == none)):
-            return SPECIFICATION, none, none, none, False, low, -1
-        break
-    if not interrupted and pointer < 0:
-        return SPECIFICATION, none, none, none, False, low, -1
-    return FOUND, target, recovered, cfa, cfa_known, low, pointer
+        if j > 0 and there == u64(0):
+            if not interrupted and here == u64(0):
+                return SPECIFICATION, np.int64(-1)
+        elif there < here or (there == here and not interrupted and not stays):
+            return STOPPED, np.int64(-1)
+        elif not interrupted and (there == here or (j > 0 and here == u64(0))):
+            return SPECIFICATION, np.int64(-1)
+        return FOUND, np.int64(j)
+    return FOUND if interrupted else SPECIFICATION, np.int64(-1)

@@ -25,10 +25,11 @@ made the sweep 10 and 2 times faster. Memory is in `unwinders.rows.native.memory
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64 as u64
+from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION, STOPPED
 from testbed.native.compiled import compiled
@@ -44,151 +45,175 @@ DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
 # Places in a sweep's state.
 STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE, FRESH = range(8)
 
+UNKNOWN = -4  # no chain of callers: a row is missing
 MOST_NEW = 1 << 14  # frames that one step may add; one that would add more is left to the specification
+
+
+class SweptRegisters(NamedTuple):
+    """The registers of all steps; the address of the first, and what to prefetch of each step's; the column of the pc.
+
+    ``columns`` are those of a frame's registers. ``values`` and ``out`` have room for a frame's and its caller's.
+    """
+
+    table: NDArray[np.uint64]
+    address: np.uint64
+    lines: NDArray[np.uint64]
+    pc: np.int64
+    columns: NDArray[np.int64]
+    values: NDArray[np.uint64]
+    out: NDArray[np.uint64]
+
+
+class SweptWrites(NamedTuple):
+    """A trace's journal."""
+
+    step: NDArray[np.uint32]
+    address: NDArray[np.uint64]
+    size: NDArray[np.uint8]
+    value: NDArray[np.uint64]
+
+
+class SweptSites(NamedTuple):
+    """Columns of `testbed.contract.backtraces.Sites`, and the site of each step."""
+
+    cfa: NDArray[np.uint64]
+    cfa_known: NDArray[np.bool_]
+    outer: NDArray[np.int32]
+    of_step: NDArray[np.int32]
 
 
 @compiled()
 def sweep(
-    state: Any,
-    asked: Any,
-    stop: Any,
-    registers: Any,
-    first_row: Any,
-    lines: Any,
-    pc_column: Any,
-    columns: Any,
-    writes: Any,
-    lookup: Any,
-    rows: Any,
-    facts: Any,
-    memory: Any,
-    nodes: Any,
-    sites: Any,
-    site: Any,
-    scratch: Any,
+    state: Any, asked: Any, registers: Any, writes: Any, planned: Any, memory: Any, nodes: Any, sites: Any
 ) -> Any:
-    """Walk the steps from ``state[STEP]`` to ``stop``; returns why it ended, having left the state to go on from.
+    """Walk the steps from ``state[STEP]`` to the last; returns why it ended, having left the state to go on from.
 
-    ``first_row`` is the address of the registers, ``lines`` what to prefetch of a row. ``nodes`` are the columns of
-    `testbed.contract.backtraces.Nodes`, then each chain's lowest read address, the register that its guards compare,
-    whether a frame further out knows SP and all frame pointers, and the last site that leads to the node. ``sites`` are
-    the columns of `testbed.contract.backtraces.Sites`.
+    ``asked[0]`` is the pc whose row is missing, where it asks for one.
     """
-    write_step, write_address, write_size, write_value = writes
-    node_pc, node_known, node_values, node_cfa, node_cfa_known, node_outer = (
-        nodes[0],
-        nodes[1],
-        nodes[2],
-        nodes[3],
-        nodes[4],
-        nodes[5],
-    )
-    node_origin, node_low, node_mode, node_site = nodes[8], nodes[9], nodes[10], nodes[12]
-    site_cfa, site_cfa_known, site_outer = sites
-    special = rows[8]
-    pointers = facts[3]
-    width = len(columns)
-    values, out = scratch
+    width, values = len(registers.columns), registers.values
     all_known = NOWHERE if width >= 64 else (u64(1) << u64(width)) - u64(1)
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
     last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], state[FRESH] != 0
     why = DONE
-    row_bytes = u64(registers.shape[1] * 8)
-    while step < stop:
-        soon = first_row + u64(step + AHEAD) * row_bytes
-        for i in range(len(lines)):
-            prefetch(soon + lines[i])
-        while write < len(write_step) and np.int64(write_step[write]) < step:
-            address, size = write_address[write], np.int64(write_size[write])
-            if store(address, size, write_value[write], memory):
-                fresh = False
-                # Past the last granule written: what was read from any byte of it is forgotten.
-                end = ((address + u64(size - 1)) | u64(7)) + u64(1)
-                while head >= 0 and node_low[head] < end:
-                    head = np.int64(node_outer[head])
-            write += 1
-        pc = registers[step, pc_column]
-        entry = row_at(pc, INTERRUPTED, lookup)
-        if entry == last_row and fresh and unchanged(step, registers, entry - ROWS, rows):
-            site[step] = last_site
+    while step < len(registers.table):
+        _prefetch(step, registers)
+        write, head, fresh = _apply_writes(step, write, head, fresh, writes, memory, nodes)
+        pc = registers.table[step, registers.pc]
+        entry = row_at(pc, INTERRUPTED, planned.lookup)
+        if entry == last_row and fresh and unchanged(step, registers.table, entry - ROWS, planned.rows):
+            sites.of_step[step] = last_site
             step += 1
             continue
         if entry == UNASKED:
             asked[0], why = pc, ASK_INTERRUPTED
             break
-        if used + MOST_NEW >= len(node_pc) or sites_used >= len(site_outer):
+        if used + MOST_NEW >= len(nodes.pc) or sites_used >= len(sites.outer):
             why = FULL
             break
-        code, target, recovered, cfa, cfa_known = STOPPED, u64(0), u64(0), u64(0), False
-        low, pointer, first_pointer = NOWHERE, -1, -1
-        row = entry - ROWS
-        if row >= 0:
+        found = STOPPED, u64(0), u64(0), u64(0), False, NOWHERE, -1
+        if entry >= ROWS:
             for i in range(width):
-                values[i] = registers[step, columns[i]]
-            code, target, recovered, cfa, cfa_known, low, pointer = evaluate(
-                row, True, values, all_known, rows, facts, memory, out
-            )
-            first_pointer = pointer
-        outer_cfa, outer_cfa_known = cfa, cfa_known
-        cursor = head
-        first_new, previous, result = used, np.int64(-1), np.int64(code)
-        while code == FOUND:
-            origin = special[row, FOUND_BY]
-            found, cursor = known_already(cursor, target, recovered, origin, out, pointers, nodes)
-            node = found if found >= 0 else used
-            if previous >= 0:
-                node_outer[previous] = node
-            else:
-                result = node
-            if found >= 0:
-                break
-            if used - first_new >= MOST_NEW - 1:
-                used, result = first_new, np.int64(SPECIFICATION)
-                break
-            used += 1
-            node_pc[node], node_known[node], node_origin[node], node_site[node] = target, recovered, origin, -1
-            for i in range(width):
-                node_values[node, i] = out[i]
-                values[i] = out[i]
-            here = target
-            entry_here = row_at(here - u64(1), CALLER, lookup)
-            if entry_here == UNASKED:
-                asked[0], why = here, ASK_CALLER
-                break
-            row = entry_here - ROWS
-            code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
-            if row >= 0:
-                code, target, recovered, cfa, cfa_known, low, pointer = evaluate(
-                    row, False, values, recovered, rows, facts, memory, out
-                )
-            node_cfa[node], node_cfa_known[node], node_outer[node] = cfa, cfa_known, code
-            node_low[node], node_mode[node] = low, pointer
-            previous = node
-        if why != DONE:
-            used = first_new  # the step is begun anew when the row is there
+                values[i] = registers.table[step, registers.columns[i]]
+            found = evaluate(entry - ROWS, True, values, all_known, planned, memory, registers.out)
+        cfa, cfa_known, first_pointer = found[3], found[4], found[6]
+        result, end = _callers(entry - ROWS, found[:3], head, used, registers, planned, memory, nodes)
+        if result == UNKNOWN:
+            asked[0], why = nodes.pc[end - 1], ASK_CALLER  # the step is begun anew when the row is there
             break
-        finish(first_new, used, pointers, nodes)
+        finish(used, end, planned.pointers, nodes)
+        used = end
         if result >= 0:
             head = result
             # A frame further out may repeat the interrupted one, unless SP grows all the way.
-            if nodes[11][result] and (first_pointer != 0 or node_mode[result] > 0):
+            if nodes.complete[result] and (first_pointer != 0 or nodes.mode[result] > 0):
                 result = np.int64(SPECIFICATION)
-        cfa, cfa_known = outer_cfa, outer_cfa_known
-        here_site = last_site
-        if here_site < 0 or not (
-            site_outer[here_site] == result and site_cfa_known[here_site] == cfa_known and site_cfa[here_site] == cfa
-        ):
-            here_site = np.int64(node_site[result]) if result >= 0 else np.int64(-1)
-            if here_site < 0 or not (site_cfa_known[here_site] == cfa_known and site_cfa[here_site] == cfa):
-                here_site = sites_used
-                site_cfa[here_site], site_cfa_known[here_site], site_outer[here_site] = cfa, cfa_known, result
-                sites_used += 1
-            if result >= 0:
-                node_site[result] = here_site
-        site[step] = here_site
-        last_row, last_site = entry, here_site
-        fresh = entry >= ROWS
+        last_site = _site(result, cfa, cfa_known, last_site, sites_used, nodes, sites)
+        sites_used = max(sites_used, last_site + 1)
+        sites.of_step[step] = last_site
+        last_row, fresh = entry, entry >= ROWS
         step += 1
     state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES] = step, write, head, used, sites_used
     state[LAST_ROW], state[LAST_SITE], state[FRESH] = last_row, last_site, fresh
     return why
+
+
+@compiled(inline=True)
+def _prefetch(step: Any, registers: Any) -> None:
+    """The rows of registers that come soon."""
+    soon = registers.address + u64(step + AHEAD) * u64(registers.table.shape[1] * 8)
+    for i in range(len(registers.lines)):
+        prefetch(soon + registers.lines[i])
+
+
+@compiled(inline=True)
+def _apply_writes(step: Any, write: Any, head: Any, fresh: Any, writes: Any, memory: Any, nodes: Any) -> Any:
+    """Memory as it is at a step; the frames that were read from what is written now are forgotten.
+
+    Returns the first write that is still to come, the innermost frame that holds, and whether the last answer does.
+    """
+    while write < len(writes.step) and np.int64(writes.step[write]) < step:
+        address, size = writes.address[write], np.int64(writes.size[write])
+        if store(address, size, writes.value[write], memory):
+            fresh = False
+            # Past the last granule written: what was read from any byte of it is forgotten.
+            end = ((address + u64(size - 1)) | u64(7)) + u64(1)
+            while head >= 0 and nodes.low[head] < end:
+                head = np.int64(nodes.outer[head])
+        write += 1
+    return write, head, fresh
+
+
+@compiled(inline=True)
+def _callers(row: Any, found: Any, head: Any, used: Any, registers: Any, planned: Any, memory: Any, nodes: Any) -> Any:
+    """The chain of callers: its first node or why there is none, or UNKNOWN; and how many nodes there are then.
+
+    ``found`` is what the interrupted frame's row gave. ``head`` is the chain of the last step; nodes from ``used`` on
+    are new, and after UNKNOWN the last of them is the one whose row has not been asked for.
+    """
+    code, target, recovered = found
+    values, out = registers.values, registers.out
+    cursor, first_new, previous, result = head, used, np.int64(-1), np.int64(code)
+    while code == FOUND:
+        origin = planned.rows.facts[row, FOUND_BY]
+        known, cursor = known_already(cursor, target, recovered, origin, out, planned.pointers, nodes)
+        node = known if known >= 0 else used
+        if previous >= 0:
+            nodes.outer[previous] = node
+        else:
+            result = node
+        if known >= 0:
+            break
+        if used - first_new >= MOST_NEW - 1:
+            return np.int64(SPECIFICATION), first_new
+        used += 1
+        nodes.pc[node], nodes.known[node], nodes.found_by[node], nodes.site[node] = target, recovered, origin, -1
+        for i in range(len(values)):
+            nodes.values[node, i] = out[i]
+            values[i] = out[i]
+        entry = row_at(target - u64(1), CALLER, planned.lookup)
+        if entry == UNASKED:
+            return np.int64(UNKNOWN), used
+        row = entry - ROWS
+        code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
+        if row >= 0:
+            code, target, recovered, cfa, cfa_known, low, pointer = evaluate(
+                row, False, values, recovered, planned, memory, out
+            )
+        nodes.cfa[node], nodes.cfa_known[node], nodes.outer[node] = cfa, cfa_known, code
+        nodes.low[node], nodes.mode[node] = low, pointer
+        previous = node
+    return result, used
+
+
+@compiled(inline=True)
+def _site(outer: Any, cfa: Any, cfa_known: Any, last: Any, used: Any, nodes: Any, sites: Any) -> Any:
+    """The site that says this: the last step's, the last one that leads to ``outer``, or a new one, at ``used``."""
+    if last >= 0 and sites.outer[last] == outer and sites.cfa_known[last] == cfa_known and sites.cfa[last] == cfa:
+        return last
+    site = np.int64(nodes.site[outer]) if outer >= 0 else np.int64(-1)
+    if site < 0 or not (sites.cfa_known[site] == cfa_known and sites.cfa[site] == cfa):
+        site = used
+        sites.cfa[site], sites.cfa_known[site], sites.outer[site] = cfa, cfa_known, outer
+    if outer >= 0:
+        nodes.site[outer] = site
+    return site

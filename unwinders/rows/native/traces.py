@@ -25,7 +25,9 @@ from testbed.words.errors import UnwindError
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
 
 if TYPE_CHECKING:
+    from unwinders.rows.native.memory import FlatMemory
     from unwinders.rows.native.plan import Plan
+    from unwinders.rows.native.sweep import SweptRegisters
 
 # Columns of nodes: `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
 _NODE = (
@@ -154,8 +156,8 @@ def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
     from unwinders.rows.native import sweep as native
+    from unwinders.rows.native.chain import SweptNodes
     from unwinders.rows.native.codes import CALLER, INTERRUPTED
-    from unwinders.rows.native.prefetch import lines
 
     arch, pcs = trace.arch, trace.pc
     registers = np.asarray(trace.registers)  # of a file, too: an array like any other
@@ -164,35 +166,26 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     asked = np.zeros(1, np.uint64)  # the pc whose row is missing
     writes = trace.writes
     # A column of a table would be another type to numba: the kernel would be compiled once more for it.
-    journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
+    journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
+    swept_writes = native.SweptWrites(*journal)
     memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
-    masks = map(np.uint64, (arch.word_mask, arch.code_mask, arch.signature))
-    facts = (*masks, np.int64(1 + len(arch.frame_pointers)))
     plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
     while True:
         if len(plan) != known:
-            known, rows = len(plan), plan.rows()
+            known = len(plan)
             index = np.array([arch.index[name] for name in plan.registers], np.int64)
             columns.widen(len(index))
+            planned, swept_registers = plan.planned(), _registers(registers, index, arch)
         why = native.sweep(
             state,
             asked,
-            np.int64(len(trace)),
-            registers,
-            np.uint64(registers.ctypes.data),
-            lines(np.append(index, arch.index[arch.pc]), registers.itemsize),
-            np.int64(arch.index[arch.pc]),
-            index,
-            journal,
-            plan.lookup,
-            rows,
-            facts,
+            swept_registers,
+            swept_writes,
+            planned,
             memory,
-            tuple(columns.nodes),
-            tuple(columns.sites),
-            columns.site,
-            (np.zeros(len(index), np.uint64), np.zeros(len(index), np.uint64)),
+            SweptNodes(*columns.nodes),
+            native.SweptSites(*(*columns.sites, columns.site)),
         )
         columns.nodes_used, columns.sites_used = int(state[native.NODES]), int(state[native.SITES])
         if why == native.DONE:
@@ -206,12 +199,27 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             plan.ask([int(asked[0])], CALLER)
 
 
-def _memory(regions: tuple[Region, ...], sp: int) -> tuple[NDArray[Any], ...]:
-    """A flat copy of memory, as `unwinders.rows.native.sweep` reads it.
+def _registers(registers: NDArray[np.uint64], index: NDArray[np.int64], arch: Arch) -> SweptRegisters:
+    """The registers of a trace, for frames that have those at ``index``."""
+    from unwinders.rows.native.prefetch import lines
+    from unwinders.rows.native.sweep import SweptRegisters
 
-    Starts, sizes and places of the regions; the bytes, as 8-byte words, as 4-byte words; a mark per granule. A
-    region's place has its address's offset within a granule. The stack, read most often, comes first.
-    """
+    pc = arch.index[arch.pc]
+    return SweptRegisters(
+        registers,
+        np.uint64(registers.ctypes.data),
+        lines(np.append(index, pc), registers.itemsize),
+        np.int64(pc),
+        index,
+        np.zeros(len(index), np.uint64),
+        np.zeros(len(index), np.uint64),
+    )
+
+
+def _memory(regions: tuple[Region, ...], sp: int) -> FlatMemory:
+    """A flat copy of memory, as `unwinders.rows.native.sweep` reads it. The stack, read most often, comes first."""
+    from unwinders.rows.native.memory import FlatMemory
+
     placed: list[int] = []
     at = 0
     mapped = sorted((r for r in regions if r.data), key=lambda region: not region.address <= sp <= region.end)
@@ -224,7 +232,7 @@ def _memory(regions: tuple[Region, ...], sp: int) -> tuple[NDArray[Any], ...]:
     octets = words.view(np.uint8)
     for region, place in zip(mapped, placed, strict=True):
         octets[place : place + len(region.data)] = np.frombuffer(region.data, np.uint8)
-    return (
+    return FlatMemory(
         np.array([region.address for region in mapped], np.uint64),
         np.array([len(region.data) for region in mapped], np.uint64),
         np.array(placed, np.int64),
