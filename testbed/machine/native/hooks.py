@@ -22,7 +22,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from testbed.native.compiled import callback
+from testbed.native.compiled import callback, compiled
 
 # fmt: off
 (STEPS, CAPACITY, BUDGET, ENDED, OVER, OVER_PC, ROWS, SIZES,
@@ -90,72 +90,95 @@ def _lowest(typing_context: Any, word: Any) -> Any:
     return _U(_U), generate
 
 
-@callback(CODE_HOOK)
-def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
-    zero, eight = _U(0), _U(8)
-    if _load(state + _U(8 * ENDED)) != zero:
-        _call(_load(state + _U(8 * STOP)), engine, zero, zero, zero)
-        return
-    step = _load(state + _U(8 * STEPS))
+@compiled(inline=True)
+def _has_room(step: Any, address: Any, state: Any) -> Any:
+    """Whether there is a row for this step, made if need be; where there is none, the run is over."""
     if step >= _load(state + _U(8 * BUDGET)):
         _store(state + _U(8 * ENDED), _U(1))
         _store(state + _U(8 * OVER), _U(1))
         _store(state + _U(8 * OVER_PC), address)
-        _call(_load(state + _U(8 * STOP)), engine, zero, zero, zero)
-        return
+        return False
     if step >= _load(state + _U(8 * CAPACITY)):
-        _call(_load(state + _U(8 * GROW)), zero, zero, zero, zero)
+        _call(_load(state + _U(8 * GROW)), _U(0), _U(0), _U(0), _U(0))
         # An exception may have kept it from making room.
-        if _load(state + _U(8 * ENDED)) != zero or step >= _load(state + _U(8 * CAPACITY)):
+        if _load(state + _U(8 * ENDED)) != _U(0) or step >= _load(state + _U(8 * CAPACITY)):
             _store(state + _U(8 * ENDED), _U(1))
-            _call(_load(state + _U(8 * STOP)), engine, zero, zero, zero)
-            return
-    count, ids = _load(state + _U(8 * COUNT)), _load(state + _U(8 * IDS))
-    row = _load(state + _U(8 * ROWS)) + step * count * eight
+            return False
+    return True
+
+
+@compiled(inline=True)
+def _read_written(engine: Any, address: Any, row: Any, written: Any, state: Any) -> None:
+    """A row is the row before, but for the pc and for what the instruction between may have written."""
+    eight = _U(8)
+    count, ids, read = _load(state + _U(8 * COUNT)), _load(state + _U(8 * IDS)), _load(state + _U(8 * READ))
     before = row - count * eight
-    written = _load(state + _U(8 * SET))
-    if written >= _U(SETTLED):
+    for k in range(count):
+        _store(row + _U(k) * eight, _load(before + _U(k) * eight))
+    while written != _U(0):
+        k = _lowest(written)
+        written &= written - _U(1)
+        _call(read, engine, _U(_load_id(ids + k * _U(4))), row + k * eight, _U(0))
+    _store(row + _load(state + _U(8 * PC)) * eight, address)
+
+
+@compiled(inline=True)
+def _read_all(engine: Any, row: Any, state: Any) -> None:
+    """A row of all registers; what changed is added to the write set of the instruction before."""
+    eight = _U(8)
+    count, pointers = _load(state + _U(8 * COUNT)), _load(state + _U(8 * POINTERS))
+    before = row - count * eight
+    for k in range(count):
+        _store(pointers + _U(k) * eight, row + _U(k) * eight)
+    _call(_load(state + _U(8 * READ_BATCH)), engine, _load(state + _U(8 * IDS)), pointers, count)
+    entry = _load(state + _U(8 * ENTRY))
+    if entry == _U(0):
+        return
+    known = _load(entry)
+    if known != _U(0) and known & _U(UNKNOWN) == _U(0):
+        known += _U(ONCE)
         for k in range(count):
-            _store(row + _U(k) * eight, _load(before + _U(k) * eight))
-        read = _load(state + _U(8 * READ))
-        written &= _U(REGISTERS)
-        while written != zero:
-            k = _lowest(written)
-            written &= written - _U(1)
-            _call(read, engine, _U(_load_id(ids + k * _U(4))), row + k * eight, zero)
-        _store(row + _load(state + _U(8 * PC)) * eight, address)
-    else:
-        pointers = _load(state + _U(8 * POINTERS))
-        for k in range(count):
-            _store(pointers + _U(k) * eight, row + _U(k) * eight)
-        _call(_load(state + _U(8 * READ_BATCH)), engine, ids, pointers, count)
-        entry = _load(state + _U(8 * ENTRY))
-        if entry != zero:
-            known = _load(entry)
-            if known != zero and known & _U(UNKNOWN) == zero:
-                known += _U(ONCE)
-                for k in range(count):
-                    if _load(row + _U(k) * eight) != _load(before + _U(k) * eight):
-                        known |= _U(1) << _U(k)
-                if (known >> _U(59)) & _U(3) == _U(CHECKS):
-                    known |= _U(SETTLED)
-                _store(entry, known)
-    _store_byte(_load(state + _U(8 * SIZES)) + step, types.uint8(size if size <= types.uint32(LONGEST) else 1))
-    _store(state + _U(8 * STEPS), step + _U(1))
+            if _load(row + _U(k) * eight) != _load(before + _U(k) * eight):
+                known |= _U(1) << _U(k)
+        if (known >> _U(59)) & _U(3) == _U(CHECKS):
+            known |= _U(SETTLED)
+        _store(entry, known)
+
+
+@compiled(inline=True)
+def _expect(address: Any, size: Any, row: Any, state: Any) -> None:
+    """Note the write set of the instruction that executes now, for the next row."""
     offset = address - _load(state + _U(8 * CODE))
     if offset >= _load(state + _U(8 * CODE_SIZE)):
-        _store(state + _U(8 * SET), zero)
-        _store(state + _U(8 * ENTRY), zero)
+        _store(state + _U(8 * SET), _U(0))
+        _store(state + _U(8 * ENTRY), _U(0))
         return
-    isa = zero
-    if _load(state + _U(8 * HAS_ISAS)) != zero:
-        flags = _load(row + _load(state + _U(8 * FLAGS)) * eight)
+    isa = _U(0)
+    if _load(state + _U(8 * HAS_ISAS)) != _U(0):
+        flags = _load(row + _load(state + _U(8 * FLAGS)) * _U(8))
         isa = (flags >> _load(state + _U(8 * ISA_FLAG))) & _U(1)
-    entry = _load(state + _U(8 * TABLE)) + (offset * _U(2) + isa) * eight
-    if _load(entry) == zero:
-        _call(_load(state + _U(8 * LEARN)), address, _U(size), isa, zero)
+    entry = _load(state + _U(8 * TABLE)) + (offset * _U(2) + isa) * _U(8)
+    if _load(entry) == _U(0):
+        _call(_load(state + _U(8 * LEARN)), address, _U(size), isa, _U(0))
     _store(state + _U(8 * SET), _load(entry))
     _store(state + _U(8 * ENTRY), entry)
+
+
+@callback(CODE_HOOK)
+def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
+    step = _load(state + _U(8 * STEPS))
+    if _load(state + _U(8 * ENDED)) != _U(0) or not _has_room(step, address, state):
+        _call(_load(state + _U(8 * STOP)), engine, _U(0), _U(0), _U(0))
+        return
+    row = _load(state + _U(8 * ROWS)) + step * _load(state + _U(8 * COUNT)) * _U(8)
+    written = _load(state + _U(8 * SET))
+    if written >= _U(SETTLED):
+        _read_written(engine, address, row, written & _U(REGISTERS), state)
+    else:
+        _read_all(engine, row, state)
+    _store_byte(_load(state + _U(8 * SIZES)) + step, types.uint8(size if size <= types.uint32(LONGEST) else 1))
+    _store(state + _U(8 * STEPS), step + _U(1))
+    _expect(address, size, row, state)
 
 
 @callback(WRITE_HOOK)

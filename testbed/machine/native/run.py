@@ -97,18 +97,7 @@ class NativeRun:
             **dict(zip(calls, map(_address, functions), strict=True)),
         }.items():
             self.state[place] = value
-        for kind, function in ((const.UC_HOOK_CODE, hooks.on_code), (const.UC_HOOK_MEM_WRITE, hooks.on_write)):
-            hook = ctypes.c_size_t()
-            status = uclib.uc_hook_add(
-                machine.uc._uch,
-                ctypes.byref(hook),
-                kind,
-                ctypes.c_void_p(function.address),
-                ctypes.c_void_p(ctypes.addressof(self.state)),
-                ctypes.c_uint64(1),
-                ctypes.c_uint64(0),
-            )
-            assert status == const.UC_ERR_OK, status
+        _add_hooks(machine, self.state)
 
     @property
     def steps(self) -> int:
@@ -195,6 +184,22 @@ def _exceptions_of(functions: tuple[object, ...], state: State) -> Iterator[list
         yield raised
     finally:
         sys.unraisablehook = before
+
+
+def _add_hooks(machine: Machine, state: State) -> None:
+    """From now on every instruction and every write of a machine calls the compiled hooks, with this state."""
+    for kind, function in ((const.UC_HOOK_CODE, hooks.on_code), (const.UC_HOOK_MEM_WRITE, hooks.on_write)):
+        hook = ctypes.c_size_t()
+        status = uclib.uc_hook_add(
+            machine.uc._uch,
+            ctypes.byref(hook),
+            kind,
+            ctypes.c_void_p(function.address),
+            ctypes.c_void_p(ctypes.addressof(state)),
+            ctypes.c_uint64(1),
+            ctypes.c_uint64(0),
+        )
+        assert status == const.UC_ERR_OK, status
 
 
 def _address(function: object) -> int:

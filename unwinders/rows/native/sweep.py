@@ -17,9 +17,9 @@ then no frame repeats. Where another guard would be needed, and for rows that ar
 SPECIFICATION: those steps are left to the readable evaluator.
 
 numba turns an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64, and each
-conversion is written down. Nothing here makes an array, so nothing counts references (``_nrt``), and what is called
-for each step is part of the loop (``forceinline``): a tuple of arrays as an argument costs more than the work. The two
-made the sweep 10 and 2 times faster. Memory is in `unwinders.rows.native.memory`, one row applied to one frame in
+conversion is written down. Nothing here makes an array, so nothing counts references, and what is called for each step
+is part of the loop (``inline``): a tuple of arrays as an argument costs more than the work. The two made the sweep 10
+and 2 times faster. Memory is in `unwinders.rows.native.memory`, one row applied to one frame in
 `unwinders.rows.native.row`, what is taken over from the step before in `unwinders.rows.native.chain`.
 """
 
