@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from testbed.native import machine_code
 from testbed.words.errors import ToolchainMissing
 
 # How long an example takes says something about the machine, and nothing about the code.
@@ -21,6 +23,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--every-site", action="store_true", help="compare the native walk with the readable one on the whole corpus"
     )
+
+
+def pytest_configure() -> None:
+    """Tests that start with an empty cache do not compile everything once more."""
+    os.environ.setdefault(machine_code.VARIABLE, str(machine_code.folder()))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -19,16 +19,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from testbed.native.machine_code import VARIABLE
-from testbed.native.sources import native_files
 
 ROOT = Path(__file__).parents[2]
-NATIVE = {
+SOURCES = {
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path.read_text(encoding="utf-8")
     for package in ("testbed", "unwinders")
-    for path in native_files(ROOT / package)
+    for path in sorted((ROOT / package).rglob("*.py"))
 }
-COMPILED = [name for name, text in NATIVE.items() if re.search("^@(compiled|callback|intrinsic)", text, re.MULTILINE)]
-MODULES = [name for name in NATIVE if name in COMPILED or any(f"from {name} import" in NATIVE[c] for c in COMPILED)]
+COMPILED = [name for name, text in SOURCES.items() if re.search("^@(compiled|callback|intrinsic)", text, re.MULTILINE)]
+MODULES = [name for name in SOURCES if name in COMPILED or any(f"from {name} import" in SOURCES[c] for c in COMPILED)]
 MODULES.remove("testbed.native.compiled")
 FUNCTION = """
 from testbed.native.compiled import compiled as _compiled
@@ -54,7 +53,7 @@ class Copy:
         for package in ("testbed", "unwinders"):
             shutil.copytree(ROOT / package, folder / package, ignore=unneeded)
         self._file("testbed.__init__").write_text("", encoding="utf-8")  # it imports all the rest
-        self._sources = {module: NATIVE[module] for module in modules}
+        self._sources = {module: SOURCES[module] for module in modules}
         for number, module in enumerate(modules):
             has_functions = module in COMPILED
             self._sources[module] += "\nMARK = 1\n" + (FUNCTION if has_functions else "")
