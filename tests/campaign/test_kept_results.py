@@ -17,6 +17,7 @@ from testbed.campaign.results import Unit
 from testbed.cli import main
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
+from testbed.native import machine_code
 from testbed.trace import Snapshot
 from unwinders import UNWINDERS
 
@@ -157,8 +158,9 @@ def test_what_failed_or_has_no_code_is_not_kept(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("judged")
 def test_the_cache_command_counts_and_clears_results(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv(machine_code.VARIABLE, str(tmp_path / "native"))  # the suite's own is not ours to clear
     path = keep()
     other = path.with_name("mine.txt")
     other.write_text("not a result")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "mutation")
+FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests/mutation")
 
 
 def types_of(source: str) -> Iterator[tuple[str, str]]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mutation import mutants, trial
-from mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
-from mutation.report import page
-from mutation.rooms import ROOMS, ROOT, MutatedRoom
-from mutation.trial import Fate, Trial
-from mutation.verdicts import SurvivorVerdict, known_verdicts
+from tests.mutation import mutants, trial
+from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
+from tests.mutation.report import page
+from tests.mutation.rooms import ROOMS, ROOT, MutatedRoom
+from tests.mutation.trial import Fate, Trial
+from tests.mutation.verdicts import SurvivorVerdict, known_verdicts
 
 CODE = '''"""A number, 1."""
 
@@ -91,9 +92,9 @@ def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
     fates = (Fate.KILLED, Fate.KILLED, Fate.TIMEOUT, Fate.SURVIVED)
     trials = [Trial("truth", change, fate, 0, 1.0) for fate in fates]
     known = {change.key: SurvivorVerdict(True, "x is not used")}
-    told = page(trials, {"truth": 10}, known, command="python -m mutation", date="2026-01-01")
+    told = page(trials, {"truth": 10}, known, command="python -m tests.mutation", date="2026-01-01")
     assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % |" in told and "x is not used" in told
-    told = page(trials, {"truth": 10}, {}, command="python -m mutation", date="2026-01-01")
+    told = page(trials, {"truth": 10}, {}, command="python -m tests.mutation", date="2026-01-01")
     assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % |" in told and "no verdict yet" in told
 
 
@@ -102,5 +103,7 @@ def test_verdicts_are_of_mutants_and_say_why() -> None:
 
 
 def test_the_command_explains_itself() -> None:
-    told = subprocess.run(["python", "-m", "mutation", "--help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["python", "-m", "tests.mutation", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert "--everything" in told.stdout

@@ -1,7 +1,7 @@
 """What is known of mutants that survived: equivalent, and why; or a hole, and the test that closes it.
 
-A verdict is kept under the mutant's key (`mutation.mutants.Mutant.key`), which stays while the changed line stays. A
-survivor without a verdict is an open hole.
+A verdict is kept under the mutant's key (`tests.mutation.mutants.Mutant.key`), which stays while the changed line
+stays. A survivor without a verdict is an open hole.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from pathlib import Path
 from cosmic_ray.mutating import use_mutation
 from cosmic_ray.plugins import get_operator
 
-from mutation.mutants import Mutant
-from mutation.rooms import ROOMS, ROOT
+from tests.mutation.mutants import Mutant
+from tests.mutation.rooms import ROOMS, ROOT
 
-_COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "mutation", "pyproject.toml", "README.md")
+_COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
 _LONGER = 4  # a mutant may take this many times what the unchanged code takes, and ...
 _SPARE = 60.0  # ... this many seconds more, before it counts as noticed: it hangs
 

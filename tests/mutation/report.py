@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mutation.trial import Fate, Trial
-from mutation.verdicts import SurvivorVerdict
+from tests.mutation.trial import Fate, Trial
+from tests.mutation.verdicts import SurvivorVerdict
 
 _HEAD = """# Mutation score
 

@@ -1,4 +1,4 @@
-"""`python -m mutation`: the declared sample; `--everything` all of it, for a night."""
+"""`python -m tests.mutation`: the declared sample; `--everything` all of it, for a night."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
-from mutation.report import page
-from mutation.rooms import ROOMS, MutatedRoom
-from mutation.trial import Fate, Trial, tried, unchanged
-from mutation.verdicts import known_verdicts
+from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
+from tests.mutation.report import page
+from tests.mutation.rooms import ROOMS, MutatedRoom
+from tests.mutation.trial import Fate, Trial, tried, unchanged
+from tests.mutation.verdicts import known_verdicts
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
@@ -68,7 +68,7 @@ def command(
             with json_file.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(_data(trial)) + "\n")
     places = {n: sum(len(places_of(path)) for path in ROOMS[n].files(everything=True)) for n in names}
-    words = ["python -m mutation", *(f"--room {n}" for n in rooms), *(["--everything"] if everything else [])]
+    words = ["python -m tests.mutation", *(f"--room {n}" for n in rooms), *(["--everything"] if everything else [])]
     words += [*([f"--sample {sample}"] if sample else []), *([f"--seed {seed}"] if seed != 1 else [])]
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     text = page(trials, places, known := known_verdicts(), command=" ".join(words), date=date)

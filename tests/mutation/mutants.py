@@ -19,7 +19,7 @@ from cosmic_ray.ast import Visitor, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-from mutation.rooms import ROOT
+from tests.mutation.rooms import ROOT
 
 # Operators of cosmic-ray that change what Python code computes; decorators are no part of that here.
 _LEFT_OUT = ("core/RemoveDecorator", "core/NoOp", "core/VariableReplacer", "core/VariableInserter")
