@@ -103,7 +103,6 @@ def test_verdicts_are_of_mutants_and_say_why() -> None:
 
 
 def test_the_command_explains_itself() -> None:
-    told = subprocess.run(
-        ["python", "-m", "tests.mutation", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-m", "tests.mutation", "--help"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "--everything" in told.stdout
