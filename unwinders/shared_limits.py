@@ -1,18 +1,14 @@
-"""Limits that several techniques have for the same reason: one sentence per fact and kind of technique.
+"""Limits that several techniques have for the same reason: one sentence per mechanism and kind of technique.
 
-A strategy says as which outcomes a fact shows for it; only those are explained.
+A mechanism stands before another one where it says more: the first that holds is the reason. As which outcomes each
+shows, and on which architectures, every strategy says in a table of its own (`testbed.contract.limits`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from testbed.contract.unwinder import Limit
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
-
-Reasons = Mapping[Trait, tuple[str, str]]
+from testbed.contract.limits import Reasons
 
 _SIGNATURE = "https://docs.kernel.org/arch/arm64/pointer-authentication.html"
 _SIGNAL = "https://github.com/libunwind/libunwind/issues/1061"
@@ -22,33 +18,96 @@ _NULL = "https://github.com/libunwind/libunwind/issues/106"
 _STACKS = "https://github.com/golang/go/issues/63630"
 _NO_TABLE = "https://github.com/openssl/openssl/issues/8853"
 _HOLES = "https://github.com/llvm/llvm-project/issues/161927"
+_UNLINKED = "https://github.com/mstange/framehop/issues/4"
+_GCC_ARM = "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=92172"
+_HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
 
-# Techniques that follow frame records, whatever they do at a function's ends.
+# Techniques that follow frame records.
 RECORDS: Reasons = MappingProxyType(
     {
-        Trait.SIGNAL: (
+        "SIGNAL": (
             "a signal's handler links its record to what the interrupted code had for a frame pointer: the interrupted "
             "function is skipped, or its link register is taken for its pc",
             _SIGNAL,
         ),
-        Trait.SIGNED: (
-            "a return address is signed, and listed as it lies there: its upper bits are no part of the address",
+        "NO_CODE": ("a pc of zero has no function, and says nothing about how to go on", _NULL),
+        "SIGNED+LINKED": (
+            "the record's return address is signed, and listed as it lies there: its upper bits are no part of it",
             _SIGNATURE,
         ),
-        Trait.NO_CODE: ("a pc of zero has no function, and says nothing about how to go on", _NULL),
-        Trait.LOST_REGISTER: (
+        "LEAF_RECORD+UNLINKED": (
+            "GCC's A32 leaves save the frame pointer alone, where every other function saves lr",
+            _GCC_ARM,
+        ),
+        "NO_RECORD+UNLINKED": (
+            "GCC's Thumb frame pointer is there for the locals: it points below them, at no record",
+            _GCC_ARM,
+        ),
+        "LOST_REGISTER+UNLINKED": (
             "the frame pointer is already that of the frame that a jump will go to, and the chain starts there",
             _JUMP,
         ),
-        Trait.OTHER_STACK: ("the chain goes on on another stack, which is taken for its end or for damage", _STACKS),
-        Trait.SPLIT_FUNCTION: (
+        "MIXED_ISA+UNLINKED": (
+            "A32 code chains through r11 and Thumb code through r7: a record of one does not lead to the other's",
+            "https://github.com/ARM-software/abi-aa/issues/24",
+        ),
+        "MIXED_ISA": (
+            "A32 code chains through r11 and Thumb code through r7: a record of one does not lead to the other's",
+            "https://github.com/ARM-software/abi-aa/issues/24",
+        ),
+        "FP_REUSED": (
+            "a function uses the frame-pointer register for something else, as the ABIs allow it to",
+            "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
+        ),
+        "PROLOGUE+UNLINKED": (
+            "the function has linked no frame record yet, so the chain starts at the caller's record and skips the "
+            "caller",
+            _UNLINKED,
+        ),
+        "EPILOGUE+UNLINKED": (
+            "the function has unlinked its frame record, so the chain starts at the caller's record and skips the "
+            "caller",
+            _UNLINKED,
+        ),
+        "FRAMELESS+UNLINKED": (
+            "the function never links a frame record, so the chain starts at the caller's record and skips the caller",
+            "https://github.com/mstange/samply/issues/2",
+        ),
+        "FRAMELESS_CALLER+UNLINKED": (
+            "a function further out called without a frame record of its own, so the chain skips that function's "
+            "caller",
+            "https://github.com/tikv/pprof-rs/issues/75",
+        ),
+        "UNLINKED": (
+            "the frame pointer was changed, and leads to no record of this function: what lies there is taken for one",
+            _UNLINKED,
+        ),
+        "SIGNED": (
+            "a return address is signed, and listed as it lies there: its upper bits are no part of the address",
+            _SIGNATURE,
+        ),
+        "REALIGNED+LINKED": (
+            "a realigned frame copies its record to a place away from the CFA, which the convention says is fixed",
+            "https://github.com/mstange/framehop/issues/48",
+        ),
+        "OPEN_END": (
+            "the chain ends at a zero pointer; start code left another one, or a record of something that was no call",
+            _END,
+        ),
+        "LAST_RECORD": (
+            "the record says where the caller goes on, but the frame pointer that it has kept for the caller leads to "
+            "no record: the chain cannot go on",
+            _UNLINKED,
+        ),
+        "LOST_REGISTER": (
+            "the frame pointer is already that of the frame that a jump will go to, and the chain starts there",
+            _JUMP,
+        ),
+        "OTHER_STACK": ("the chain goes on on another stack, which is taken for its end or for damage", _STACKS),
+        "SPLIT_FUNCTION": (
             "a helper saves registers for its caller, or a symbol stands where a jump enters: what is assumed of a "
             "function's first instructions does not hold",
             "https://github.com/llvm/llvm-project/issues/96950",
-        ),
-        Trait.OPEN_END: (
-            "the chain ends at a zero pointer; start code left another one, or a record of something that was no call",
-            _END,
         ),
     }
 )
@@ -56,35 +115,63 @@ RECORDS: Reasons = MappingProxyType(
 # Techniques that look through the stack for what may be a return address.
 SCANS: Reasons = MappingProxyType(
     {
-        Trait.SIGNAL: (
+        "SIGNAL": (
             "a signal's frame holds registers that only look like return addresses, the interrupted pc does not look "
             "like one, and the frame is larger than a scan looks through",
             _SIGNAL,
         ),
-        Trait.SIGNED: ("a signed return address does not look like an address in code: it is passed over", _SIGNATURE),
-        Trait.NO_CODE: ("a pc of zero has no function, and says nothing about how to go on", _NULL),
-        Trait.OTHER_STACK: ("a scan ends at the end of the stack that it is on", _STACKS),
-        Trait.LOST_REGISTER: (
-            "a jump buffer or a handler's record on the stack holds an address that looks like a return address",
-            _JUMP,
+        "HANDLER": (
+            "a handler returns to a trampoline, and there is no call in front of that: it does not look like a return "
+            "address",
+            _SIGNAL,
         ),
-        Trait.REALIGNED: (
-            "a realigned frame has a copy of its return address: it is found twice",
-            "https://github.com/mstange/framehop/issues/48",
+        "NO_CODE": ("a pc of zero has no function, and says nothing about how to go on", _NULL),
+        "SIGNED+UNKEPT": (
+            "a signed return address does not look like an address in code: it is passed over",
+            _SIGNATURE,
         ),
-        Trait.WRONG_TABLE: (
-            "a return trampoline has written over its return address: no word on the stack is it any more",
-            "https://github.com/intel/confidential-computing.sgx/issues/1023",
-        ),
-        Trait.NO_TABLE: ("code without a symbol is not believed to be code", _NO_TABLE),
-        Trait.NOT_KEPT: (
+        "NOT_KEPT+UNKEPT": (
             "a function that never returns need not keep its return address: it is nowhere on the stack",
             "https://github.com/rust-lang/rust/issues/69231",
         ),
-        Trait.OPEN_END: ("start code left a code pointer on the stack that looks like a return address", _END),
-        Trait.SPLIT_FUNCTION: (
-            "a stub of a linkage table leaves words on the stack, and its return address is not where it was",
-            "https://github.com/parca-dev/parca-agent/issues/1058",
+        "LINK_LIVE+UNKEPT": (
+            "the return address is in a register and nowhere on the stack, so this caller cannot be found there",
+            _HEURISTIC,
+        ),
+        "WRONG_TABLE+UNKEPT": (
+            "a return trampoline has written over its return address: no word on the stack is it any more",
+            "https://github.com/intel/confidential-computing.sgx/issues/1023",
+        ),
+        "UNKEPT": (
+            "the function does not keep its return address where a caller would look for it: a scan does not find it",
+            _HEURISTIC,
+        ),
+        "COPIED": (
+            "a copy of a living function's return address lies in front of this one's: it is found first",
+            "https://github.com/mstange/framehop/issues/48",
+        ),
+        "LEFTOVER": (
+            "a slot that no one has written since still holds an earlier call's return address: it looks like any "
+            "other",
+            _HEURISTIC,
+        ),
+        "CODE_POINTER": (
+            "a code address on the stack passes for a return address: no one asks who put it there",
+            _HEURISTIC,
+        ),
+        "OTHER_STACK": ("a scan ends at the end of the stack that it is on", _STACKS),
+        "NO_TABLE": ("code without a symbol is not believed to be code", _NO_TABLE),
+        "WRONG_TABLE": (
+            "a trampoline replaces its return address by what it was called for: the word that the call stored is gone",
+            "https://github.com/intel/confidential-computing.sgx/issues/1023",
+        ),
+        "ROOT": (
+            "the scan gives up after a fixed number of words: the stack goes on, without a mark of its end",
+            _HEURISTIC,
+        ),
+        "FAR": (
+            "the scan gives up after a fixed number of words: the frame is larger",
+            _HEURISTIC,
         ),
     }
 )
@@ -92,27 +179,22 @@ SCANS: Reasons = MappingProxyType(
 # Compact tables: what they cannot express they leave out, and they have no frames of signals.
 TABLES: Reasons = MappingProxyType(
     {
-        Trait.WRONG_TABLE: (
+        "WRONG_TABLE": (
             "the table is made of the same directives: where those are wrong, so is it",
             "https://github.com/llvm/llvm-project/issues/63598",
         ),
-        Trait.NO_TABLE: ("code that nobody wrote a table for: there is nothing to apply", _NO_TABLE),
-        Trait.SIGNAL: ("the format cannot describe a signal's frame: the trampoline has no row", _SIGNAL),
-        Trait.NO_CODE: ("where a null pointer leads there is no table", _NULL),
-        Trait.INEXPRESSIBLE: ("a rule that the format cannot express leaves a hole in the table", _HOLES),
-        Trait.REALIGNED: ("a CFA that is read from memory cannot be expressed", _HOLES),
-        Trait.LOST_REGISTER: ("that a register is lost cannot be expressed", _HOLES),
-        Trait.SPLIT_FUNCTION: ("a CFA that depends on pc cannot be expressed", _HOLES),
-        Trait.OPEN_END: ("no row says that start code has no caller: what lies there is believed", _END),
-        Trait.UNSAID_END: (
+        "NO_TABLE": ("code that nobody wrote a table for: there is nothing to apply", _NO_TABLE),
+        "SIGNAL": ("the format cannot describe a signal's frame: the trampoline has no row", _SIGNAL),
+        "NO_CODE": ("where a null pointer leads there is no table", _NULL),
+        "INEXPRESSIBLE": ("a rule that the format cannot express leaves a hole in the table", _HOLES),
+        "REALIGNED": ("a CFA that is read from memory cannot be expressed", _HOLES),
+        "LOST_REGISTER": ("that a register is lost cannot be expressed", _HOLES),
+        "SPLIT_FUNCTION": ("a CFA that depends on pc cannot be expressed", _HOLES),
+        "UNSAID_END": (
             "binutils 2.40 drops the directive that says that the return address is undefined: the start code gets a "
             "row like any other function's, and the walk goes on to whatever its link register holds",
             "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gas/gen-sframe.c;hb=refs/tags/binutils-2_40",
         ),
+        "OPEN_END": ("no row says that start code has no caller: what lies there is believed", _END),
     }
 )
-
-
-def shared_limits(reasons: Reasons, shown: Mapping[Trait, Iterable[Outcome]]) -> tuple[Limit, ...]:
-    """The limits of a strategy of one kind; ``shown`` says as which outcomes each fact shows."""
-    return tuple(Limit(trait, frozenset(outcomes), *reasons[trait]) for trait, outcomes in shown.items())

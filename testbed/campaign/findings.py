@@ -1,8 +1,8 @@
 """Findings made anew: what a real tool says today at the place where it was once seen to be wrong.
 
-A finding *shows* where the strategy's verdict there is one of the outcomes that the finding's limit names, at a site
-with the limit's trait. Some tools remember earlier questions: where the place alone is answered rightly, every step
-of the run before it is asked first.
+A finding *shows* where the strategy's verdict there is one of the outcomes that the finding's limit names, and goes
+wrong at a frame with the limit's traits. Some tools remember earlier questions: where the place alone is answered
+rightly, every step of the run before it is asked first.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         " < ".join(run.frame_names(run.truth(step).frames)) + " (root)",
         _words(run, said),
         verdict,
-        shows=verdict.outcome in limit.outcomes and limit.trait in run.traits(step),
+        shows=limit.covers(verdict.outcome, verdict.frame, lambda frame: run.lazy_traits(step, frame)),
     )
 
 

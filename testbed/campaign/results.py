@@ -48,7 +48,7 @@ class Cell:
 
     ``sites`` is every executed step; ``transition`` of them have no single right answer and are in none of the
     other counts, ``callers`` included. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes
-    that claim something false, explained or not. ``shown`` counts the (limit's trait, outcome) pairs that occurred.
+    that claim something false, explained or not. ``shown`` counts the (limit's mechanism, outcome) pairs that occurred.
     """
 
     unit: Unit
@@ -58,7 +58,7 @@ class Cell:
     explained: int
     unexplained: int
     transition: int
-    shown: Mapping[tuple[Trait, Outcome], int] = field(default_factory=dict)
+    shown: Mapping[tuple[str, Outcome], int] = field(default_factory=dict)
     first: Difference | None = None
     first_unexplained: Difference | None = None
     callers: Callers = NO_CALLERS

@@ -51,18 +51,65 @@ def _arches() -> Iterator[RenderableType]:
     yield arches_table(ARCHES)
 
 
+def _limits() -> Iterator[RenderableType]:
+    from testbed.referee import REFEREES
+    from testbed.report.limits_text import limits_table
+    from unwinders import UNWINDERS
+
+    yield limits_table([*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)])
+
+
 # Each loads what it lists, and nothing else.
 _CATALOGUES: Mapping[str, Callable[[], Iterator[RenderableType]]] = MappingProxyType(
-    {"programs": _programs, "unwinders": _unwinders, "referees": _referees, "recipes": _recipes, "arches": _arches}
+    {
+        "programs": _programs,
+        "unwinders": _unwinders,
+        "referees": _referees,
+        "recipes": _recipes,
+        "arches": _arches,
+        "limits": _limits,
+    }
 )
+
+
+def _print_shares(every: int) -> None:
+    """Of the units of each architecture one in so many, from all over the matrix."""
+    from programs import PROGRAMS
+    from testbed.arch import ARCHES
+    from testbed.build.recipes import RECIPES
+    from testbed.campaign.shares import shares_of_units
+    from testbed.campaign.units import units
+    from testbed.cli.terminal import console_for_reports
+    from testbed.referee import REFEREES
+    from testbed.report.limits_text import shares_table
+    from unwinders import UNWINDERS
+
+    everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
+    chosen = [
+        unit
+        for arch in ARCHES.values()
+        for unit in units(PROGRAMS.values(), (arch,), RECIPES.values())[every // 2 :: every]
+    ]
+    found = shares_of_units(chosen, PROGRAMS, everyone)
+    console_for_reports().print(shares_table(found, [each.name for each in everyone], list(ARCHES)))
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(list(_CATALOGUES)))
 @click.option("--traps", is_flag=True, help="With programs: the traps, the programs that show each, where it happened.")
-def command(what: str, traps: bool) -> None:
+@click.option("--share", is_flag=True, help="With limits: at which share of sites a made-up lie would be explained.")
+@click.option(
+    "--every", type=click.IntRange(1), default=20, show_default=True, help="With --share: of so many units one."
+)
+def command(what: str, traps: bool, share: bool, every: int) -> None:
     """What the catalogues hold."""
     from testbed.cli.terminal import console_for_reports
+
+    if share:
+        if what != "limits":
+            raise UsageError(f"--share goes with limits, not with {what}")
+        _print_shares(every)
+        return
 
     if traps:
         if what != "programs":

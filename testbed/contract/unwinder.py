@@ -13,7 +13,7 @@ Three rungs; a strategy takes the highest that fits:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from testbed.arch import Arch
@@ -28,10 +28,13 @@ from testbed.words.traits import Trait
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A fact about a technique: at sites with ``trait`` it shows as one of ``outcomes``, and why.
+    """A fact about a technique: at a frame with ``trait`` it shows as one of ``outcomes``, and why.
 
-    A limit explains; it never excuses a bug. Every (limit, outcome) pair must occur somewhere in the corpus.
-    ``arches`` are those where it holds (None: all).
+    The frame is the one at which the verdict goes wrong (`testbed.verdicts.comparing`), or ``inner`` frames further in
+    (further out, where it is negative): a fact about another frame explains nothing. ``also`` are traits that the frame
+    must have besides: with them the trait is the mechanism. A limit explains; it never excuses a bug. Every (limit,
+    outcome) pair must occur in the corpus, on every architecture that the limit holds on. ``arches`` are those where it
+    holds (None: all).
     """
 
     trait: Trait
@@ -39,6 +42,21 @@ class Limit:
     because: str
     reference: str
     arches: frozenset[str] | None = None
+    also: frozenset[Trait] = frozenset()
+    inner: int = 0
+
+    @property
+    def mechanism(self) -> str:
+        """The traits by name, ``PROLOGUE+UNLINKED``; ``<1``: of the frame one further in, ``>1``: further out."""
+        names = "+".join(trait.name for trait in (self.trait, *sorted(self.also, key=lambda trait: trait.name)))
+        return names + (f"<{self.inner}" if self.inner > 0 else f">{-self.inner}" if self.inner else "")
+
+    def covers(self, outcome: Outcome, frame: int, traits: Callable[[int], Container[Trait]]) -> bool:
+        """True where this limit explains an outcome that goes wrong at a frame; ``traits`` are those of any frame."""
+        if outcome not in self.outcomes or frame < self.inner:
+            return False
+        there = traits(frame - self.inner)
+        return self.trait in there and all(trait in there for trait in self.also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

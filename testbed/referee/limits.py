@@ -73,33 +73,35 @@ def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
 
 def llvm_arm(
     *, epilogue: frozenset[Outcome], prologue: frozenset[Outcome], frameless: frozenset[Outcome]
-) -> tuple[Limit, Limit, Limit]:
+) -> tuple[Limit, ...]:
     """What LLVM's ARM `.debug_frame` leaves out, in a tool that believes it. The compiler's bugs, not the tool's."""
-    reasons = {
-        Trait.EPILOGUE: (
-            epilogue,
-            "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
-            "epilogue on, the row still describes the whole frame",
-        ),
-        Trait.PROLOGUE: (
-            prologue,
-            "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
-            "between them the row does not count the first",
-        ),
-        Trait.FRAMELESS: (
-            frameless,
-            "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on "
-            "another path through a function without a frame pointer, still has the row of the whole frame",
-        ),
-    }
-    first, second, third = (
-        Limit(trait, outcomes, because, _LLVM_ARM, frozenset({"arm32"}))
-        for trait, (outcomes, because) in reasons.items()
+    begins, elsewhere = frozenset({Trait.ROW_BEGINS}), frozenset({Trait.FRAME_ELSEWHERE})
+    last = (
+        "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
+        "epilogue on, the row still describes the whole frame"
     )
-    return first, second, third
+    behind = (
+        "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another "
+        "path through a function without a frame pointer, still has the row of the whole frame"
+    )
+    between = (
+        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
+        "between them the row does not count the first"
+    )
+    return tuple(
+        Limit(trait, outcomes, because, _LLVM_ARM, frozenset({"arm32"}), also)
+        for trait, also, outcomes, because in (
+            (Trait.EPILOGUE, begins, epilogue, last),
+            (Trait.EPILOGUE, elsewhere, epilogue, last),
+            (Trait.PROLOGUE, begins, prologue, between),
+            (Trait.FRAMELESS, elsewhere, frameless, behind),
+        )
+    )
 
 
-def limit(trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None) -> Limit:
+def limit(
+    trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None, *also: Trait
+) -> Limit:
     """A limit in short: ``outcomes`` are the outcomes' values in one string."""
     shown = frozenset(Outcome(value) for value in outcomes.split())
-    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches))
+    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches), frozenset(also))

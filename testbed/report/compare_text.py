@@ -35,7 +35,7 @@ def comparison_page(comparison: Comparison, *, why_not_run: str = "") -> Rendera
     limits = dict.fromkeys(_limits(comparison))
     if limits:
         parts.append(Text("\nDeclared limits of the formats:", style="bold"))
-        parts += [Text(f"{name}, {li.trait.name}: {li.because} ({li.reference})") for name, li in limits]
+        parts += [Text(f"{name}, {li.mechanism}: {li.because} ({li.reference})") for name, li in limits]
     return Group(*parts, Text(f"\n{LEGEND}", style="dim"))
 
 
@@ -82,7 +82,7 @@ def _answer(name: str, site: Site | None) -> str:
     said = _pair(answer.cfa, answer.caller)
     if name not in site.wrong:
         return f"{said}   true"
-    return f"{said}   false, {answer.because.trait.name if answer.because else 'UNEXPLAINED'}"
+    return f"{said}   false, {answer.because.mechanism if answer.because else 'UNEXPLAINED'}"
 
 
 def _truth(site: Site) -> str:

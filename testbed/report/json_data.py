@@ -65,7 +65,7 @@ def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]])
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome.value,
-        "explained_by": verdict.explained_by.trait.name if verdict.explained_by else None,
+        "explained_by": verdict.explained_by.mechanism if verdict.explained_by else None,
         "depth": verdict.depth,
         "detail": verdict.difference,
     }

@@ -14,9 +14,10 @@ from testbed.report.phrases import frame_pointer, stack_pointer
 from testbed.report.show_text import AFTER, BEFORE, word_words
 from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
 from testbed.report.table_text import cfa_text, rule_text
+from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.truth import TrueFrame
-from testbed.verdicts.one import Verdict, judge_backtrace
+from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
 
 TableCell = str | Markup
@@ -150,11 +151,11 @@ def _rows(run: Run, pc: int, unwinders: Sequence[Unwinder]) -> Markup:
 
 def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
     """The truth and each different answer, a column each."""
-    snapshot, truth, traits = run[step], run.truth(step), run.traits(step)
+    snapshot, truth = run[step], run.truth(step)
     columns: dict[tuple[object, ...], tuple[list[str], Verdict, tuple[Frame, ...], str]] = {}
     for unwinder in unwinders:
         said = unwinder.unwind(snapshot)
-        verdict = judge_backtrace(run.arch, truth, said, traits=traits, limits=unwinder.limits_on(run.arch))
+        verdict = judge(run, step, said, unwinder)
         pcs = tuple(frame.pc for frame in said.frames)
         end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
         columns.setdefault((verdict.outcome, pcs, end), ([], verdict, said.frames, end))[0].append(unwinder.name)
@@ -191,7 +192,7 @@ def _calls(run: Run, frame: TrueFrame) -> Markup:
 def verdict_words(verdict: Verdict, run: Run | None = None) -> Markup:
     """What differs, and why; with its run, addresses by name."""
     limit = verdict.explained_by
-    why = f"{limit.trait.name}: {limit.because} ({limit.reference})" if limit else ""
+    why = f"{limit.mechanism}: {limit.because} ({limit.reference})" if limit else ""
     if not limit and not verdict.exact:
         why = "in transition: no single answer is right" if verdict.transition else "UNEXPLAINED"
     return escape(". ".join(part for part in (run.difference(verdict) if run else verdict.difference, why) if part))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -164,7 +165,8 @@ def _legend(cells: Sequence[Cell]) -> RenderableType:
         if any(cell.outcomes.get(outcome) for cell in cells):
             word = outcome.label if len(cells) <= _NAMED else outcome.short
             table.add_row(Text(word, style=STYLES[outcome]), outcome.mark, outcome.meaning)
-    for trait in sorted({trait for cell in cells for trait, _ in cell.shown}, key=list(Trait).index):
+    occur = {name for cell in cells for mechanism, _ in cell.shown for name in re.split(r"[+<>]", mechanism)}
+    for trait in (trait for trait in Trait if trait.name in occur):
         table.add_row(Text(trait.name, style="bold"), "", trait.value)
     note = "sp, fp: relative to the CFA, the caller's SP. CAPITALS: a lie. ?: unexplained. ~: in transition."
     return Group(Text(), table, Text(note, style="dim"))

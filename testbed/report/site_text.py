@@ -58,7 +58,7 @@ def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Rendera
     for unwinder, verdict in zip(unwinders, verdicts, strict=True):
         if not verdict.exact:
             limit = verdict.explained_by
-            why = f"{limit.trait.name}: {limit.because} ({limit.reference})" if limit else "UNEXPLAINED"
+            why = f"{limit.mechanism}: {limit.because} ({limit.reference})" if limit else "UNEXPLAINED"
             notes.append(Text(f"{unwinder.name}: {run.difference(verdict)}. {why}"))
     return Group(*_true_stack(run, step), Text(), table, Text(), *notes)
 

@@ -172,7 +172,7 @@ def _strategies(
                 "name": answer.unwinder.name,
                 "summary": answer.unwinder.summary,
                 "counts": counts(cell),
-                "limits": [[limit.trait.name, limit.because, limit.reference] for limit in answer.unwinder.limits],
+                "limits": [[limit.mechanism, limit.because, limit.reference] for limit in answer.unwinder.limits],
             }
         )
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer

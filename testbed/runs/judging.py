@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
@@ -17,8 +18,15 @@ NATIVE_FROM = 10_000
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
     """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
-    limits = unwinder.limits_on(run.arch) if unwinder else ()
-    return judge_backtrace(run.arch, run.truth(at), said, traits=run.traits(at), limits=limits)
+    step = run.number(at)
+    return judge_backtrace(
+        run.arch,
+        run.truth(step),
+        said,
+        traits=cache(lambda frame: run.lazy_traits(step, frame)),
+        limits=unwinder.limits_on(run.arch) if unwinder else (),
+        transition=bool(run.watched.transition[step]),
+    )
 
 
 def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:

@@ -22,6 +22,7 @@ from testbed.program.header import Span
 from testbed.program.model import Header, Language, Program, Source
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
+from testbed.truth.frame_traits import LazyTraits
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import EmulationError, ProgramError, UsageError
 from testbed.words.nearest import nearest
@@ -136,13 +137,16 @@ class Run:
         end = start + max(symbol.size, 1)
         return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if start <= pc < end)
 
+    def number(self, at: Snapshot | int) -> int:
+        """The step of a snapshot of a run, or the step itself."""
+        step = at if isinstance(at, int) else at.step
+        if step is None:
+            raise UsageError("this snapshot did not come from a run: it has no truth")
+        return step
+
     def truth(self, at: Snapshot | int) -> CallStack:
         """The true call stack at a snapshot (or step) of this run."""
-        return self._stack_of(_step(at))
-
-    def traits(self, at: Snapshot | int) -> frozenset[Trait]:
-        """What is true of a site: observed in the trace, or declared by the header or the recipe."""
-        return self._traits_of(_step(at))
+        return self._stack_of(self.number(at))
 
     # Every strategy is judged by these at every step: of a short run each is made once.
     @cached_property
@@ -150,27 +154,39 @@ class Run:
         return lru_cache(_KEPT_SITES)(self.watched.stack)
 
     @cached_property
-    def _traits_of(self) -> Callable[[int], frozenset[Trait]]:
-        return lru_cache(_KEPT_SITES)(self._traits_at)
+    def lazy_traits(self) -> Callable[[int, int], LazyTraits]:
+        """(step, frame) -> what is true of the frame, counted from the innermost: found out when it is asked for."""
+        return lru_cache(_KEPT_SITES)(self._lazy_traits)
 
-    def _traits_at(self, step: int) -> frozenset[Trait]:
+    def traits(self, at: Snapshot | int) -> frozenset[Trait]:
+        """What is true of a site, of any frame: observed in the trace, or declared by the header or the recipe."""
+        step = self.number(at)
         watched = self.watched.traits(step)
-        traits = watched | holding(self.built.traits, watched)
-        if self._spans:
-            inside = [frame.lookup_pc for frame in self.truth(step).frames]
-            traits |= {trait for trait, start, end in self._spans if any(start <= pc < end for pc in inside)}
-        return traits
+        inside = [frame.lookup_pc for frame in self.truth(step).frames] if self._spans else []
+        return watched | holding(self.built.traits, watched | {Trait.ROOT}) | self._spanned(inside)
+
+    def frame_traits(self, at: Snapshot | int, frame: int) -> frozenset[Trait]:
+        """What is true of one frame of a site, counted from the innermost."""
+        return frozenset(trait for trait in Trait if trait in self.lazy_traits(self.number(at), frame))
+
+    def _lazy_traits(self, step: int, frame: int) -> LazyTraits:
+        spans = self._spanned([true.lookup_pc for true in self.truth(step).frames[frame : frame + 1]])
+        return LazyTraits(self.watched, self.watched.frame_site(step, frame), self.built.traits, spans)
+
+    def _spanned(self, pcs: Sequence[int]) -> frozenset[Trait]:
+        """What the header says of code at these pcs."""
+        return frozenset(trait for trait, start, end in self._spans if any(start <= pc < end for pc in pcs))
 
     @cached_property
     def _spans(self) -> tuple[tuple[Trait, int, int], ...]:
         """The parts of the code that the header says something about. Raises ProgramError for an unknown label."""
         header = self.built.source.header
         declared = ((Trait.WRONG_TABLE, header.wrong), (Trait.NO_TABLE, header.untabled))
-        return tuple(
-            (trait, self._address(span.start, span), self._address(span.end, span))
-            for trait, spans in declared
-            for span in spans
-        )
+        found = [
+            (trait, self._address(s.start, s), self._address(s.end, s)) for trait, spans in declared for s in spans
+        ]
+        behind = ((Trait.BEHIND_WRONG, end, end + 1) for trait, _, end in found if trait is Trait.WRONG_TABLE)
+        return (*found, *behind)
 
     @property
     def in_columns(self) -> bool:
@@ -231,13 +247,6 @@ def failure_of(built: Built, end: Exited | EmulationError) -> str:
     if expected is not None and end.status != expected:
         return f"exit status {end.status}; the header of {built.source.path.name} says {expected}"
     return ""
-
-
-def _step(at: Snapshot | int) -> int:
-    step = at if isinstance(at, int) else at.step
-    if step is None:
-        raise UsageError("this snapshot did not come from a run: it has no truth")
-    return step
 
 
 def run_program(

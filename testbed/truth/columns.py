@@ -1,66 +1,295 @@
-"""The truth as columns: traits of many steps at once.
+"""The truth as columns: a trait of many frames at once.
 
-The same facts as `Truth.stack` and `Truth.traits` give, for whole traces; a test holds them to those.
+The same facts as `testbed.truth.frame_traits` gives one by one; a test holds them to those. Runs with signals have no
+columns, so what is about signals is nowhere here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.truth.outer_traits import reuses_pointer, tail_called
+from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
+from testbed.truth.frame_traits import RULES
 from testbed.truth.transfers import Bools
-from testbed.truth.truth import Truth
+from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
 
-
-def trait_at(truth: Truth, steps: NDArray[np.int64], trait: Trait) -> Bools:
-    """At which of the steps a trait holds; one that no trace can show holds nowhere."""
-    node, sites, outer = truth.node[steps], truth.sites, truth.outer
-    match trait:
-        case Trait.PROLOGUE:
-            return sites.prologue[steps]
-        case Trait.EPILOGUE:
-            return sites.epilogue[steps]
-        case Trait.FRAMELESS:
-            return sites.frameless[steps]
-        case Trait.FRAMELESS_CALLER:
-            return outer.frameless_caller[node]
-        case Trait.FP_REUSED:
-            return outer.fp_reused[node] | reuses_pointer(truth.trace, truth.activations, sites, node, steps)
-        case Trait.TAIL_CALLED:
-            return outer.tail_called[node] | tail_called(truth.trace, truth.activations, truth.function, node, steps)
-        case Trait.SIGNED:
-            return outer.signed[node] | truth.signed[steps]
-        case Trait.MIXED_ISA:
-            mixed: Bools = (outer.isas[node] & ~(np.int8(1) << sites.isa[steps])) != 0
-            return mixed
-        case Trait.TRANSITION:
-            return sites.transition[steps]
-        case Trait.ROOT:
-            return truth.activations.parent[node] < 0
-        case Trait.CALLED:
-            return truth.activations.parent[node] >= 0
-        case Trait.LINK_LIVE:
-            return _link(truth, steps)[0]
-        case Trait.LINK_STALE:
-            return _link(truth, steps)[1]
-        case Trait.LEFTOVER:
-            return truth.leftovers[steps]
-        case Trait.CODE_POINTER:
-            return truth.code_pointers[steps]
-        case _:
-            return np.zeros(len(steps), np.bool_)
+TraitColumn = Callable[[Watched, FrameSites], Bools]
 
 
-def _link(truth: Truth, steps: NDArray[np.int64]) -> tuple[Bools, Bools]:
-    """Where the link register holds the innermost activation's return address, and where something else but zero."""
-    arch, node = truth.trace.arch, truth.node[steps]
-    if arch.link is None:
-        return np.zeros(len(steps), np.bool_), np.zeros(len(steps), np.bool_)
-    value = truth.trace.column(arch.link)[steps]
-    called = truth.activations.parent[node] >= 0
-    live: Bools = called & (
-        (value & np.uint64(arch.code_mask & ~arch.signature)) == truth.activations.return_address[node]
+def trait_at(truth: Watched, at: FrameSites, trait: Trait) -> Bools:
+    """For which of the frames the trace shows an observed trait."""
+    return COLUMNS[trait](truth, at)
+
+
+def _nowhere(truth: Watched, at: FrameSites) -> Bools:
+    return np.zeros(len(at), np.bool_)
+
+
+def _here(column: str) -> TraitColumn:
+    def held(truth: Watched, at: FrameSites) -> Bools:
+        found: Bools = getattr(truth.sites, column)[at.step] & (at.depth == 0)
+        return found
+
+    return held
+
+
+def _one_by_one(trait: Trait) -> TraitColumn:
+    """By its rule: these are for techniques that read the stack, one snapshot after the other."""
+    rule = RULES[trait]
+
+    def held(truth: Watched, at: FrameSites) -> Bools:
+        columns = zip(*(column.tolist() for column in (at.step, at.depth, at.node, at.own, at.pc)), strict=True)
+        return np.fromiter((rule(truth, FrameSite(*site)) for site in columns), np.bool_, len(at))
+
+    return held
+
+
+def _called(truth: Watched, at: FrameSites) -> Bools:
+    return truth.activations.parent[at.node] >= 0
+
+
+def _called_by_root(truth: Watched, at: FrameSites) -> Bools:
+    parent = truth.activations.parent[at.node]
+    return (parent >= 0) & (truth.activations.parent[parent] < 0)
+
+
+def _frameless_caller(truth: Watched, at: FrameSites) -> Bools:
+    return (at.depth > 0) & _called(truth, at) & ~truth.sites.moved[at.own]
+
+
+def _linked(truth: Watched, at: FrameSites) -> Bools:
+    arch, sites = truth.trace.arch, truth.sites
+    pointer = sites.frame_pointer[at.own]
+    found: Bools = _called(truth, at) & (truth.trace.sp[at.own] <= pointer) & (pointer < truth.activations.cfa[at.node])
+    here = np.flatnonzero(found)
+    offsets = np.array([record.return_address & arch.word_mask for record in truth.records], np.uint64)
+    places = (pointer[here] + offsets[sites.isa[at.own[here]]]) & np.uint64(arch.word_mask)
+    kept, mapped = truth.words.at(at.step[here], places)
+    address = kept & np.uint64(arch.code_mask & ~arch.signature)
+    activations, node, goes_on = truth.activations, at.node[here], truth.activations.goes_on
+    found[here] = mapped & (
+        (address == activations.return_address[node]) | (address == goes_on[node]) & (goes_on[node] != 0)
     )
-    return live, (value != 0) & ~live
+    return found
+
+
+def _unlinked(truth: Watched, at: FrameSites) -> Bools:
+    return _called(truth, at) & ~_linked(truth, at)
+
+
+def _last_record(truth: Watched, at: FrameSites) -> Bools:
+    return _linked(truth, at) & ~_linked(truth, _callers(truth, at))
+
+
+def _reuses_pointer(truth: Watched, at: FrameSites) -> Bools:
+    activations, sites = truth.activations, truth.sites
+    word = np.uint64(truth.trace.arch.word)
+    end = np.where(_called(truth, at), activations.cfa[at.node], activations.entry_sp[at.node] + word)
+    pointer = sites.frame_pointer[at.own]
+    inside = (truth.trace.sp[at.own] <= pointer) & (pointer < end)
+    found: Bools = sites.moved[at.own] & ~inside
+    return found
+
+
+def _mixed_isa(truth: Watched, at: FrameSites) -> Bools:
+    isa = truth.sites.isa
+    found: Bools = (isa[at.own] != isa[at.step]) | (isa[_callers(truth, at).own] != isa[at.step])
+    return found
+
+
+def _callers(truth: Watched, at: FrameSites) -> FrameSites:
+    """The frames further out, or the same where there is none."""
+    return frame_sites(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)
+
+
+def _steps_in_front(truth: Watched, at: FrameSites) -> NDArray[np.int64]:
+    """The activation's step before this one: the call, if one has just come back; -1: there is none."""
+    before = at.step - 1
+    inner = truth.node[np.maximum(before, 0)]
+    came_back = truth.activations.parent[inner] == at.node
+    found = np.where(inner == at.node, before, np.where(came_back, truth.activations.opened[inner] - 1, -1))
+    first = (before < 0) | (truth.activations.opened[at.node] == at.step) | (at.depth > 0)
+    return np.where(first, -1, found)
+
+
+def _row_begins(truth: Watched, at: FrameSites) -> Bools:
+    before, sp, pointer = _steps_in_front(truth, at), truth.trace.sp, truth.sites.frame_pointer
+    changed = (sp[before] != sp[at.step]) | (pointer[before] != pointer[at.step])
+    found: Bools = (before >= 0) & (changed | (truth.signed[before] != truth.signed[at.step]))
+    return found
+
+
+def _jumped_to(truth: Watched, at: FrameSites) -> Bools:
+    before, trace = _steps_in_front(truth, at), truth.trace
+    found: Bools = (before == at.step - 1) & (before >= 0)
+    found &= trace.pc[before] + trace.sizes[before] != trace.pc[at.step]
+    return found
+
+
+def _link(truth: Watched, at: FrameSites) -> tuple[NDArray[np.uint64], Bools]:
+    """The link register of interrupted frames, as an address, and where it says something: it is not zero."""
+    arch = truth.trace.arch
+    if arch.link is None:
+        return np.zeros(len(at), np.uint64), _nowhere(truth, at)
+    value = truth.trace.column(arch.link)[at.step]
+    return value & np.uint64(arch.code_mask & ~arch.signature), (value != 0) & (at.depth == 0)
+
+
+def _link_live(truth: Watched, at: FrameSites) -> Bools:
+    link, there = _link(truth, at)
+    found: Bools = there & _called(truth, at) & (link == truth.activations.return_address[at.node])
+    return found
+
+
+def _link_stale(truth: Watched, at: FrameSites) -> Bools:
+    return _link(truth, at)[1] & ~_link_live(truth, at)
+
+
+def _link_inside(truth: Watched, at: FrameSites) -> Bools:
+    link, there = _link(truth, at)
+    found: Bools = there & (link != 0)
+    here = np.flatnonzero(found)
+    found[here] = _functions(truth, link[here] - np.uint64(1)) == _functions(truth, truth.trace.pc[at.own[here]])
+    return found
+
+
+def _link_outside(truth: Watched, at: FrameSites) -> Bools:
+    return _link(truth, at)[1] & ~_link_inside(truth, at)
+
+
+def _signed(truth: Watched, at: FrameSites) -> Bools:
+    return truth.signed[at.own]
+
+
+def _tail_called(truth: Watched, at: FrameSites) -> Bools:
+    pcs = truth.trace.pc
+    first = _functions(truth, pcs[truth.activations.opened[at.node]])
+    different: Bools = first != _functions(truth, pcs[at.own])
+    return different
+
+
+def _functions(truth: Watched, pcs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return _by_pc(pcs, truth.function)
+
+
+def _by_pc(pcs: NDArray[np.uint64], fact: Callable[[int], int]) -> NDArray[np.uint64]:
+    """A fact about code, asked for once for each pc."""
+    distinct, place = np.unique(pcs, return_inverse=True)
+    return np.array([fact(pc) for pc in distinct.tolist()], np.uint64)[place]
+
+
+def _frame_elsewhere(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = (at.depth == 0) & (truth.trace.sp[at.step] == truth.activations.entry_sp[at.node])
+    framed = _by_pc(truth.trace.pc[at.step], lambda pc: truth.function(pc) in truth.framed)
+    found &= framed.astype(np.bool_) & ~truth.sites.prologue[at.step]
+    return found
+
+
+def _first(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = (at.depth == 0) & (truth.activations.opened[at.node] == at.own)
+    return found
+
+
+def _entered_framed(truth: Watched, at: FrameSites) -> Bools:
+    found = _by_pc(truth.trace.pc[at.own], lambda pc: truth.function(pc) in truth.entered_framed)
+    return found.astype(np.bool_)
+
+
+def _unsaved(truth: Watched, at: FrameSites) -> Bools:
+    return _ahead(truth, at, truth.saves_until)
+
+
+def _return_unsaved(truth: Watched, at: FrameSites) -> Bools:
+    return _ahead(truth, at, truth.saves_return_until)
+
+
+def _ahead(truth: Watched, at: FrameSites, until: Mapping[int, int]) -> Bools:
+    """Where an interrupted frame is not behind a place in its function, which is given by function."""
+    ahead = _by_pc(truth.trace.pc[at.step], lambda pc: pc <= until.get(truth.function(pc), -1))
+    found: Bools = (at.depth == 0) & ahead.astype(np.bool_)
+    return found
+
+
+def _partly_run(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = (at.depth == 0) & _by_pc(truth.trace.pc[at.step], truth.is_partly_run).astype(np.bool_)
+    return found
+
+
+def _nameless(truth: Watched, at: FrameSites) -> Bools:
+    callers = _callers(truth, at)
+    found: Bools = (callers.depth > at.depth) & _by_pc(callers.pc - np.uint64(1), truth.is_nameless).astype(np.bool_)
+    return found
+
+
+def _changed(truth: Watched, at: FrameSites) -> Bools:
+    registers, found = truth.trace.registers, np.zeros(len(at), np.bool_)
+    opened = truth.activations.opened[at.node]
+    for column in truth.kept_columns:
+        found |= registers[at.own, column] != registers[opened, column]
+    return found
+
+
+def _behind_label(truth: Watched, at: FrameSites) -> Bools:
+    found = _by_pc(truth.trace.pc[at.own], lambda pc: truth.label(pc) != truth.function(pc))
+    return found.astype(np.bool_)
+
+
+def _last_call(truth: Watched, at: FrameSites) -> Bools:
+    different = _functions(truth, at.pc) != _functions(truth, truth.trace.pc[at.own])
+    found: Bools = (at.depth > 0) & different
+    return found
+
+
+COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
+    {
+        Trait.PROLOGUE: _here("prologue"),
+        Trait.EPILOGUE: _here("epilogue"),
+        Trait.FRAMELESS: _here("frameless"),
+        Trait.FRAMELESS_CALLER: _frameless_caller,
+        Trait.UNLINKED: _unlinked,
+        Trait.LINKED: _linked,
+        Trait.LAST_RECORD: _last_record,
+        Trait.FP_REUSED: _reuses_pointer,
+        Trait.MIXED_ISA: _mixed_isa,
+        Trait.ROW_BEGINS: _row_begins,
+        Trait.JUMPED_TO: _jumped_to,
+        Trait.FIRST: _first,
+        Trait.ENTERED_FRAMED: _entered_framed,
+        Trait.FRAME_ELSEWHERE: _frame_elsewhere,
+        Trait.UNSAVED: _unsaved,
+        Trait.RETURN_UNSAVED: _return_unsaved,
+        Trait.PARTLY_RUN: _partly_run,
+        Trait.NAMELESS: _nameless,
+        Trait.CHANGED: _changed,
+        Trait.BEHIND_LABEL: _behind_label,
+        Trait.LAST_CALL: _last_call,
+        Trait.SECOND_ISA: lambda truth, at: truth.sites.isa[at.own].astype(np.bool_),
+        Trait.ROOT: lambda truth, at: ~_called(truth, at),
+        Trait.CALLED: _called,
+        Trait.CALLED_BY_ROOT: _called_by_root,
+        Trait.LINK_LIVE: _link_live,
+        Trait.LINK_STALE: _link_stale,
+        Trait.LINK_INSIDE: _link_inside,
+        Trait.LINK_OUTSIDE: _link_outside,
+        Trait.SIGNED: _signed,
+        Trait.UNKEPT: _one_by_one(Trait.UNKEPT),
+        Trait.FAR: _one_by_one(Trait.FAR),
+        Trait.LEFTOVER: _one_by_one(Trait.LEFTOVER),
+        Trait.COPIED: _one_by_one(Trait.COPIED),
+        Trait.CODE_POINTER: _one_by_one(Trait.CODE_POINTER),
+        Trait.APART: _one_by_one(Trait.APART),
+        Trait.UNPUSHED: _one_by_one(Trait.UNPUSHED),
+        Trait.TAIL_CALLED: _tail_called,
+        Trait.TRANSITION: lambda truth, at: truth.transition[at.step],
+        Trait.SIGNAL: _nowhere,
+        Trait.INTERRUPTED: _nowhere,
+        Trait.HANDLER: _nowhere,
+        Trait.NO_CODE: _nowhere,
+    }
+)
+"""Every observed trait: a test asks for the others to be declared."""

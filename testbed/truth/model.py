@@ -103,6 +103,9 @@ class TrueFrame:
     None for the bottom of the stack. ``calling`` is true where ``pc`` is a return address, false where it is the next
     instruction to execute: the innermost frame, one that a signal interrupted, and a signal's trampoline, which nobody
     called. ``goes_on`` is where control will really go on in this frame, if not at ``pc``.
+    for the innermost frame as they are now. ``cfa`` is None for the bottom of the stack. ``calling`` is true where
+    ``pc`` is a return address, false where it is the next instruction to execute: the innermost frame, one that a
+    signal interrupted (``interrupted``), and a signal's trampoline, which nobody called.
     """
 
     pc: int
@@ -110,6 +113,7 @@ class TrueFrame:
     registers: Mapping[str, int] = field(repr=False)
     activation: int
     calling: bool = True
+    interrupted: bool = False
     goes_on: int | None = None
 
     def is_at(self, pc: int) -> bool:

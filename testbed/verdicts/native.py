@@ -18,6 +18,8 @@ from testbed.native.compiled import compiled
 # Places in `testbed.verdicts.trace.OUTCOMES`. UNJUDGED: the backtrace has to be made first.
 EXACT, REFUSED, STOPPED, ENDED_EARLY, SKIPPED, PHANTOM, WRONG_REGISTER, WRONG = range(8)
 UNJUDGED = 255
+# What is false of a frame: its own CFA, or a register, which the frame further in was to restore.
+CFA, REGISTER = 1, 2
 
 
 class TrueStacks(NamedTuple):
@@ -60,7 +62,7 @@ class SaidSites(NamedTuple):
     """Columns of `testbed.contract.backtraces.Sites`.
 
     ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the callers said and
-    found).
+    found, the frame at which it goes wrong).
     """
 
     cfa: NDArray[np.uint64]
@@ -70,31 +72,35 @@ class SaidSites(NamedTuple):
 
 
 class JudgedSteps(NamedTuple):
-    """For every step what is said, what is true, whether its callers are counted, and the outcome, to be filled in."""
+    """For every step what is said, what is true, whether its callers are counted.
+
+    To be filled in: the outcome, and the frame at which it goes wrong, 0 where it does not.
+    """
 
     site: NDArray[np.int32]
     node: NDArray[np.int32]
     counted: NDArray[np.bool_]
     outcome: NDArray[np.uint8]
+    frame: NDArray[np.int32]
 
 
 @compiled(inline=True)
 def _lies(node: Any, index: Any, is_last: Any, nodes: Any, truth: Any) -> Any:
-    """True where a caller's CFA or a register is not what activation ``index`` comes back to.
+    """What is false where a caller's CFA or a register is not what activation ``index`` comes back to; 0: nothing.
 
     The last frame that a backtrace may have has no CFA if more were found: nothing was computed from it.
     """
     parent = truth.parent[index]
     cut = is_last and nodes.outer[node] >= 0
     if not cut and nodes.cfa_known[node] and truth.parent[parent] >= 0 and nodes.cfa[node] != truth.cfa[parent]:
-        return True
+        return CFA
     known = nodes.known[node] & truth.judged
     for i in range(len(truth.columns)):
         if (known >> u64(i)) & u64(1):
             true = truth.cfa[index] if i == 0 else truth.registers[truth.opened[index], truth.columns[i]]
             if nodes.values[node, i] != true:
-                return True
-    return False
+                return REGISTER
+    return 0
 
 
 @compiled(inline=True)
@@ -128,17 +134,24 @@ def _holds(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
 
 @compiled(inline=True)
 def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
-    """The outcome of a chain of callers against those of an activation. ``lie``: of the interrupted frame's CFA."""
-    node, index, agreed = outer, innermost, 1
-    kind, most = -1, nodes.most
+    """The outcome of a chain of callers against those of an activation, and the frame at which it goes wrong.
+
+    ``lie``: the interrupted frame's CFA is wrong. Of a chain of bare pcs, which may repeat, only the specification says
+    at which frame.
+    """
+    node, index, agreed, wrong = outer, innermost, 1, 0
+    kind, most, bare = -1, nodes.most, False
     while node >= 0 and agreed < most and truth.parent[index] >= 0:
         if nodes.right[node] == index and agreed + nodes.depth[node] <= most:
             kind = EXACT
             break
         if nodes.pc[node] != truth.return_address[index]:
             break
-        if not lie and _lies(node, index, agreed + 1 >= most, nodes, truth):
-            lie = True
+        if not lie:
+            what = _lies(node, index, agreed + 1 >= most, nodes, truth)
+            if what:
+                lie, wrong = True, agreed if what == CFA else agreed - 1
+        bare = nodes.known[node] == 0 and not (nodes.cfa_known[node] and (agreed + 1 < most or nodes.outer[node] < 0))
         agreed += 1
         node, index = nodes.outer[node], truth.parent[index]
     if kind == EXACT:
@@ -158,7 +171,11 @@ def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
         while node >= 0 and nodes.right[node] != index:
             nodes.right[node] = index
             node, index = nodes.outer[node], truth.parent[index]
-    return WRONG_REGISTER if lie and kind in (EXACT, REFUSED, STOPPED) else kind
+    if not lie and kind != EXACT:
+        if bare:
+            return UNJUDGED, 0
+        wrong = agreed - 1
+    return (WRONG_REGISTER if lie and kind in (EXACT, REFUSED, STOPPED) else kind), wrong
 
 
 @compiled()
@@ -210,7 +227,7 @@ def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, caller
         here, index = steps.site[step], steps.node[step]
         if last[here, 0] != index:
             _judge_site(here, index, sites, nodes, truth, row)
-        steps.outcome[step] = np.uint8(last[here, 1])
+        steps.outcome[step], steps.frame[step] = np.uint8(last[here, 1]), last[here, 4]
         if steps.counted[step] and last[here, 1] != UNJUDGED:
             said, true, found = said + last[here, 2], true + truth.depth[index], found + last[here, 3]
     callers[0], callers[1], callers[2] = said, true, found
@@ -220,11 +237,12 @@ def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, caller
 def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: Any) -> None:
     """Compare a site with an activation, and note what came of it."""
     outer, last = sites.outer[here], sites.last
+    frame = 0
     if outer == SPECIFICATION or (outer >= 0 and nodes.end[outer] == SPECIFICATION):
         outcome = UNJUDGED
     else:
         lie = sites.cfa_known[here] and truth.parent[index] >= 0 and sites.cfa[here] != truth.cfa[index]
-        outcome = _judge(outer, lie, index, nodes, truth)
+        outcome, frame = _judge(outer, lie, index, nodes, truth)
     claimed = min(nodes.depth[outer], nodes.most - 1) if outer >= 0 else 0
     right_ones = claimed
     if outcome == PHANTOM:
@@ -232,3 +250,4 @@ def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: 
     elif outcome == WRONG:
         right_ones = _common(outer, claimed, index, nodes, truth, row)
     last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones
+    last[here, 4] = frame

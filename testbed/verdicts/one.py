@@ -12,20 +12,23 @@ both are right.
 
 Only what is claimed is judged: a register that a frame does not mention is unknown, not wrong. Which registers
 can be judged is the ABI's choice: the callee-saved ones, SP and pc; a caller-saved register has no true value
-once the call was made.
+once the call was made. What a frame's pc is (`FrameKind`) is judged where a signal interrupted the frame, and where a
+call returns to it.
+
+Where it goes wrong, and so what can explain it, is in `testbed.verdicts.comparing`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Limit
 from testbed.truth import CallStack, TrueFrame
-from testbed.words.errors import ToolCrashed, ToolHung
+from testbed.verdicts.comparing import claimed_pcs, compare
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -68,7 +71,8 @@ class Verdict:
     """How one backtrace compares with the truth at one site.
 
     ``depth`` counts the leading frames that are right in every claim; ``explained_by`` is the declared limit
-    that covers a site that is not exact. ``difference`` says in a few words what is wrong first.
+    that covers a site that is not exact. ``difference`` says in a few words what is wrong first; ``frame`` is the frame
+    at which it goes wrong, 0 where nothing does; ``since`` the innermost one at which it may have.
     """
 
     outcome: Outcome
@@ -77,6 +81,8 @@ class Verdict:
     explained_by: Limit | None = None
     transition: bool = False
     callers: Callers = NO_CALLERS
+    frame: int = 0
+    since: int = 0
 
     @property
     def exact(self) -> bool:
@@ -88,7 +94,7 @@ class Verdict:
         return not self.exact and self.explained_by is None and not self.transition
 
     def __str__(self) -> str:
-        because = f" ({self.explained_by.trait.name})" if self.explained_by else ""
+        because = f" ({self.explained_by.mechanism})" if self.explained_by else ""
         return f"{self.outcome.value}{because}" + (f": {self.difference}" if self.difference else "")
 
 
@@ -96,7 +102,7 @@ class Verdict:
 class Tally:
     """Verdicts, counted. ``transition`` sites are in ``sites`` only, in no other count.
 
-    ``shown`` counts the (limit's trait, outcome) pairs; ``first`` is the first step that is not exact,
+    ``shown`` counts the (limit's mechanism, outcome) pairs; ``first`` is the first step that is not exact,
     ``first_unexplained`` the first that nothing excuses; -1: there is none.
     """
 
@@ -105,7 +111,7 @@ class Tally:
     explained: int
     unexplained: int
     transition: int
-    shown: Mapping[tuple[Trait, Outcome], int]
+    shown: Mapping[tuple[str, Outcome], int]
     first: int
     first_unexplained: int
     callers: Callers = NO_CALLERS
@@ -136,7 +142,7 @@ def joined(before: Tally, after: Tally) -> Tally:
 def tally(verdicts: Sequence[Verdict]) -> Tally:
     """Count the verdicts on all steps of a run."""
     outcomes: Counter[Outcome] = Counter()
-    shown: Counter[tuple[Trait, Outcome]] = Counter()
+    shown: Counter[tuple[str, Outcome]] = Counter()
     transition = explained = unexplained = 0
     first = first_unexplained = -1
     said = true = found = 0
@@ -152,7 +158,7 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
         first = step if first < 0 else first
         if verdict.explained_by:
             explained += 1
-            shown[verdict.explained_by.trait, verdict.outcome] += 1
+            shown[verdict.explained_by.mechanism, verdict.outcome] += 1
         else:
             unexplained += 1
             first_unexplained = step if first_unexplained < 0 else first_unexplained
@@ -174,33 +180,25 @@ def judge_backtrace(
     truth: CallStack,
     said: Backtrace,
     *,
-    traits: frozenset[Trait] = frozenset(),
+    traits: Callable[[int], Container[Trait]] = lambda frame: (),
     limits: Iterable[Limit] = (),
+    transition: bool = False,
 ) -> Verdict:
-    """The verdict on one backtrace. An empty backtrace is wrong: nothing compared is never a pass."""
-    outcome, depth, difference = _compare(arch, truth.frames, said)
+    """The verdict on one backtrace. An empty backtrace is wrong: nothing compared is never a pass.
+
+    ``traits`` says what is true of a frame, counted from the innermost; it is asked of the one where it goes wrong.
+    """
+    outcome, depth, difference, frames = compare(arch, truth.frames, said)
     explained = None
     if outcome is not Outcome.EXACT:
-        explained = next((li for li in limits if li.trait in traits and outcome in li.outcomes), None)
-    callers = _callers(outcome, truth.frames, _claimed_pcs(truth.frames, said.frames))
-    return Verdict(outcome, depth, difference, explained, Trait.TRANSITION in traits, callers)
+        explained = next((li for li in limits if any(li.covers(outcome, frame, traits) for frame in frames)), None)
+    callers = _callers(outcome, truth.frames, claimed_pcs(truth.frames, said.frames))
+    return Verdict(outcome, depth, difference, explained, transition, callers, frames[0], frames[-1])
 
 
 def exact_verdict(depth: int, *, transition: bool = False) -> Verdict:
     """The verdict on a backtrace of ``depth`` frames that is the whole truth."""
     return Verdict(Outcome.EXACT, depth, transition=transition, callers=Callers(depth - 1, depth - 1, depth - 1))
-
-
-def _claimed_pcs(true: Sequence[TrueFrame], said: Sequence[Frame]) -> list[int]:
-    """The pcs of a backtrace; one that is right of a frame, though it is not its return address, is taken for that."""
-    changed = [frame for frame in true if frame.goes_on is not None]
-    pcs = [frame.pc for frame in said]
-    if changed:
-        plain = {frame.pc for frame in true}
-        for i, pc in enumerate(pcs[1:], 1):
-            if pc not in plain:
-                pcs[i] = next((frame.pc for frame in changed if frame.is_at(pc)), pc)
-    return pcs
 
 
 def _callers(outcome: Outcome, true: Sequence[TrueFrame], said: Sequence[int]) -> Callers:
@@ -229,67 +227,3 @@ def common(said: Sequence[int], true: Sequence[int]) -> int:
             row[j] = diagonal + 1 if claimed == pc else max(above, row[j - 1])
             diagonal = above
     return start + end + row[-1]
-
-
-def _compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Outcome, int, str]:
-    claimed = said.frames
-    true_pcs = [frame.pc for frame in true]
-    claimed_pcs = _claimed_pcs(true, claimed)
-    agreed = 0
-    while agreed < min(len(true_pcs), len(claimed_pcs)) and true_pcs[agreed] == claimed_pcs[agreed]:
-        agreed += 1
-    if agreed == 0:
-        return Outcome.WRONG, 0, "the innermost frame is not the interrupted one"
-    is_prefix = agreed == len(claimed_pcs)
-    kind = _kind(true_pcs, claimed_pcs, said, is_prefix)
-    for i in range(agreed):
-        if lie := _wrong_claim(arch, true[i], claimed[i], innermost=i == 0):
-            # A wrong pc, or a false root, is the graver lie and names the outcome; the register still counts.
-            hidden = kind.lying
-            return kind if hidden else Outcome.WRONG_REGISTER, i, f"frame {i}: {lie}"
-    return kind, agreed, _difference(true, said, agreed)
-
-
-def _kind(true: list[int], claimed: list[int], said: Backtrace, is_prefix: bool) -> Outcome:
-    if is_prefix and isinstance(said.stopped, ToolCrashed | ToolHung):
-        return Outcome.CRASHED if isinstance(said.stopped, ToolCrashed) else Outcome.HUNG
-    if is_prefix and said.stopped is not None:
-        return Outcome.REFUSED if len(claimed) == 1 and len(true) > 1 else Outcome.STOPPED
-    if is_prefix:
-        return Outcome.EXACT if len(claimed) == len(true) else Outcome.ENDED_EARLY
-    if _is_subsequence(claimed, true):
-        return Outcome.SKIPPED
-    if _is_subsequence(true, claimed):
-        return Outcome.PHANTOM
-    return Outcome.WRONG
-
-
-def _is_subsequence(inner: list[int], outer: list[int]) -> bool:
-    rest = iter(outer)
-    return all(pc in rest for pc in inner)
-
-
-def _wrong_claim(arch: Arch, true: TrueFrame, claimed: Frame, *, innermost: bool) -> str:
-    """The first register or CFA that a frame claims wrongly; "" if there is none."""
-    if claimed.cfa is not None and true.cfa is not None and claimed.cfa != true.cfa:
-        return f"CFA {claimed.cfa:#x}, not {true.cfa:#x}"
-    if innermost:
-        return ""  # its registers were given, not recovered
-    # Of a caller the truth knows what a call preserves; of a frame that a signal interrupted, every register.
-    for name in true.registers:
-        if name in (arch.pc, arch.flags):
-            continue
-        value = claimed.registers.get(name)
-        if value is not None and value != true.registers[name]:
-            return f"{name} {value:#x}, not {true.registers[name]:#x}"
-    return ""
-
-
-def _difference(true: Sequence[TrueFrame], said: Backtrace, agreed: int) -> str:
-    if agreed < len(said.frames) and agreed < len(true):
-        return f"frame {agreed}: {said.frames[agreed].pc:#x}, not {true[agreed].pc:#x}"
-    if agreed < len(said.frames):
-        return f"frame {agreed}: {said.frames[agreed].pc:#x} never was"
-    if said.stopped is not None:
-        return f"after frame {agreed - 1}: {said.stopped.reason}: {said.stopped}"
-    return f"frame {agreed - 1} is not the root" if agreed < len(true) else ""

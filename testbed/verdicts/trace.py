@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import overload
 
 import numpy as np
@@ -17,9 +18,11 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.unwinder import Limit
 from testbed.truth import Truth
 from testbed.truth.columns import trait_at
+from testbed.truth.frame_sites import FrameSites, frame_sites
+from testbed.truth.frame_traits import LazyTraits
 from testbed.verdicts.one import NO_CALLERS, Callers, Tally, Verdict, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
-from testbed.words.traits import NARROWED, Trait, holding
+from testbed.words.traits import NARROWED, Trait
 
 OUTCOMES = tuple(Outcome)
 UNEXPLAINED = -1
@@ -29,6 +32,8 @@ UNEXPLAINED = -1
 class Verdicts(Sequence[Verdict]):
     """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED).
 
+    ``frame`` is the frame at which it goes wrong and the innermost one at which it may have, 0 where nothing does.
+
     ``callers`` are those of all steps that count, outside transitions.
     """
 
@@ -37,6 +42,7 @@ class Verdicts(Sequence[Verdict]):
     declared: frozenset[Trait]
     limits: tuple[Limit, ...]
     outcome: NDArray[np.uint8] = field(repr=False)
+    frame: NDArray[np.int32] = field(repr=False)
     explained: NDArray[np.int8] = field(repr=False)
     transition: NDArray[np.bool_] = field(repr=False)
     callers: Callers
@@ -70,9 +76,9 @@ class Verdicts(Sequence[Verdict]):
         differs = counted & (outcome != OUTCOMES.index(Outcome.EXACT))
         explained, unexplained = differs & (why >= 0), differs & (why < 0)
         pairs = np.bincount(why[explained].astype(np.int64) * len(OUTCOMES) + outcome[explained])
-        shown: dict[tuple[Trait, Outcome], int] = {}
+        shown: dict[tuple[str, Outcome], int] = {}
         for pair in np.flatnonzero(pairs).tolist():
-            shown_as = self.limits[pair // len(OUTCOMES)].trait, OUTCOMES[pair % len(OUTCOMES)]
+            shown_as = self.limits[pair // len(OUTCOMES)].mechanism, OUTCOMES[pair % len(OUTCOMES)]
             shown[shown_as] = shown.get(shown_as, 0) + int(pairs[pair])
         outcomes = np.bincount(outcome[counted], minlength=len(OUTCOMES)).tolist()
         return Tally(
@@ -106,17 +112,17 @@ def judge_trace(
     counted = ~transition
     if steps is not None:
         counted[: steps[0]], counted[steps[1] :] = False, False
-    outcome, callers = _outcomes(truth, backtraces, counted)
+    outcome, frame, callers = _outcomes(truth, backtraces, counted)
     changed = _changes_an_address(truth) & (outcome != OUTCOMES.index(Outcome.EXACT)) & (outcome != UNJUDGED)
     if changed.any():  # more than one pc may be right of a frame: only the specification knows
-        outcome, callers = _outcomes(truth, backtraces, counted & ~changed)
+        outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed)
         outcome[changed] = UNJUDGED
     for step in np.flatnonzero(outcome == UNJUDGED).tolist():
         verdict = _verdict(backtraces, truth, declared, limits, step)
-        outcome[step] = OUTCOMES.index(verdict.outcome)
+        outcome[step], frame[step] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
         callers += verdict.callers if counted[step] else NO_CALLERS
-    explained = _explained(truth, outcome, declared, limits)
-    return Verdicts(backtraces, truth, declared, limits, outcome, explained, transition, callers)
+    explained = explained_by(truth, outcome, frame, declared, limits)
+    return Verdicts(backtraces, truth, declared, limits, outcome, frame, explained, transition, callers)
 
 
 def _changes_an_address(truth: Truth) -> NDArray[np.bool_]:
@@ -134,13 +140,20 @@ def _changes_an_address(truth: Truth) -> NDArray[np.bool_]:
 def _verdict(
     backtraces: Backtraces, truth: Truth, declared: frozenset[Trait], limits: tuple[Limit, ...], step: int
 ) -> Verdict:
-    arch, stack, watched = truth.trace.arch, truth.stack(step), truth.traits(step)
-    traits = watched | holding(declared, watched)
-    return judge_backtrace(arch, stack, backtraces[step], traits=traits, limits=limits)
+    @cache
+    def traits(frame: int) -> LazyTraits:
+        return LazyTraits(truth, truth.frame_site(step, frame), declared)
+
+    transition = bool(truth.transition[step]) or Trait.TRANSITION in declared
+    return judge_backtrace(
+        truth.trace.arch, truth.stack(step), backtraces[step], traits=traits, limits=limits, transition=transition
+    )
 
 
-def _outcomes(truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], Callers]:
-    """The outcome of every step, and the callers of the ``counted`` ones among those that have an outcome."""
+def _outcomes(
+    truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint8], NDArray[np.int32], Callers]:
+    """The outcome of every step and its frame; the callers of the ``counted`` ones among those that have an outcome."""
     from testbed.verdicts import native
 
     trace, arch = truth.trace, truth.trace.arch
@@ -166,39 +179,74 @@ def _outcomes(truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]) 
         right=np.full(len(nodes), -1, np.int32),
         most=np.int64(backtraces.most_frames),
     )
-    last = np.full((len(sites), 4), -1, np.int32)
-    outcomes, callers = np.empty(len(backtraces), np.uint8), np.zeros(3, np.int64)
+    last = np.full((len(sites), 5), -1, np.int32)
+    outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty(len(backtraces), np.int32)
+    callers = np.zeros(3, np.int64)
     native.judge_steps(
-        native.JudgedSteps(backtraces.site, truth.node, counted, outcomes),
+        native.JudgedSteps(backtraces.site, truth.node, counted, outcomes, frames),
         native.SaidSites(sites.cfa, sites.cfa_known, sites.outer, last),
         said,
         stacks,
         np.zeros(backtraces.most_frames + 1, np.int32),
         callers,
     )
-    return outcomes, Callers(*callers.tolist())
+    return outcomes, np.stack((frames, frames), axis=1), Callers(*callers.tolist())
 
 
-def _explained(
-    truth: Truth, outcome: NDArray[np.uint8], declared: frozenset[Trait], limits: tuple[Limit, ...]
+def explained_by(
+    truth: Truth,
+    outcome: NDArray[np.uint8],
+    frame: NDArray[np.int32],
+    declared: frozenset[Trait],
+    limits: tuple[Limit, ...],
 ) -> NDArray[np.int8]:
     """For every step the first limit that covers its outcome, or UNEXPLAINED; an exact one needs none."""
     out = np.full(len(outcome), UNEXPLAINED, np.int8)
     steps = np.flatnonzero(outcome != OUTCOMES.index(Outcome.EXACT))
     if not len(steps) or not limits:
         return out
-    shown = outcome[steps]
+    shown, last, first = outcome[steps], frame[steps, 0].astype(np.int64), frame[steps, 1].astype(np.int64)
     found = np.full(len(steps), UNEXPLAINED, np.int8)
+    further_in: dict[int, FrameTraits] = {}
+
+    def traits(inner: int) -> FrameTraits:
+        """Of the frames that lie so many further in than those where it shows."""
+        if inner not in further_in:
+            sites = frame_sites(truth.trace, truth.activations, truth.node, steps, np.maximum(last - inner, 0))
+            further_in[inner] = FrameTraits(truth, sites, declared)
+        return further_in[inner]
+
     for i, limit in enumerate(limits):
-        covered = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
-        if limit.trait in declared:
-            if narrowed := NARROWED.get(limit.trait):
-                covered &= np.logical_or.reduce([trait_at(truth, steps, trait) for trait in narrowed])
-        elif covered.any():
-            covered &= trait_at(truth, steps, limit.trait)
+        candidates = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
+        covered = np.zeros(len(steps), np.bool_)
+        for back in range(int((last - first)[candidates].max(initial=-1)) + 1):
+            here = candidates & (last - back >= np.maximum(first, limit.inner))
+            for trait in (limit.trait, *limit.also):
+                if here.any():
+                    here &= traits(back + limit.inner).at(trait)
+            covered |= here
         found[covered] = i
     out[steps] = found
     return out
+
+
+class FrameTraits:
+    """Which traits some frames have, observed or declared; each column is made once."""
+
+    def __init__(self, truth: Truth, at: FrameSites, declared: frozenset[Trait]) -> None:
+        self._truth, self._sites, self._declared = truth, at, declared
+        self._made: dict[Trait, NDArray[np.bool_]] = {}
+
+    def at(self, trait: Trait) -> NDArray[np.bool_]:
+        if trait not in self._made:
+            self._made[trait] = self._make(trait)
+        return self._made[trait]
+
+    def _make(self, trait: Trait) -> NDArray[np.bool_]:
+        everywhere = np.full(len(self._sites), trait in self._declared)
+        if trait in self._declared and trait in NARROWED:
+            everywhere &= np.logical_or.reduce([self.at(narrowing) for narrowing in NARROWED[trait]])
+        return everywhere if trait.declared else everywhere | trait_at(self._truth, self._sites, trait)
 
 
 def _first(where: NDArray[np.bool_]) -> int:

@@ -1,7 +1,9 @@
-"""Facts about a site (one executed instruction) that explain why a technique cannot be right there.
+"""Facts about one frame of a stack, at one executed instruction, that explain why a technique cannot be right there.
 
 A trait is *observed*: it follows from what the emulator executed, never from a table. Or it is *declared*:
 the header of a program, or the recipe that built it, says so, of the whole program or of some of its instructions.
+
+Some are facts about the interrupted frame only: nothing is known of a prologue further out, where all are at calls.
 """
 
 from __future__ import annotations
@@ -12,28 +14,55 @@ from types import MappingProxyType
 
 
 class Trait(Enum):
-    """One fact about a site; the value is the sentence that reports show."""
+    """One fact about a frame at a site; the value is the sentence that reports show."""
 
-    PROLOGUE = "the innermost activation has not yet reached its settled (SP, FP)"
-    EPILOGUE = "the innermost activation has already left its settled (SP, FP)"
-    FRAMELESS = "the innermost activation has not changed FP, nor will it before it returns or tail-calls"
+    PROLOGUE = "the interrupted activation has not yet reached its settled (SP, FP)"
+    EPILOGUE = "the interrupted activation has already left its settled (SP, FP)"
+    FRAMELESS = "the interrupted activation has not changed FP, nor will it before it returns or tail-calls"
     FRAMELESS_CALLER = "an activation further out is at a call with FP unchanged since its entry"
-    FP_REUSED = "some activation's FP is neither its entry value nor an address in its own frame"
-    MIXED_ISA = "the stack mixes instruction sets whose frame records chain through different registers"
-    ROOT = "the innermost activation is the outermost one: it has no caller"
-    CALLED = "the innermost activation has a caller"
-    LINK_LIVE = "the link register holds the innermost activation's return address"
-    LINK_STALE = "the link register holds something else than the innermost activation's return address"
-    SIGNED = "some activation's return address is kept with a signature: its upper bits are no part of the address"
-    LEFTOVER = "the stack still holds the return address of a call that is over, at or above SP"
-    CODE_POINTER = "the stack holds a code address that is no return address, at or above SP"
-    TAIL_CALLED = "some activation executes another function than the one that its caller called"
+    UNLINKED = "FP does not lead to the record of this activation: it is not linked yet, no longer, or never"
+    LINKED = "FP leads to the record of this activation, which has its return address"
+    LAST_RECORD = "FP leads to the record of this activation, and none of its caller's can be reached from there"
+    FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
+    MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
+    ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"
+    JUMPED_TO = "control came here by a jump inside the activation: not from the instruction in front"
+    FIRST = "the interrupted activation is at its first instruction"
+    ENTERED_FRAMED = "the activation's function was entered with something on the stack already: by a jump, not a call"
+    FRAME_ELSEWHERE = "the function has a frame at another instruction, and on this path no frame, or has left it"
+    UNSAVED = "the interrupted function saves a caller's register at this instruction or one further on"
+    PARTLY_RUN = "some of the interrupted function's code is never executed in this run"
+    NAMELESS = "no symbol covers the code of the activation's caller"
+    RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
+    CHANGED = "the activation has changed a callee-saved register other than FP"
+    BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
+    LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"
+    SECOND_ISA = "the activation runs the architecture's second instruction set"
+    ROOT = "the activation is the outermost one: it has no caller"
+    CALLED = "the activation has a caller"
+    CALLED_BY_ROOT = "the activation's caller is the outermost one"
+    LINK_LIVE = "the link register holds the interrupted activation's return address"
+    LINK_STALE = "the link register holds something else than the interrupted activation's return address"
+    LINK_INSIDE = "the link register holds an address of the function that is executing"
+    LINK_OUTSIDE = "the link register holds an address of another function than the one that is executing"
+    SIGNED = "the activation's return address is kept with a signature: its upper bits are no part of the address"
+    UNKEPT = "the activation's part of the stack does not hold its return address"
+    FAR = "at least 40 words of the activation's part of the stack lie before its return address"
+    LEFTOVER = "the activation's part of the stack holds, before its return address, that of a call that is over"
+    COPIED = "the activation's part of the stack holds a copy of a living activation's return address before its own"
+    CODE_POINTER = "the activation's part of the stack holds, before its return address, another address of code"
+    APART = "the word behind the activation's return address, on the stack, is not where SP will be"
+    UNPUSHED = "the shadow call stack does not have the interrupted activation's return address on top"
+    TAIL_CALLED = "the activation executes another function than the one that its caller called"
     TRANSITION = "between the SP write and the jump of a non-local transfer: no single answer is right"
-    SIGNAL = "a signal frame lies on the stack: the kernel's call, which no instruction made"
-    NO_CODE = "some activation's pc lies in no code: a call through a wild pointer"
+    SIGNAL = "the frame is a signal's: the kernel's call, which no instruction made"
+    INTERRUPTED = "a signal interrupted the activation: its pc is no return address"
+    HANDLER = "the activation is a signal's handler: it returns to where no call was made"
+    NO_CODE = "the pc of this activation, or of its caller, lies in no code: a call through a wild pointer"
     FP_OMITTED = "built without frame pointers: the frame-pointer register is an ordinary one"
-    WRONG_TABLE = "some activation is at an instruction whose table row the header declares wrong"
-    NO_TABLE = "some activation is in code that no table covers, as the header declares"
+    WRONG_TABLE = "the activation is at an instruction whose table row the header declares wrong"
+    BEHIND_WRONG = "the activation is right behind an instruction whose table row the header declares wrong"
+    NO_TABLE = "the activation is in code that no table covers, as the header or the recipe declares"
     OPEN_END = "nothing marks the outermost frame, or something marks it falsely, as the header declares"
     REALIGNED = "a frame whose record is a copy, away from the CFA, as the header declares"
     CANNOT_UNWIND = "a table says of a function in mid-stack that it cannot be unwound, as the header declares"
@@ -58,6 +87,9 @@ class Trait(Enum):
 
 _DECLARED = frozenset(
     {
+        Trait.WRONG_TABLE,
+        Trait.BEHIND_WRONG,
+        Trait.NO_TABLE,
         Trait.FP_OMITTED,
         Trait.OPEN_END,
         Trait.REALIGNED,
@@ -75,17 +107,18 @@ _DECLARED = frozenset(
     }
 )
 
-# What is declared of a whole program, and holds where the trace shows one of these too.
+# What is declared of a whole program, and holds for a frame of which the trace shows one of these too.
 NARROWED: Mapping[Trait, frozenset[Trait]] = MappingProxyType(
     {
         # A link register that is live has not been used by a call: that may be before a frame is finished.
         Trait.SYNCHRONOUS: frozenset({Trait.PROLOGUE, Trait.EPILOGUE, Trait.LINK_LIVE}),
         Trait.NOT_KEPT: frozenset({Trait.LINK_STALE}),
         Trait.LEAF_RECORD: frozenset({Trait.LINK_LIVE}),
+        Trait.OPEN_END: frozenset({Trait.ROOT, Trait.CALLED_BY_ROOT}),
     }
 )
 
 
 def holding(declared: frozenset[Trait], observed: frozenset[Trait]) -> frozenset[Trait]:
-    """The declared traits that hold at a site where these are observed."""
+    """The declared traits that hold for a frame of which these are observed."""
     return frozenset(t for t in declared if t not in NARROWED or not NARROWED[t].isdisjoint(observed))

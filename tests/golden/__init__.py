@@ -8,7 +8,7 @@ A *set* of counts is a folder. `STRATEGIES` is the set of the matrix::
 
 ``pytest --update-golden`` writes all three, the summary from the files of the programs (`write_summary`). The counts of
 a cell are a JSON object: ``sites``, ``exact`` and ``transition`` are numbers of sites, ``callers`` is [said, true,
-found], ``explained`` is {"TRAIT outcome": sites}.
+found], ``explained`` is {"MECHANISM outcome": sites}.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def counted(cell: Cell) -> Counts:
         "transition": cell.transition,
         "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
         "explained": {
-            f"{trait.name} {outcome.value}": cell.shown[trait, outcome]
-            for trait, outcome in sorted(cell.shown, key=lambda pair: (pair[0].name, pair[1].value))
+            f"{mechanism} {outcome.value}": cell.shown[mechanism, outcome]
+            for mechanism, outcome in sorted(cell.shown, key=lambda pair: (pair[0], pair[1].value))
         },
     }
 
@@ -152,4 +152,4 @@ def _key(unit: Unit) -> str:
 
 
 def _line(strategy: str, name: str, columns: Iterable[str]) -> str:
-    return f"{strategy:<24}{name:<34}" + "".join(f"{column:>10}" for column in columns)
+    return f"{strategy:<24}{name:<46}" + "".join(f"{column:>10}" for column in columns)

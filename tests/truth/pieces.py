@@ -59,13 +59,12 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
         for field in fields(SiteFacts):
             left, right = getattr(truth.sites, field.name)[here], getattr(whole.sites, field.name)[there]
             assert np.array_equal(left, right), (field.name, length, (np.flatnonzero(left != right) + window.first)[:5])
-        for name in ("leftovers", "code_pointers"):
-            left, right = getattr(truth, name)[here], getattr(whole, name)[there]
-            assert np.array_equal(left, right), (name, length, (np.flatnonzero(left != right) + window.first)[:5])
         for step in range(window.first, window.end, every):
             row = window.row(step)
             assert said(truth.stack(row)) == said(whole.stack(step)), (length, step)
             assert truth.traits(row) == whole.traits(step), (length, step)
+            for depth in (1, 2):
+                assert truth.frame_traits(row, depth) == whole.frame_traits(step, depth), (length, step, depth)
             sp = int(trace.sp[step])
             assert truth.trace.memory(row).read(sp - 32, 64) == trace.memory(step).read(sp - 32, 64), (length, step)
     assert reached == len(trace)

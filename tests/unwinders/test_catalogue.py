@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from testbed.arch import ARCHES
 from testbed.contract.unwinder import Unwinder
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -27,5 +28,6 @@ def test_limits_are_reasoned_and_referenced(strategy: Unwinder) -> None:
         assert Outcome.EXACT not in limit.outcomes
         assert limit.because.strip()
         assert re.match(r"https://|AAPCS|System V", limit.reference), limit
-    pairs = [(limit.trait, outcome) for limit in strategy.limits for outcome in limit.outcomes]
-    assert len(pairs) == len(set(pairs)), "two limits for one trait and outcome: which one explains?"
+    for arch in ARCHES.values():
+        pairs = [(limit.mechanism, outcome) for limit in strategy.limits_on(arch) for outcome in limit.outcomes]
+        assert len(pairs) == len(set(pairs)), f"{arch}: two limits for one mechanism and outcome: which one explains?"

@@ -16,9 +16,10 @@ from testbed.campaign.units import units
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Limit, Unwinder
-from testbed.runs.judging import judge_all
+from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
-from testbed.truth.columns import trait_at
+from testbed.truth.columns import COLUMNS, trait_at
+from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.one import Callers, judge_backtrace, tally
 from testbed.verdicts.trace import OUTCOMES, Verdicts, judge_trace
 from testbed.words.errors import NoUnwindInfo, ToolchainMissing
@@ -40,6 +41,7 @@ def compared(run: Run, unwinder: Unwinder) -> Verdicts:
     for step, verdict in enumerate(expected):
         where = f"{run}, {unwinder.name}, step {step}: {verdict}"
         assert OUTCOMES[found.outcome[step]] is verdict.outcome, where
+        assert found.frame[step].tolist() == [verdict.frame, verdict.since], where
         limit = found.explained[step]
         assert (found.limits[limit] if limit >= 0 else None) == verdict.explained_by, where
         assert found.transition[step] == verdict.transition, where
@@ -69,11 +71,14 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
 
 
 def _compare_traits(run: Run) -> None:
-    steps = np.arange(len(run))
-    found = {trait: trait_at(run.watched, steps, trait) for trait in Trait}
-    assert not any(found[trait].any() for trait in Trait if trait.declared)
-    for step in steps.tolist():
-        assert {trait for trait, holds in found.items() if holds[step]} == run.watched.traits(step), f"{run}: {step}"
+    """Of the innermost frame, two others, and one further out than there are."""
+    truth, steps = run.watched, np.arange(len(run))
+    for depth in (0, 1, 3, 1000):
+        at = frame_sites(truth.trace, truth.activations, truth.node, steps, np.full(len(run), depth))
+        found = {trait: trait_at(truth, at, trait) for trait in COLUMNS}
+        for step in steps.tolist():
+            here = {trait for trait, holds in found.items() if holds[step]}
+            assert here == truth.frame_traits(step, depth), f"{run}: step {step}, frame {depth}"
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -90,6 +95,9 @@ def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch:
         for step in range(len(run)):
             expected = judge_backtrace(run.arch, run.truth(step), spoiled[step])
             assert OUTCOMES[found.outcome[step]] is expected.outcome, f"seed {seed}, step {step}: {expected}"
+            assert found.frame[step].tolist() == [expected.frame, expected.since], (
+                f"seed {seed}, step {step}: {expected}"
+            )
             callers += Callers() if run.watched.transition[step] else expected.callers
             outcomes[expected.outcome] += 1
         assert found.callers == callers, f"seed {seed}"
@@ -145,9 +153,6 @@ def test_a_narrowed_limit_explains_only_where_the_trace_shows_what_narrows_it() 
     assert chain.unwind_trace is not None
     limits = (Limit(Trait.SYNCHRONOUS, frozenset(Outcome) - {Outcome.EXACT}, "for this test", "none"),)
     found = judge_trace(run.watched, chain.unwind_trace(run.trace), declared=run.built.traits, limits=limits)
-    expected = [
-        judge_backtrace(run.arch, run.truth(step), chain.unwind(run[step]), traits=run.traits(step), limits=limits)
-        for step in range(len(run))
-    ]
+    expected = [judge(run, step, chain.unwind(run[step]), replace(chain, limits=limits)) for step in range(len(run))]
     assert found.tally() == tally(expected)
     assert found.tally().explained and found.tally().unexplained

@@ -11,13 +11,12 @@ address, it stops. The function at the image's entry has no caller.
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.analysis.function_rows import row_at, table_of
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
@@ -40,61 +39,80 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-_HONEST = frozenset({Outcome.REFUSED, Outcome.STOPPED})
-
-LIMITS = (
-    Limit(
-        Trait.SIGNAL,
-        _HONEST | {Outcome.ENDED_EARLY},
-        "the trampoline that a signal's handler returns to was called by no instruction, and its own do not say where "
-        "the interrupted registers are; looked up before its first instruction, it is taken for the function before it",
-        "https://github.com/libunwind/libunwind/issues/924",
-    ),
-    Limit(
-        Trait.NO_CODE,
-        frozenset({Outcome.REFUSED}),
-        "there are no instructions to analyse where a wild pointer was called",
-        "https://github.com/libunwind/libunwind/issues/106",
-    ),
-    Limit(
-        Trait.SPLIT_FUNCTION,
-        _HONEST | {Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG},
-        "a symbol is taken for a function that is entered by a call, with nothing on the stack yet; only a part "
-        "that is named .cold is known to continue its function's frame",
-        "https://github.com/llvm/llvm-project/issues/125299",
-    ),
-    Limit(
-        Trait.NOT_KEPT,
-        _HONEST,
-        "a function that never returns need not keep its return address, unless a table has to say where it is",
-        "https://github.com/rust-lang/rust/issues/69231",
-    ),
-    Limit(
-        Trait.NO_TABLE,
-        _HONEST,
-        "code without tables may be code without a symbol: where its function begins is unknown",
-        "https://github.com/openssl/openssl/issues/10635",
-    ),
-    Limit(
-        Trait.OTHER_STACK,
-        frozenset({Outcome.STOPPED, Outcome.PHANTOM}),
-        "a coroutine's first function was entered by a switch of stacks and by no call: what its instructions take for "
-        "the return address is whatever lies there",
-        "https://github.com/tarantool/tarantool/issues/6889",
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        frozenset({Outcome.REFUSED}),
-        "the return address has just been loaded from a shadow call stack, which is no part of the frame",
-        "https://clang.llvm.org/docs/ShadowCallStack.html",
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        _HONEST,
-        "hand-written code without a frame pointer that sets SP from a value of its own (a probing loop through "
-        "another register, a handler's saved SP) or replaces its return address (a retpoline): no way leads back",
-        "https://github.com/llvm/llvm-project/issues/66524",
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL            x86_64  refused stopped ended_early
+    SIGNAL            arm64   refused stopped
+    SIGNAL            arm32   refused stopped
+    NO_CODE           x86_64  refused
+    NO_CODE           arm64   refused
+    NO_CODE           arm32   refused
+    ENTERED_FRAMED    x86_64  refused ended_early wrong
+    ENTERED_FRAMED    arm64   refused stopped phantom
+    ENTERED_FRAMED    arm32   refused stopped phantom wrong
+    SPLIT_FUNCTION    arm64   refused
+    SPLIT_FUNCTION    arm32   refused
+    NOT_KEPT          arm32   refused
+    NO_TABLE          x86_64  refused stopped
+    NO_TABLE          arm64   refused stopped
+    NO_TABLE          arm32   refused stopped
+    OTHER_STACK       x86_64  phantom
+    OTHER_STACK       arm64   stopped
+    OTHER_STACK       arm32   stopped
+    EPILOGUE          arm64   refused
+    EPILOGUE          arm32   refused
+    FRAMELESS         x86_64  refused
+    FRAMELESS         arm64   refused
+    FRAMELESS_CALLER  arm64   stopped
+    """,
+    {
+        "SIGNAL": (
+            "the trampoline that a signal's handler returns to was called by no instruction, and its own do not say "
+            "where the interrupted registers are; looked up before its first instruction, it is taken for the function "
+            "before it",
+            "https://github.com/libunwind/libunwind/issues/924",
+        ),
+        "NO_CODE": (
+            "there are no instructions to analyse where a wild pointer was called",
+            "https://github.com/libunwind/libunwind/issues/106",
+        ),
+        "ENTERED_FRAMED": (
+            "a symbol is taken for a function that is entered by a call, with nothing on the stack yet; only a part "
+            "that is named .cold is known to continue its function's frame",
+            "https://github.com/llvm/llvm-project/issues/125299",
+        ),
+        "SPLIT_FUNCTION": (
+            "a helper saves registers for its caller, or a CFA depends on pc: what is assumed of functions, that a "
+            "call gives back SP and the callee-saved registers, does not hold",
+            "https://github.com/llvm/llvm-project/issues/96950",
+        ),
+        "NOT_KEPT": (
+            "a function that never returns need not keep its return address, unless a table has to say where it is",
+            "https://github.com/rust-lang/rust/issues/69231",
+        ),
+        "NO_TABLE": (
+            "code without tables may be code without a symbol: where its function begins is unknown",
+            "https://github.com/openssl/openssl/issues/10635",
+        ),
+        "OTHER_STACK": (
+            "a coroutine's first function was entered by a switch of stacks and by no call: what its instructions take "
+            "for the return address is whatever lies there",
+            "https://github.com/tarantool/tarantool/issues/6889",
+        ),
+        "EPILOGUE": (
+            "the return address has just been loaded from a shadow call stack, which is no part of the frame",
+            "https://clang.llvm.org/docs/ShadowCallStack.html",
+        ),
+        "FRAMELESS": (
+            "hand-written code without a frame pointer that sets SP from a value of its own (a probing loop through "
+            "another register, a handler's saved SP) or replaces its return address (a retpoline): no way leads back",
+            "https://github.com/llvm/llvm-project/issues/66524",
+        ),
+        "FRAMELESS_CALLER": (
+            "a caller further out without a frame pointer that set SP from a value of its own: no way leads back",
+            "https://github.com/llvm/llvm-project/issues/66524",
+        ),
+    },
 )
 
 PROLOGUE_ANALYSIS = Unwinder(

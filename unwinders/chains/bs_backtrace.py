@@ -16,14 +16,13 @@ outermost return address never shows, at no site. The link register is added as 
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnreadableMemory
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
-from unwinders.chains.frame_records import KERNEL_ARM64, listed, not_a_pointer, read_record, record_in_force, unlinked
-from unwinders.chains.qi_stack_frame import MOST_FRAMES
-from unwinders.shared_limits import RECORDS, shared_limits
+from unwinders.chains.frame_records import listed, read_record, record_in_force
+from unwinders.chains.qi_stack_frame import LISTED, MOST_FRAMES
+from unwinders.shared_limits import RECORDS
 
 LOGGER = "https://github.com/bestswifter/BSBacktraceLogger"
 
@@ -49,45 +48,82 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found)
 
 
-LIMITS = (
-    *shared_limits(RECORDS, {Trait.SIGNED: (Outcome.WRONG,)}),
-    Limit(
-        Trait.ROOT,
-        frozenset({Outcome.STOPPED}),
-        "a frame pointer of zero is an error to it, not the end of the stack: it prints no list",
-        LOGGER,
-    ),
-    Limit(
-        Trait.LINK_STALE,
-        frozenset({Outcome.WRONG}),
-        "the link register is listed whatever it holds; here it is what an earlier call left behind",
-        KERNEL_ARM64,
-    ),
-    Limit(
-        Trait.LINK_LIVE,
-        frozenset({Outcome.WRONG}),
-        "the return address is in the link register and in the frame record, so it is listed twice",
-        KERNEL_ARM64,
-    ),
-    Limit(
-        Trait.CALLED,
-        frozenset({Outcome.ENDED_EARLY}),
-        "the loop leaves before it counts the last address, so the outermost return address is lost",
-        LOGGER,
-    ),
-    *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.SKIPPED),
-    not_a_pointer(Trait.FP_OMITTED, Outcome.REFUSED),
-    not_a_pointer(Trait.NO_RECORD, Outcome.SKIPPED, Outcome.REFUSED),
-    not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
-    *shared_limits(
-        RECORDS,
-        {
-            Trait.SIGNAL: (Outcome.SKIPPED,),
-            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
-            Trait.OPEN_END: (Outcome.PHANTOM,),
-        },
-    ),
+LAST_ADDRESS = (
+    "the loop leaves before it counts the last address, so that of the chain's last record is lost",
+    LOGGER,
+)
+
+LIMITS = limits_of(
+    """
+    SIGNAL                     x86_64  ended_early skipped
+    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     arm32   refused ended_early skipped wrong
+    LINK_STALE                 arm64   refused stopped phantom wrong
+    LINK_STALE                 arm32   refused stopped skipped phantom wrong
+    LINK_LIVE+LINKED<1         arm64   ended_early phantom wrong
+    LINK_LIVE+LINKED<1         arm32   ended_early skipped phantom wrong
+    LEAF_RECORD+UNLINKED<1     arm64   ended_early
+    LEAF_RECORD+UNLINKED<1     arm32   ended_early wrong
+    NO_RECORD+UNLINKED<1       arm32   ended_early wrong
+    FP_REUSED<1                arm64   ended_early skipped
+    FP_REUSED<1                arm32   ended_early skipped wrong
+    NO_CODE                    x86_64  skipped
+    NO_CODE                    arm32   refused
+    SIGNED+LINKED              arm64   ended_early wrong
+    LEAF_RECORD+UNLINKED       arm64   refused
+    LEAF_RECORD+UNLINKED       arm32   refused
+    NO_RECORD+UNLINKED         arm32   refused ended_early
+    LOST_REGISTER+UNLINKED     x86_64  refused ended_early skipped
+    LOST_REGISTER+UNLINKED     arm64   refused skipped
+    LOST_REGISTER+UNLINKED     arm32   refused skipped
+    MIXED_ISA+UNLINKED         arm32   refused
+    MIXED_ISA                  arm32   ended_early
+    FP_REUSED                  x86_64  refused stopped
+    FP_REUSED                  arm64   refused stopped
+    FP_REUSED                  arm32   refused stopped ended_early wrong
+    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
+    PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm32   refused ended_early skipped
+    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped
+    EPILOGUE+UNLINKED          arm64   refused ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm32   refused skipped
+    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped
+    FRAMELESS+UNLINKED         arm64   refused skipped wrong
+    FRAMELESS+UNLINKED         arm32   refused ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
+    UNLINKED                   arm32   ended_early wrong
+    REALIGNED+LINKED           x86_64  ended_early
+    REALIGNED+LINKED           arm64   ended_early
+    REALIGNED+LINKED           arm32   ended_early
+    OPEN_END                   x86_64  stopped ended_early
+    OPEN_END                   arm64   stopped ended_early
+    OPEN_END                   arm32   stopped ended_early
+    LAST_RECORD                x86_64  ended_early
+    LAST_RECORD                arm64   ended_early
+    LAST_RECORD                arm32   ended_early
+    LOST_REGISTER              x86_64  stopped
+    LOST_REGISTER              arm64   stopped
+    LOST_REGISTER              arm32   stopped
+    OTHER_STACK                x86_64  stopped
+    OTHER_STACK                arm64   stopped
+    OTHER_STACK                arm32   stopped
+    SPLIT_FUNCTION             x86_64  stopped
+    SPLIT_FUNCTION             arm64   stopped
+    SPLIT_FUNCTION             arm32   stopped
+    ROOT                       x86_64  stopped
+    ROOT                       arm64   stopped
+    ROOT                       arm32   stopped
+    """,
+    {
+        "SIGNAL": RECORDS["SIGNAL"],
+        **LISTED,
+        **RECORDS,
+        "LAST_RECORD": LAST_ADDRESS,
+        "LAST_RECORD<1": LAST_ADDRESS,
+        "ROOT": ("a frame pointer of zero is an error to it, not the end of the stack: it prints no list", LOGGER),
+    },
 )
 
 BS_BACKTRACE = Unwinder(

@@ -18,13 +18,12 @@ nonzero argument can have unpredictable effects, including crashing the calling 
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
-from unwinders.chains.frame_records import listed, not_a_pointer, read_record, record_in_force, unlinked
-from unwinders.shared_limits import RECORDS, shared_limits
+from unwinders.chains.frame_records import listed, read_record, record_in_force
+from unwinders.shared_limits import RECORDS
 
 LEVELS = 16
 MANUAL = "https://gcc.gnu.org/onlinedocs/gcc/Return-Address.html"
@@ -45,40 +44,59 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found)
 
 
-LIMITS = (
-    Limit(
-        Trait.ROOT,
-        frozenset({Outcome.STOPPED}),
-        "nothing marks the outermost frame: its frame pointer of zero is dereferenced",
-        MANUAL,
-    ),
-    *unlinked(Outcome.SKIPPED, Outcome.REFUSED),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.SKIPPED),
-    not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED, Outcome.WRONG),
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.STOPPED, Outcome.WRONG),
-    not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.STOPPED, Outcome.REFUSED),
-    not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED),
-    not_a_pointer(Trait.MIXED_ISA, Outcome.STOPPED, Outcome.SKIPPED),
-    Limit(
-        Trait.CALLED,
-        frozenset({Outcome.STOPPED}),
-        "nothing marks the outermost frame: past it the frame pointer of zero is dereferenced",
-        MANUAL,
-    ),
-    *shared_limits(
-        RECORDS,
-        {
-            Trait.SIGNAL: (
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
-            Trait.OPEN_END: (
-                Outcome.PHANTOM,
-                Outcome.WRONG,
-            ),
-        },
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL                     x86_64  skipped
+    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     arm32   refused skipped
+    NO_CODE                    x86_64  skipped
+    NO_CODE                    arm64   skipped
+    NO_CODE                    arm32   refused skipped
+    SIGNED+LINKED              arm64   skipped
+    LEAF_RECORD+UNLINKED       arm64   refused skipped
+    LEAF_RECORD+UNLINKED       arm32   refused skipped wrong
+    NO_RECORD+UNLINKED         arm32   refused ended_early skipped wrong
+    LOST_REGISTER+UNLINKED     x86_64  refused skipped
+    LOST_REGISTER+UNLINKED     arm64   refused skipped
+    LOST_REGISTER+UNLINKED     arm32   refused skipped
+    MIXED_ISA+UNLINKED         arm32   refused skipped
+    MIXED_ISA                  arm32   stopped skipped
+    FP_REUSED                  x86_64  refused stopped
+    FP_REUSED                  arm64   refused stopped
+    FP_REUSED                  arm32   refused stopped ended_early wrong
+    PROLOGUE+UNLINKED          x86_64  refused skipped wrong
+    PROLOGUE+UNLINKED          arm64   refused skipped wrong
+    PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong
+    EPILOGUE+UNLINKED          x86_64  refused skipped wrong
+    EPILOGUE+UNLINKED          arm64   refused skipped wrong
+    EPILOGUE+UNLINKED          arm32   refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         x86_64  refused skipped wrong
+    FRAMELESS+UNLINKED         arm64   refused skipped wrong
+    FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED  x86_64  stopped skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   stopped skipped
+    FRAMELESS_CALLER+UNLINKED  arm32   stopped skipped
+    UNLINKED                   arm32   ended_early wrong
+    OPEN_END                   x86_64  stopped phantom
+    OPEN_END                   arm64   stopped phantom
+    OPEN_END                   arm32   stopped phantom
+    LOST_REGISTER              x86_64  stopped
+    LOST_REGISTER              arm64   stopped
+    LOST_REGISTER              arm32   stopped
+    OTHER_STACK                x86_64  stopped
+    OTHER_STACK                arm64   stopped
+    OTHER_STACK                arm32   stopped
+    SPLIT_FUNCTION             x86_64  stopped
+    SPLIT_FUNCTION             arm64   stopped
+    SPLIT_FUNCTION             arm32   stopped
+    ROOT                       x86_64  stopped
+    ROOT                       arm64   stopped
+    ROOT                       arm32   stopped
+    """,
+    {
+        **RECORDS,
+        "ROOT": ("nothing marks the outermost frame: its frame pointer of zero is dereferenced", MANUAL),
+    },
 )
 
 BUILTIN_RETURN_ADDRESS = Unwinder(

@@ -17,16 +17,14 @@ from functools import cache
 
 from testbed.arch import Arch, FrameRecord
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
-from unwinders.chains.frame_records import not_a_pointer
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import RowFor, walk
-from unwinders.shared_limits import RECORDS, shared_limits
+from unwinders.shared_limits import RECORDS
 
 EVERYWHERE = (0, 1 << 64)  # a constant row covers every pc
 
@@ -63,94 +61,47 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, chain_rows(snapshot.arch))
 
 
-_HONEST = frozenset({Outcome.STOPPED, Outcome.REFUSED})
-# A caller is skipped; where the skipped one was called by the outermost frame, the chain ends right away.
-_SHORT = frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY})
-# In a function that has called itself, what is left may look like the whole, but for the registers.
-_SHORT_OR_SHIFTED = _SHORT | {Outcome.WRONG_REGISTER}
-
-UNLINKED = "https://github.com/mstange/framehop/issues/4"
-
-NOT_A_FRAME_POINTER = (
-    Limit(
-        Trait.FP_OMITTED,
-        _HONEST | {Outcome.WRONG},
-        "the code is built without frame pointers: the register holds whatever the compiler put there",
-        "https://gcc.gnu.org/onlinedocs/gcc/Optimize-Options.html#index-fomit-frame-pointer",
-    ),
-    Limit(
-        Trait.FP_REUSED,
-        _HONEST | {Outcome.ENDED_EARLY},
-        "a function uses the frame-pointer register for something else, as the ABIs allow it to",
-        "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
-    ),
-    Limit(
-        Trait.MIXED_ISA,
-        frozenset({Outcome.STOPPED}),
-        "A32 code chains through r11 and Thumb code through r7: a record of one does not lead to the other's",
-        "https://github.com/ARM-software/abi-aa/issues/24",
-    ),
-)
-
-# What GCC calls a frame pointer on 32-bit Arm.
-GCC_POINTERS = (
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG, Outcome.REFUSED),
-    not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
-)
-
-LIMITS = (
-    Limit(
-        Trait.PROLOGUE,
-        _SHORT_OR_SHIFTED,
-        "the function has linked no frame record yet, so the chain starts at the caller's record and skips the caller",
-        UNLINKED,
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        _SHORT_OR_SHIFTED,
-        "the function has unlinked its frame record, so the chain starts at the caller's record and skips the caller",
-        UNLINKED,
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        _SHORT,
-        "the function never links a frame record, so the chain starts at the caller's record and skips the caller",
-        "https://github.com/mstange/samply/issues/2",
-    ),
-    Limit(
-        Trait.FRAMELESS_CALLER,
-        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
-        "a function further out called without a frame record of its own, so the chain skips that function's caller",
-        "https://github.com/tikv/pprof-rs/issues/75",
-    ),
-    *NOT_A_FRAME_POINTER,
-    *GCC_POINTERS,
-    Limit(
-        Trait.SIGNAL,
-        frozenset({Outcome.SKIPPED, Outcome.WRONG}),
-        "a signal's handler links its record to what the interrupted code had for a frame pointer: the interrupted "
-        "function has no record of its own, and where the kernel makes one, it holds the link register and not pc",
-        "https://github.com/libunwind/libunwind/issues/1061",
-    ),
-    Limit(
-        Trait.REALIGNED,
-        frozenset({Outcome.WRONG_REGISTER}),
-        "a realigned frame copies its record to a place away from the CFA, which the convention says is 16 bytes up",
-        "https://github.com/mstange/framehop/issues/48",
-    ),
-    Limit(
-        Trait.OPEN_END,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.STOPPED, Outcome.REFUSED}),
-        "the chain ends at a zero pointer; start code left another one, or a record of something that was no call",
-        "https://github.com/kstenerud/KSCrash/issues/764",
-    ),
-    *shared_limits(RECORDS, {Trait.SIGNED: (Outcome.WRONG,)}),
-    Limit(
-        Trait.LOST_REGISTER,
-        frozenset({Outcome.SKIPPED}),
-        "the frame pointer is already that of the frame that a jump will go to, and the chain starts there",
-        "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL                     x86_64  skipped
+    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     arm32   refused skipped
+    NO_CODE                    x86_64  skipped
+    NO_CODE                    arm64   skipped
+    NO_CODE                    arm32   ended_early skipped
+    SIGNED+LINKED              arm64   wrong
+    LEAF_RECORD+UNLINKED       arm64   ended_early skipped
+    LEAF_RECORD+UNLINKED       arm32   refused ended_early skipped wrong
+    NO_RECORD+UNLINKED         arm32   refused stopped ended_early skipped wrong
+    LOST_REGISTER+UNLINKED     x86_64  ended_early skipped
+    LOST_REGISTER+UNLINKED     arm64   ended_early skipped
+    LOST_REGISTER+UNLINKED     arm32   ended_early skipped
+    MIXED_ISA+UNLINKED         arm32   ended_early skipped
+    MIXED_ISA                  arm32   stopped
+    FP_REUSED                  x86_64  refused stopped ended_early
+    FP_REUSED                  arm64   refused stopped ended_early
+    FP_REUSED                  arm32   refused stopped ended_early
+    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong_register wrong
+    PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
+    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm64   refused ended_early skipped wrong_register wrong
+    EPILOGUE+UNLINKED          arm32   refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm64   refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped
+    UNLINKED                   arm32   refused ended_early wrong
+    REALIGNED+LINKED           x86_64  wrong_register
+    OPEN_END                   x86_64  stopped phantom
+    OPEN_END                   arm64   refused stopped phantom
+    OPEN_END                   arm32   refused stopped phantom
+    LAST_RECORD                arm64   refused stopped
+    LAST_RECORD                arm32   refused stopped
+    """,
+    RECORDS,
 )
 
 FP_CHAIN = Unwinder(

@@ -16,15 +16,14 @@ from functools import cache
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, UnwindRow
-from testbed.contract.unwinder import Limit
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.chains.fp_chain import EVERYWHERE, FP_CHAIN, chain_rows
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import RowFor, walk
+from unwinders.shared_limits import RECORDS
 
 
 @cache
@@ -53,26 +52,73 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, entry_rows(snapshot.arch))
 
 
+LIMITS = limits_of(
+    """
+    ENTERED_FRAMED             x86_64  ended_early skipped phantom wrong
+    ENTERED_FRAMED             arm64   ended_early skipped phantom wrong_register wrong
+    ENTERED_FRAMED             arm32   skipped phantom wrong
+    FIRST+ROOT                 x86_64  phantom
+    FIRST+ROOT                 arm64   phantom
+    FIRST+ROOT                 arm32   phantom
+    SIGNAL                     x86_64  ended_early skipped
+    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     arm32   refused skipped wrong
+    NO_CODE                    x86_64  skipped
+    NO_CODE                    arm64   skipped
+    NO_CODE                    arm32   ended_early skipped
+    SIGNED+LINKED              arm64   wrong
+    LEAF_RECORD+UNLINKED       arm64   ended_early skipped
+    LEAF_RECORD+UNLINKED       arm32   refused ended_early skipped wrong
+    NO_RECORD+UNLINKED         arm32   refused stopped ended_early skipped wrong
+    LOST_REGISTER+UNLINKED     x86_64  ended_early skipped
+    LOST_REGISTER+UNLINKED     arm64   ended_early skipped
+    LOST_REGISTER+UNLINKED     arm32   ended_early skipped
+    MIXED_ISA+UNLINKED         arm32   ended_early skipped
+    MIXED_ISA                  arm32   stopped
+    FP_REUSED                  x86_64  refused stopped ended_early
+    FP_REUSED                  arm64   refused stopped ended_early
+    FP_REUSED                  arm32   refused stopped ended_early
+    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong_register wrong
+    PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
+    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm64   refused ended_early skipped wrong_register wrong
+    EPILOGUE+UNLINKED          arm32   refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm64   refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm32   stopped ended_early skipped
+    UNLINKED                   arm32   refused stopped ended_early wrong
+    REALIGNED+LINKED           x86_64  wrong_register
+    OPEN_END                   x86_64  stopped phantom
+    OPEN_END                   arm64   refused stopped phantom
+    OPEN_END                   arm32   refused stopped phantom
+    LAST_RECORD                arm64   refused stopped
+    LAST_RECORD                arm32   refused stopped
+    OTHER_STACK                arm64   phantom
+    OTHER_STACK                arm32   phantom
+    """,
+    {
+        "ENTERED_FRAMED": (
+            "a symbol stands where a jump enters: nothing was called there, and the frame is set up already",
+            "https://github.com/llvm/llvm-project/issues/125299",
+        ),
+        "FIRST+ROOT": (
+            "the first function of a stack was called by nobody: what the link register or the stack's top holds there "
+            "is believed all the same",
+            "https://github.com/tarantool/tarantool/issues/6889",
+        ),
+        **RECORDS,
+    },
+)
+
 FP_CHAIN_ENTRY = replace(
     FP_CHAIN,
     name="fp_chain_entry",
     summary="frame-pointer chain, with a row of its own at a function's first instruction",
     unwind=unwind,
     unwind_trace=over_traces(unwind, entry_rows),
-    limits=(
-        *FP_CHAIN.limits,
-        Limit(
-            Trait.ROOT,
-            frozenset({Outcome.PHANTOM}),
-            "the first function of a stack was called by nobody: what the link register or the stack's top holds there "
-            "is believed all the same",
-            "https://github.com/tarantool/tarantool/issues/6889",
-        ),
-        Limit(
-            Trait.SPLIT_FUNCTION,
-            frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.WRONG_REGISTER}),
-            "a symbol stands where a jump enters: nothing was called there, and the frame is set up already",
-            "https://github.com/llvm/llvm-project/issues/125299",
-        ),
-    ),
+    limits=LIMITS,
 )

@@ -10,12 +10,9 @@ from collections.abc import Iterable
 
 from testbed.arch import FrameRecord
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 
 def record_in_force(snapshot: Snapshot) -> FrameRecord:
@@ -49,29 +46,4 @@ def listed(snapshot: Snapshot, addresses: Iterable[tuple[int, str]], stopped: Un
     return Backtrace(tuple(frames), stopped, snapshot.images)
 
 
-UNLINKED = "https://github.com/mstange/framehop/issues/4"
-GCC_ARM = "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=92172"
 KERNEL_ARM64 = "https://lists.infradead.org/pipermail/linux-arm-kernel/2021-December/705353.html"
-
-
-def unlinked(*outcomes: Outcome) -> tuple[Limit, ...]:
-    """The limits of every bare chain where the interrupted function has no record, as these outcomes."""
-    because = "the interrupted function has no frame record here, so the chain starts at its caller's"
-    return tuple(
-        Limit(trait, frozenset(outcomes), because, UNLINKED)
-        for trait in (Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS)
-    )
-
-
-def not_a_pointer(trait: Trait, *outcomes: Outcome) -> Limit:
-    """The limit of a chain that takes whatever the frame-pointer register holds."""
-    because = {
-        Trait.FP_OMITTED: "the code is built without frame pointers: the register holds whatever is there",
-        Trait.FP_REUSED: "a function uses the frame-pointer register for something else, as the ABIs allow it to",
-        Trait.MIXED_ISA: "one layout is followed throughout, and a function further out has another one",
-        Trait.FRAMELESS_CALLER: "a function further out called without a frame record: the chain skips its caller",
-        Trait.LEAF_RECORD: "GCC's A32 leaves save the frame pointer alone, where every other function saves lr",
-        Trait.NO_RECORD: "GCC's Thumb frame pointer is there for the locals: it points below them, at no record",
-    }[trait]
-    reference = GCC_ARM if trait in (Trait.LEAF_RECORD, Trait.NO_RECORD) else UNLINKED
-    return Limit(trait, frozenset(outcomes), because, reference)

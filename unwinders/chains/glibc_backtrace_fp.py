@@ -12,13 +12,12 @@ from the interrupted instruction. Its ``__libc_stack_end`` is the end of the map
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace
+from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
-from unwinders.chains.frame_records import listed, not_a_pointer, read_record, record_in_force, unlinked
-from unwinders.shared_limits import RECORDS, shared_limits
+from unwinders.chains.frame_records import listed, read_record, record_in_force
+from unwinders.shared_limits import RECORDS
 
 MOST_FRAMES = 1024
 
@@ -40,30 +39,47 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found)
 
 
-LIMITS = (
-    *unlinked(Outcome.SKIPPED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.SKIPPED),
-    not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.WRONG),
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG),
-    not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.MIXED_ISA, Outcome.ENDED_EARLY, Outcome.SKIPPED),
-    *shared_limits(
-        RECORDS,
-        {
-            Trait.SIGNED: (Outcome.WRONG,),
-            Trait.SIGNAL: (
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
-            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
-            Trait.OPEN_END: (
-                Outcome.PHANTOM,
-                Outcome.WRONG,
-            ),
-        },
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL                     x86_64  ended_early skipped
+    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     arm32   ended_early skipped
+    NO_CODE                    x86_64  skipped
+    NO_CODE                    arm64   skipped
+    NO_CODE                    arm32   ended_early skipped
+    SIGNED+LINKED              arm64   wrong
+    LEAF_RECORD+UNLINKED       arm64   ended_early skipped
+    LEAF_RECORD+UNLINKED       arm32   ended_early skipped wrong
+    NO_RECORD+UNLINKED         arm32   ended_early skipped wrong
+    LOST_REGISTER+UNLINKED     x86_64  ended_early skipped
+    LOST_REGISTER+UNLINKED     arm64   ended_early skipped
+    LOST_REGISTER+UNLINKED     arm32   ended_early skipped
+    MIXED_ISA+UNLINKED         arm32   ended_early skipped
+    MIXED_ISA                  arm32   ended_early skipped
+    FP_REUSED                  x86_64  ended_early
+    FP_REUSED                  arm64   ended_early
+    FP_REUSED                  arm32   ended_early wrong
+    PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm32   ended_early skipped wrong
+    EPILOGUE+UNLINKED          x86_64  ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm64   ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm32   ended_early skipped wrong
+    FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm32   ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped
+    UNLINKED                   arm32   wrong
+    OPEN_END                   x86_64  phantom
+    OPEN_END                   arm64   phantom
+    OPEN_END                   arm32   phantom
+    OTHER_STACK                x86_64  ended_early
+    OTHER_STACK                arm64   ended_early
+    OTHER_STACK                arm32   ended_early
+    """,
+    RECORDS,
 )
 
 GLIBC_BACKTRACE_FP = Unwinder(

@@ -14,15 +14,13 @@ DWARF tables (https://lists.infradead.org/pipermail/linux-arm-kernel/2021-Decemb
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Symbol, image_covering
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.chains.fp_chain import FP_CHAIN
 from unwinders.chains.frame_records import KERNEL_ARM64 as PERF
-from unwinders.chains.frame_records import not_a_pointer
-from unwinders.shared_limits import RECORDS, shared_limits
+from unwinders.shared_limits import RECORDS
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
@@ -43,66 +41,65 @@ def _function(snapshot: Snapshot, address: int) -> Symbol | None:
     return loaded.image.function_at(address - loaded.bias) if loaded else None
 
 
-LIMITS = (
-    Limit(
-        Trait.LINK_STALE,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
-        "the stale link register points into another function: a callee returned by popping pc, without reloading it",
-        PERF,
-    ),
-    Limit(
-        Trait.LINK_LIVE,
-        frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER}),
-        "the function was called by itself, so its live link register looks like a stale one",
-        PERF,
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        frozenset({Outcome.SKIPPED}),
-        "the function keeps its return address, but not in a frame record: neither the chain nor the register has it",
-        PERF,
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        frozenset({Outcome.SKIPPED}),
-        "the frame pointer is the caller's again, and the link register is not loaded yet: it still points into the "
-        "function itself, so it is not taken for a caller",
-        PERF,
-    ),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG, Outcome.SKIPPED),
-    not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED),
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG, Outcome.STOPPED),
-    not_a_pointer(
-        Trait.NO_RECORD, Outcome.PHANTOM, Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.STOPPED, Outcome.REFUSED
-    ),
-    not_a_pointer(Trait.FP_REUSED, Outcome.REFUSED, Outcome.STOPPED),
-    not_a_pointer(Trait.MIXED_ISA, Outcome.STOPPED, Outcome.ENDED_EARLY),
-    *shared_limits(
-        RECORDS,
-        {
-            Trait.SIGNED: (
-                Outcome.WRONG,
-                Outcome.ENDED_EARLY,
-            ),
-            Trait.SIGNAL: (
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.NO_CODE: (Outcome.ENDED_EARLY,),
-            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
-            Trait.SPLIT_FUNCTION: (Outcome.SKIPPED,),
-            Trait.OPEN_END: (
-                Outcome.STOPPED,
-                Outcome.PHANTOM,
-            ),
-        },
-    ),
-    Limit(
-        Trait.PROLOGUE,
-        frozenset({Outcome.SKIPPED}),
-        "GCC schedules the body into the prologue: lr is saved and a scratch register already, no record is linked yet",
-        "https://gcc.gnu.org/onlinedocs/gcc/ARM-Options.html#index-mno-sched-prolog",
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL                           arm64   skipped wrong
+    SIGNAL                           arm32   refused stopped skipped
+    NO_CODE<1                        arm32   ended_early
+    LINK_STALE+LINK_OUTSIDE          arm64   ended_early phantom wrong
+    LINK_STALE+LINK_OUTSIDE          arm32   refused stopped ended_early skipped phantom wrong
+    LINK_LIVE+LINK_INSIDE            arm64   refused ended_early skipped wrong_register wrong
+    LINK_LIVE+LINK_INSIDE            arm32   refused ended_early skipped wrong_register wrong
+    LINK_STALE+LINK_INSIDE+UNLINKED  arm64   refused ended_early skipped
+    LINK_STALE+LINK_INSIDE+UNLINKED  arm32   refused ended_early skipped wrong
+    LEAF_RECORD+UNLINKED<1           arm32   stopped wrong
+    NO_RECORD+UNLINKED<1             arm32   stopped ended_early phantom wrong
+    FP_REUSED<1                      arm64   stopped ended_early skipped
+    FP_REUSED<1                      arm32   stopped ended_early skipped
+    SIGNED+LINKED                    arm64   wrong
+    NO_RECORD+UNLINKED               arm32   stopped ended_early wrong
+    LOST_REGISTER+UNLINKED           arm64   skipped
+    LOST_REGISTER+UNLINKED           arm32   skipped
+    MIXED_ISA+UNLINKED               arm32   ended_early
+    MIXED_ISA                        arm32   stopped ended_early skipped
+    FP_REUSED                        arm64   stopped ended_early
+    FP_REUSED                        arm32   stopped ended_early
+    PROLOGUE+UNLINKED                arm64   ended_early skipped wrong
+    PROLOGUE+UNLINKED                arm32   ended_early skipped
+    EPILOGUE+UNLINKED                arm64   ended_early skipped wrong
+    EPILOGUE+UNLINKED                arm32   ended_early skipped
+    FRAMELESS+UNLINKED               arm64   ended_early skipped wrong
+    FRAMELESS+UNLINKED               arm32   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED        arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
+    UNLINKED                         arm32   stopped ended_early wrong
+    OPEN_END                         arm64   refused stopped phantom
+    OPEN_END                         arm32   refused stopped phantom
+    LAST_RECORD                      arm64   refused stopped
+    LAST_RECORD                      arm32   refused stopped
+    """,
+    {
+        "SIGNAL": RECORDS["SIGNAL"],
+        "NO_CODE<1": RECORDS["NO_CODE"],
+        "LINK_STALE+LINK_OUTSIDE": (
+            "the stale link register points into another function: a callee returned by popping pc, without reloading "
+            "it",
+            PERF,
+        ),
+        "LINK_LIVE+LINK_INSIDE": (
+            "the function was called by itself, so its live link register looks like a stale one",
+            PERF,
+        ),
+        "LINK_STALE+LINK_INSIDE+UNLINKED": (
+            "the function keeps its return address, but not in a frame record that is linked: neither the chain nor "
+            "the link register, which points into the function itself, has it",
+            PERF,
+        ),
+        "LEAF_RECORD+UNLINKED<1": RECORDS["LEAF_RECORD+UNLINKED"],
+        "NO_RECORD+UNLINKED<1": RECORDS["NO_RECORD+UNLINKED"],
+        "FP_REUSED<1": RECORDS["FP_REUSED"],
+        **RECORDS,
+    },
 )
 
 LR_LEAF = Unwinder(

@@ -14,14 +14,15 @@ address once more. A record whose previous pointer is zero still gives its retur
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import Reasons, limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
-from unwinders.chains.frame_records import KERNEL_ARM64, listed, not_a_pointer, read_record, record_in_force, unlinked
-from unwinders.shared_limits import RECORDS, shared_limits
+from unwinders.chains.frame_records import KERNEL_ARM64, listed, read_record, record_in_force
+from unwinders.shared_limits import RECORDS
 
 MOST_FRAMES = 50
 
@@ -43,41 +44,66 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found)
 
 
-LIMITS = (
-    Limit(
-        Trait.LINK_STALE,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.SKIPPED}),
-        "the link register is listed whatever it holds; here it is what an earlier call left behind",
-        KERNEL_ARM64,
-    ),
-    Limit(
-        Trait.LINK_LIVE,
-        frozenset({Outcome.PHANTOM}),
-        "the return address is in the link register and in the frame record, so it is listed twice",
-        KERNEL_ARM64,
-    ),
-    *unlinked(Outcome.SKIPPED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FRAMELESS_CALLER, Outcome.ENDED_EARLY, Outcome.WRONG, Outcome.SKIPPED),
-    not_a_pointer(Trait.FP_OMITTED, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.LEAF_RECORD, Outcome.WRONG),
-    not_a_pointer(Trait.NO_RECORD, Outcome.WRONG, Outcome.ENDED_EARLY),
-    not_a_pointer(Trait.FP_REUSED, Outcome.ENDED_EARLY, Outcome.WRONG),
-    not_a_pointer(Trait.MIXED_ISA, Outcome.WRONG),
-    *shared_limits(
-        RECORDS,
-        {
-            Trait.SIGNED: (Outcome.WRONG,),
-            Trait.SIGNAL: (
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.LOST_REGISTER: (Outcome.SKIPPED,),
-            Trait.OPEN_END: (
-                Outcome.PHANTOM,
-                Outcome.WRONG,
-            ),
-        },
-    ),
+LISTED: Reasons = MappingProxyType(
+    {
+        "NO_CODE<1": RECORDS["NO_CODE"],
+        "LEAF_RECORD+UNLINKED<1": RECORDS["LEAF_RECORD+UNLINKED"],
+        "NO_RECORD+UNLINKED<1": RECORDS["NO_RECORD+UNLINKED"],
+        "FP_REUSED<1": RECORDS["FP_REUSED"],
+        "LINK_STALE": (
+            "the link register is listed whatever it holds; here it is what an earlier call left behind",
+            KERNEL_ARM64,
+        ),
+        "LINK_LIVE+LINKED<1": (
+            "the return address is in the link register and in the frame record, so it is listed twice",
+            KERNEL_ARM64,
+        ),
+    }
+)
+
+LIMITS = limits_of(
+    """
+    SIGNAL                     x86_64  skipped
+    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     arm32   ended_early skipped wrong
+    NO_CODE<1                  arm32   ended_early
+    LINK_STALE                 arm64   skipped phantom wrong
+    LINK_STALE                 arm32   skipped phantom wrong
+    LINK_LIVE+LINKED<1         arm64   phantom wrong
+    LINK_LIVE+LINKED<1         arm32   phantom wrong
+    LEAF_RECORD+UNLINKED<1     arm32   phantom wrong
+    NO_RECORD+UNLINKED<1       arm32   ended_early phantom wrong
+    FP_REUSED<1                arm64   ended_early skipped
+    FP_REUSED<1                arm32   ended_early skipped wrong
+    NO_CODE                    x86_64  skipped
+    SIGNED+LINKED              arm64   wrong
+    NO_RECORD+UNLINKED         arm32   wrong
+    LOST_REGISTER+UNLINKED     x86_64  ended_early skipped
+    LOST_REGISTER+UNLINKED     arm64   skipped
+    LOST_REGISTER+UNLINKED     arm32   skipped
+    MIXED_ISA+UNLINKED         arm32   ended_early
+    MIXED_ISA                  arm32   ended_early skipped
+    FP_REUSED                  x86_64  ended_early
+    FP_REUSED                  arm64   ended_early
+    FP_REUSED                  arm32   ended_early wrong
+    PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
+    PROLOGUE+UNLINKED          arm32   ended_early skipped
+    EPILOGUE+UNLINKED          x86_64  ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm64   ended_early skipped wrong
+    EPILOGUE+UNLINKED          arm32   ended_early skipped
+    FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm32   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
+    UNLINKED                   arm32   ended_early wrong
+    OPEN_END                   x86_64  phantom
+    OPEN_END                   arm64   phantom
+    OPEN_END                   arm32   phantom
+    """,
+    {"SIGNAL": RECORDS["SIGNAL"], **LISTED, **RECORDS},
 )
 
 QI_STACK_FRAME = Unwinder(

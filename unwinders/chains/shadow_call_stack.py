@@ -13,11 +13,10 @@ address in the link register, and its caller is missing here. Source: https://cl
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnreadableMemory
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.chains.frame_records import listed
 
 DOCUMENT = "https://clang.llvm.org/docs/ShadowCallStack.html"
@@ -42,19 +41,23 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found, NoProgress(f"more than {MAX_FRAMES} frames"))
 
 
-LIMITS = (
-    Limit(
-        Trait.LINK_LIVE,
-        frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
-        "the return address is in the link register and not pushed: a leaf never does, others do as they begin",
-        DOCUMENT,
-    ),
-    Limit(
-        Trait.ROOT,
-        frozenset({Outcome.STOPPED}),
-        "the program has not made its shadow stack yet",
-        DOCUMENT,
-    ),
+LIMITS = limits_of(
+    """
+    UNPUSHED          arm64   ended_early skipped
+    LINK_LIVE+UNKEPT  arm64   skipped
+    ROOT              arm64   stopped
+    """,
+    {
+        "UNPUSHED": (
+            "the return address is in the link register and not pushed: a leaf never does, others do as they begin",
+            DOCUMENT,
+        ),
+        "LINK_LIVE+UNKEPT": (
+            "the function has called itself and not pushed yet: what it will push lies on top already, for its caller",
+            DOCUMENT,
+        ),
+        "ROOT": ("the program has not made its shadow stack yet", DOCUMENT),
+    },
 )
 
 SHADOW_CALL_STACK = Unwinder(

@@ -25,10 +25,6 @@ from testbed.words.errors import NoUnwindInfo, UnreadableMemory
 MAX_FRAMES = 1024
 HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
 
-IN_A_REGISTER = "the return address is in a register and nowhere on the stack, so this caller cannot be found there"
-LEFT_BY_A_JUMP = "what left by a tail call has left its return address behind, and the call that it is of is not over"
-GAVE_UP = "the scan gives up after a fixed number of words: the frame is larger, or the stack ended without a mark"
-
 Plausible = Callable[[Snapshot, int, Frame], bool]
 """(snapshot, code address, the frame that would return there) -> could it be a return address?"""
 

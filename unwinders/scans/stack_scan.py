@@ -8,14 +8,13 @@ since. The caller of a function that keeps its return address in the link regist
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.call_instructions import call_before
-from unwinders.scans.scan_walk import GAVE_UP, HEURISTIC, IN_A_REGISTER, LEFT_BY_A_JUMP, Scan, scan
-from unwinders.shared_limits import SCANS, shared_limits
+from unwinders.scans.scan_walk import Scan, scan
+from unwinders.shared_limits import SCANS
 
 WORDS = 4096
 
@@ -37,38 +36,35 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return scan(snapshot, SCAN)
 
 
-LIMITS = (
-    Limit(
-        Trait.LEFTOVER,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
-        "a slot that no one has written since still holds an earlier call's return address: it looks like any other",
-        HEURISTIC,
-    ),
-    Limit(Trait.TAIL_CALLED, frozenset({Outcome.PHANTOM, Outcome.WRONG}), LEFT_BY_A_JUMP, HEURISTIC),
-    Limit(Trait.LINK_LIVE, frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
-    Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
-    *shared_limits(
-        SCANS,
-        {
-            Trait.NOT_KEPT: (Outcome.ENDED_EARLY,),
-            Trait.SIGNED: (
-                Outcome.ENDED_EARLY,
-                Outcome.SKIPPED,
-            ),
-            Trait.SIGNAL: (
-                Outcome.ENDED_EARLY,
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
-            Trait.LOST_REGISTER: (
-                Outcome.SKIPPED,
-                Outcome.PHANTOM,
-            ),
-            Trait.REALIGNED: (Outcome.PHANTOM,),
-            Trait.WRONG_TABLE: (Outcome.SKIPPED,),
-        },
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL            x86_64  ended_early skipped wrong
+    SIGNAL            arm64   wrong
+    SIGNAL            arm32   skipped wrong
+    HANDLER           x86_64  ended_early skipped wrong
+    HANDLER           arm64   wrong
+    HANDLER           arm32   skipped wrong
+    NO_CODE           arm64   skipped
+    NO_CODE           arm32   skipped
+    SIGNED+UNKEPT     arm64   ended_early skipped
+    NOT_KEPT+UNKEPT   arm32   ended_early
+    LINK_LIVE+UNKEPT  arm64   refused ended_early skipped wrong
+    LINK_LIVE+UNKEPT  arm32   refused ended_early skipped wrong
+    UNKEPT            x86_64  ended_early
+    UNKEPT            arm64   ended_early skipped
+    UNKEPT            arm32   ended_early skipped
+    COPIED            x86_64  phantom
+    COPIED            arm64   phantom
+    COPIED            arm32   phantom
+    LEFTOVER          x86_64  phantom wrong
+    LEFTOVER          arm64   phantom
+    LEFTOVER          arm32   phantom wrong
+    WRONG_TABLE       x86_64  skipped
+    FAR               x86_64  refused stopped
+    FAR               arm64   refused
+    FAR               arm32   refused stopped
+    """,
+    SCANS,
 )
 
 STACK_SCAN = Unwinder(

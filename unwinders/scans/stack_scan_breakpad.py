@@ -9,13 +9,12 @@ tables and its frame pointers give it (``StackwalkerARM64::PtrauthStrip``), not 
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.call_instructions import function_at
-from unwinders.scans.scan_walk import GAVE_UP, HEURISTIC, IN_A_REGISTER, LEFT_BY_A_JUMP, Scan, scan
-from unwinders.shared_limits import SCANS, shared_limits
+from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
+from unwinders.shared_limits import SCANS
 
 
 def in_a_function(snapshot: Snapshot, value: int, _: Frame) -> bool:
@@ -30,42 +29,67 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return scan(snapshot, SCAN)
 
 
-LIMITS = (
-    Limit(
-        Trait.LEFTOVER,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
-        "a slot that no one has written since still holds an earlier call's return address: it looks like any other",
-        HEURISTIC,
-    ),
-    Limit(
-        Trait.CODE_POINTER,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
-        "a function pointer on the stack passes for a return address: no instruction is looked at",
-        HEURISTIC,
-    ),
-    Limit(Trait.TAIL_CALLED, frozenset({Outcome.PHANTOM, Outcome.WRONG}), LEFT_BY_A_JUMP, HEURISTIC),
-    Limit(Trait.LINK_LIVE, frozenset({Outcome.SKIPPED}), IN_A_REGISTER, HEURISTIC),
-    Limit(
-        Trait.CALLED,
-        frozenset({Outcome.WRONG_REGISTER}),
-        "the word after the return address is taken for the caller's SP; only a call that pushes puts it there",
-        HEURISTIC,
-    ),
-    Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
-    Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), GAVE_UP, HEURISTIC),
-    *shared_limits(
-        SCANS,
-        {
-            Trait.SIGNED: (Outcome.SKIPPED,),
-            Trait.SIGNAL: (
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.LOST_REGISTER: (Outcome.PHANTOM,),
-            Trait.REALIGNED: (Outcome.PHANTOM,),
-            Trait.NO_TABLE: (Outcome.SKIPPED,),
-        },
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL            x86_64  skipped wrong_register
+    SIGNAL            arm64   stopped wrong_register wrong
+    SIGNAL            arm32   stopped wrong_register wrong
+    HANDLER           x86_64  skipped
+    HANDLER           arm64   stopped skipped wrong
+    HANDLER           arm32   stopped skipped wrong
+    NAMELESS          x86_64  skipped
+    NAMELESS          arm64   skipped
+    NAMELESS          arm32   skipped
+    NO_CODE           arm64   skipped
+    NO_CODE           arm32   skipped
+    SIGNED+UNKEPT     arm64   refused skipped
+    NOT_KEPT+UNKEPT   arm32   refused
+    LINK_LIVE+UNKEPT  arm64   refused skipped wrong_register wrong
+    LINK_LIVE+UNKEPT  arm32   refused skipped wrong_register wrong
+    UNKEPT            x86_64  refused stopped
+    UNKEPT            arm64   refused stopped wrong
+    UNKEPT            arm32   refused stopped wrong
+    COPIED            x86_64  phantom
+    COPIED            arm64   phantom
+    COPIED            arm32   phantom wrong
+    LEFTOVER          x86_64  refused stopped phantom wrong
+    LEFTOVER          arm64   phantom
+    LEFTOVER          arm32   refused stopped phantom wrong
+    CODE_POINTER      x86_64  phantom
+    CODE_POINTER      arm64   phantom
+    CODE_POINTER      arm32   phantom
+    OTHER_STACK       x86_64  stopped
+    OTHER_STACK       arm64   stopped phantom wrong_register
+    OTHER_STACK       arm32   stopped
+    NO_TABLE          x86_64  stopped
+    NO_TABLE          arm64   stopped wrong_register
+    NO_TABLE          arm32   stopped
+    WRONG_TABLE       x86_64  phantom
+    WRONG_TABLE       arm64   wrong_register
+    APART             x86_64  phantom
+    APART             arm64   refused phantom wrong_register
+    APART             arm32   phantom wrong_register
+    ROOT              x86_64  stopped
+    ROOT              arm64   stopped
+    ROOT              arm32   stopped
+    FAR               x86_64  refused stopped
+    FAR               arm64   refused
+    FAR               arm32   refused stopped
+    """,
+    {
+        "SIGNAL": SCANS["SIGNAL"],
+        "HANDLER": (
+            "a handler returns to the first byte of the trampoline: the byte before it, which is looked up, is in no "
+            "function, or in another one",
+            HEURISTIC,
+        ),
+        "NAMELESS": ("code without a symbol is not believed to be code", HEURISTIC),
+        "APART": (
+            "the word after the return address is taken for the caller's SP; only a call that pushes puts it there",
+            HEURISTIC,
+        ),
+        **SCANS,
+    },
 )
 
 STACK_SCAN_BREAKPAD = Unwinder(

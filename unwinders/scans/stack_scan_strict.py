@@ -12,15 +12,14 @@ by a tail call, since the call names another function: the price of every check 
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.limits import limits_of
+from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.call_instructions import call_before, function_at
-from unwinders.scans.scan_walk import GAVE_UP, HEURISTIC, IN_A_REGISTER, Scan, scan
+from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
 from unwinders.scans.stack_scan import WORDS, behind_a_call
-from unwinders.shared_limits import SCANS, shared_limits
+from unwinders.shared_limits import SCANS
 
 
 def calls_the_frame(snapshot: Snapshot, value: int, frame: Frame) -> bool:
@@ -43,35 +42,59 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return scan(snapshot, SCAN)
 
 
-LIMITS = (
-    Limit(
-        Trait.LEFTOVER,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
-        "an earlier call of the same function has left its return address in a slot that no one has written since",
-        HEURISTIC,
-    ),
-    Limit(Trait.LINK_LIVE, frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
-    Limit(Trait.FRAMELESS, frozenset({Outcome.ENDED_EARLY}), IN_A_REGISTER, HEURISTIC),
-    Limit(
-        Trait.TAIL_CALLED,
-        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG}),
-        "the function below was reached by a tail call, so the caller's call names another function; and what left by "
-        "the tail call has left its return address behind",
-        HEURISTIC,
-    ),
-    Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), GAVE_UP, HEURISTIC),
-    *shared_limits(
-        SCANS,
-        {
-            Trait.SIGNED: (Outcome.ENDED_EARLY,),
-            Trait.SIGNAL: (
-                Outcome.ENDED_EARLY,
-                Outcome.SKIPPED,
-                Outcome.WRONG,
-            ),
-            Trait.OTHER_STACK: (Outcome.ENDED_EARLY,),
-        },
-    ),
+LIMITS = limits_of(
+    """
+    SIGNAL              x86_64  ended_early wrong
+    SIGNAL              arm64   ended_early wrong
+    SIGNAL              arm32   ended_early skipped wrong
+    TAIL_CALLED         x86_64  ended_early skipped phantom
+    TAIL_CALLED         arm64   ended_early skipped phantom
+    TAIL_CALLED         arm32   ended_early skipped phantom
+    ENTERED_FRAMED      x86_64  ended_early
+    HANDLER             x86_64  ended_early skipped wrong
+    HANDLER             arm64   ended_early wrong
+    HANDLER             arm32   ended_early skipped wrong
+    NO_CODE             arm64   skipped
+    NO_CODE             arm32   skipped
+    SIGNED+UNKEPT       arm64   ended_early
+    NOT_KEPT+UNKEPT     arm32   ended_early
+    LINK_LIVE+UNKEPT    arm64   refused ended_early skipped wrong
+    LINK_LIVE+UNKEPT    arm32   refused ended_early skipped wrong
+    UNKEPT              x86_64  ended_early
+    UNKEPT              arm64   ended_early
+    UNKEPT              arm32   ended_early
+    COPIED              x86_64  phantom
+    COPIED              arm64   phantom
+    COPIED              arm32   phantom
+    LEFTOVER            x86_64  refused stopped phantom wrong
+    LEFTOVER            arm64   phantom wrong
+    LEFTOVER            arm32   refused stopped phantom wrong
+    CODE_POINTER        arm64   ended_early
+    CODE_POINTER        arm32   ended_early
+    WRONG_TABLE         x86_64  ended_early
+    FAR                 x86_64  refused stopped
+    FAR                 arm64   refused
+    FAR                 arm32   refused stopped
+    LINK_LIVE+UNKEPT<1  arm32   wrong
+    """,
+    {
+        "SIGNAL": SCANS["SIGNAL"],
+        "TAIL_CALLED": (
+            "the function below was reached by a tail call, so the caller's call names another function",
+            HEURISTIC,
+        ),
+        "ENTERED_FRAMED": (
+            "a stub jumps into the middle of another one, with words on the stack: the call before the return address "
+            "names neither",
+            HEURISTIC,
+        ),
+        "LINK_LIVE+UNKEPT<1": (
+            "the function further in keeps its return address in the link register: an equal one that an earlier call "
+            "has left further out is taken for it, and the search goes on from there",
+            HEURISTIC,
+        ),
+        **SCANS,
+    },
 )
 
 STACK_SCAN_STRICT = Unwinder(

@@ -9,13 +9,12 @@ LLVM, ``include/mach-o/compact_unwind_encoding.h``.
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.sections import UNWIND_INFO as SECTION
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
@@ -45,31 +44,33 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-_LIES = frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.WRONG})
 _CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
 
-LIMITS = (
-    Limit(
-        Trait.PROLOGUE,
-        _LIES | {Outcome.REFUSED},
-        "the one encoding of a function describes its finished frame: in the prologue it counts from a frame pointer "
-        "that is still the caller's, or takes what is not on the stack yet",
-        _CALLS_ONLY,
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        _LIES | {Outcome.REFUSED},
-        "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once more "
-        "what is already off, or counts from a frame pointer that is the caller's again",
-        _CALLS_ONLY,
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        frozenset({Outcome.WRONG_REGISTER}),
-        "a frameless function takes its whole frame with the first register that it saves: until it has saved the "
-        "others, SP says that the frame is finished, and the encoding takes those registers from empty places",
-        _CALLS_ONLY,
-    ),
+LIMITS = limits_of(
+    """
+    PROLOGUE  x86_64  refused ended_early skipped wrong_register wrong
+    PROLOGUE  arm64   refused skipped wrong_register
+    EPILOGUE  x86_64  refused ended_early skipped wrong
+    EPILOGUE  arm64   refused skipped wrong_register
+    UNSAVED   arm64   wrong_register
+    """,
+    {
+        "PROLOGUE": (
+            "the one encoding of a function describes its finished frame: in the prologue it counts from a frame "
+            "pointer that is still the caller's, or takes what is not on the stack yet",
+            _CALLS_ONLY,
+        ),
+        "EPILOGUE": (
+            "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once "
+            "more what is already off, or counts from a frame pointer that is the caller's again",
+            _CALLS_ONLY,
+        ),
+        "UNSAVED": (
+            "a frameless function takes its whole frame with the first register that it saves: until it has saved the "
+            "others, SP says that the frame is finished, and the encoding takes those registers from empty places",
+            _CALLS_ONLY,
+        ),
+    },
 )
 
 COMPACT_UNWIND = Unwinder(

@@ -7,16 +7,15 @@ are plain addresses, and a CIE of version 4 says how wide they are. Source: DWAR
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.cfi import cfi_table
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.tables.eh_frame import table_limits, table_rows
+from unwinders.tables.eh_frame import CFI, table_rows
 
 SECTION = ".debug_frame"
 
@@ -34,25 +33,47 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 _LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 
 # The sections that compilers write for ARM32: nothing below holds for assembly sources that say it all.
-LIMITS = (
-    *table_limits(),
-    Limit(
-        Trait.EPILOGUE,
-        frozenset(
-            {Outcome.REFUSED, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.WRONG},
+BEHIND_AN_EPILOGUE = (
+    "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another path "
+    "through a function without a frame pointer, still has the row of the whole frame",
+    _LLVM_ARM,
+)
+
+LIMITS = limits_of(
+    """
+    WRONG_TABLE                arm32   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE                   arm32   refused stopped
+    NO_CODE                    arm32   refused stopped skipped
+    OPEN_END                   arm32   stopped phantom
+    LOST_REGISTER              arm32   stopped
+    EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
+    PROLOGUE+ROW_BEGINS        arm32   ended_early
+    FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
+    EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
+    FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
+    EPILOGUE                   arm32   refused
+    """,
+    {
+        **CFI,
+        "EPILOGUE+ROW_BEGINS": (
+            "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
+            "epilogue on, the row still describes the whole frame. GCC's writes one row for a frame that two "
+            "instructions give back, after the second",
+            _LLVM_ARM,
         ),
-        "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
-        "epilogue on, the row still describes the whole frame. GCC's writes one row for a frame that two instructions "
-        "give back, after the second",
-        _LLVM_ARM,
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
-        "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another "
-        "path through a function without a frame pointer, still has the row of the whole frame",
-        _LLVM_ARM,
-    ),
+        "PROLOGUE+ROW_BEGINS": (
+            "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
+            "between them the row does not count the first",
+            _LLVM_ARM,
+        ),
+        "FRAME_ELSEWHERE+JUMPED_TO": BEHIND_AN_EPILOGUE,
+        "EPILOGUE+FRAME_ELSEWHERE": BEHIND_AN_EPILOGUE,
+        "FRAME_ELSEWHERE+FRAMELESS": BEHIND_AN_EPILOGUE,
+        "EPILOGUE": (
+            "GCC writes one row for a frame that several instructions give back: between them it is another's",
+            _LLVM_ARM,
+        ),
+    },
 )
 
 DEBUG_FRAME = Unwinder(

@@ -6,14 +6,15 @@ technique behind it: where no FDE covers the pc, it stops. Source: LSB 5.0 core,
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import Reasons, limits_of
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.cfi import cfi_table
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import RowFor, walk
@@ -45,67 +46,60 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, table_rows(SECTION))
 
 
-def table_limits(*without_a_table: Outcome) -> tuple[Limit, ...]:
-    """The limits of every technique that believes call frame information."""
-    return (
-        Limit(
-            Trait.WRONG_TABLE,
-            frozenset(Outcome) - {Outcome.EXACT, Outcome.REFUSED, Outcome.CRASHED, Outcome.HUNG},
+# Of every technique that believes call frame information.
+CFI: Reasons = MappingProxyType(
+    {
+        "WRONG_TABLE": (
             "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
             "https://github.com/llvm/llvm-project/issues/63598",
         ),
-        Limit(
-            Trait.NO_TABLE,
-            frozenset({Outcome.REFUSED, Outcome.STOPPED, *without_a_table}),
+        "NO_TABLE": (
             "code that nobody wrote a table for: there is nothing to apply; or, where a return address is its very "
             "first byte, the row of the code before it",
             "https://github.com/openssl/openssl/issues/8853",
         ),
-        Limit(
-            Trait.NO_CODE,
-            frozenset({Outcome.REFUSED, Outcome.STOPPED, Outcome.SKIPPED}),
+        "NO_CODE": (
             "where a null pointer leads there is no table; once the fault's handler has written another pc into its "
             "frame, nothing remembers the old one",
             "https://github.com/libunwind/libunwind/issues/106",
         ),
-        Limit(
-            Trait.LOST_REGISTER,
-            frozenset({Outcome.STOPPED}),
+        "SYNCHRONOUS": (
+            "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an "
+            "epilogue they speak of what is not there yet, or no longer",
+            "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
+        ),
+        "LOST_REGISTER": (
             "the table says that a caller's register cannot be had any more, and the caller's row needs it",
             "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
         ),
-        Limit(
-            Trait.OPEN_END,
-            frozenset({Outcome.PHANTOM, Outcome.STOPPED}),
+        "OPEN_END": (
             "the start code's row does not say that it has no caller: what lies there is taken for a return address",
             "https://github.com/kstenerud/KSCrash/issues/764",
         ),
-    )
-
-
-REALIGNED = Limit(
-    Trait.REALIGNED,
-    frozenset({Outcome.WRONG_REGISTER}),
-    "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
-    "unoptimised epilogue has popped that one: what is counted from it then is somewhere else",
-    "https://github.com/libunwind/libunwind/issues/43",
+        "REALIGNED+EPILOGUE": (
+            "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
+            "unoptimised epilogue has popped that one: what is counted from it then is somewhere else",
+            "https://github.com/libunwind/libunwind/issues/43",
+        ),
+    }
 )
 
-SYNCHRONOUS = Limit(
-    Trait.SYNCHRONOUS,
-    frozenset(
-        {
-            Outcome.REFUSED,
-            Outcome.ENDED_EARLY,
-            Outcome.SKIPPED,
-            Outcome.PHANTOM,
-            Outcome.WRONG_REGISTER,
-            Outcome.WRONG,
-        }
-    ),
-    "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an epilogue "
-    "they speak of what is not there yet, or no longer",
-    "https://clang.llvm.org/docs/ClangCommandLineReference.html#cmdoption-clang-fasynchronous-unwind-tables",
+LIMITS = limits_of(
+    """
+    WRONG_TABLE         x86_64  ended_early skipped wrong_register wrong
+    WRONG_TABLE         arm64   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE            x86_64  refused stopped ended_early
+    NO_TABLE            arm64   refused stopped
+    NO_CODE             x86_64  refused stopped skipped
+    NO_CODE             arm64   refused stopped skipped
+    SYNCHRONOUS         arm64   refused ended_early skipped phantom wrong_register wrong
+    LOST_REGISTER       x86_64  stopped
+    LOST_REGISTER       arm64   stopped
+    OPEN_END            x86_64  phantom
+    OPEN_END            arm64   stopped phantom
+    REALIGNED+EPILOGUE  x86_64  wrong_register
+    """,
+    CFI,
 )
 
 EH_FRAME = Unwinder(
@@ -117,5 +111,5 @@ EH_FRAME = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
-    limits=(*table_limits(Outcome.ENDED_EARLY), SYNCHRONOUS, REALIGNED),
+    limits=LIMITS,
 )

@@ -8,17 +8,16 @@ not name does not exist for it, and a wrong index is a stop, not a reason to sea
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.tables.eh_frame import EH_FRAME
+from unwinders.tables.eh_frame import CFI
 
 
 def rows(image: Image) -> RowTable:
@@ -41,6 +40,33 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
+LIMITS = limits_of(
+    """
+    WRONG_TABLE         x86_64  ended_early skipped wrong_register wrong
+    WRONG_TABLE         arm64   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE            x86_64  refused stopped ended_early
+    NO_TABLE            arm64   refused stopped
+    NO_CODE             x86_64  refused stopped skipped
+    NO_CODE             arm64   refused stopped skipped
+    SYNCHRONOUS         arm64   refused ended_early skipped phantom wrong_register wrong
+    LOST_REGISTER       x86_64  stopped
+    LOST_REGISTER       arm64   stopped
+    OPEN_END            x86_64  phantom
+    OPEN_END            arm64   stopped phantom
+    REALIGNED+EPILOGUE  x86_64  wrong_register
+    WRONG_INDEX         x86_64  refused
+    WRONG_INDEX         arm64   refused
+    """,
+    {
+        **CFI,
+        "WRONG_INDEX": (
+            "the index is believed: where the entry that it names is another function's, there is no row, though one "
+            "exists",
+            "https://github.com/libunwind/libunwind/issues/285",
+        ),
+    },
+)
+
 EH_FRAME_HDR = Unwinder(
     name="eh_frame_hdr",
     summary="binary search in the sorted table of .eh_frame_hdr, then the rows of the one FDE that it names",
@@ -50,14 +76,5 @@ EH_FRAME_HDR = Unwinder(
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION, FRAME}),
-    limits=(
-        *EH_FRAME.limits,
-        Limit(
-            Trait.WRONG_INDEX,
-            frozenset({Outcome.REFUSED}),
-            "the index is believed: where the entry that it names is another function's, there is no row, though one "
-            "exists",
-            "https://github.com/libunwind/libunwind/issues/285",
-        ),
-    ),
+    limits=LIMITS,
 )

@@ -9,13 +9,12 @@ start code is marked so. Source: Exception Handling ABI for the Arm Architecture
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.sections import EXIDX
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
@@ -42,69 +41,85 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-_LIES = frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.WRONG})
 # Section 3: exceptions appear to be thrown at the sites of calls only; prologues and epilogues are exception-free.
 _SYNCHRONOUS = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
 
-LIMITS = (
-    Limit(
-        Trait.CANNOT_UNWIND,
-        frozenset({Outcome.ENDED_EARLY}),
-        "EXIDX_CANTUNWIND marks the outermost frame, and every function that throws nothing: it is taken for the first",
-        "https://github.com/llvm/llvm-project/issues/57648",
-    ),
-    Limit(
-        Trait.NO_TABLE,
-        frozenset({Outcome.REFUSED, Outcome.SKIPPED}),
-        "the index says where functions begin, not where they end: code without an entry has the one before it",
-        "https://github.com/getsentry/symbolic/pull/1017",
-    ),
-    Limit(
-        Trait.INEXPRESSIBLE,
-        frozenset({Outcome.WRONG_REGISTER}),
-        "the opcodes pop registers and move SP; that a register was changed in another way cannot be said",
-        _SYNCHRONOUS,
-    ),
-    Limit(
-        Trait.PROLOGUE,
-        _LIES | {Outcome.REFUSED},
-        "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, or "
-        "counts from a frame pointer that is still the caller's",
-        _SYNCHRONOUS,
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        _LIES | {Outcome.REFUSED},
-        "the one row of a function describes its finished frame: in the epilogue it pops once more what is already "
-        "popped",
-        _SYNCHRONOUS,
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.REFUSED, Outcome.WRONG_REGISTER, Outcome.WRONG}),
-        "a function without a frame pointer is not in its finished frame: it returns before it takes one, has moved SP "
-        "and not stored its registers yet, or has left its frame and taken another one; it has one row for all of it",
-        _SYNCHRONOUS,
-    ),
-    Limit(
-        Trait.SIGNAL,
-        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.STOPPED, Outcome.WRONG}),
-        "the one row of a function is true at its calls: a signal interrupts it anywhere, and nothing here says "
-        "that pc is no return address",
-        _SYNCHRONOUS,
-    ),
-    Limit(
-        Trait.LOST_REGISTER,
-        frozenset({Outcome.SKIPPED}),
-        "that a register's value is lost cannot be said: the opcodes know pops only",
-        _SYNCHRONOUS,
-    ),
-    Limit(
-        Trait.OPEN_END,
-        frozenset({Outcome.PHANTOM, Outcome.STOPPED}),
-        "the start code's entry does not say that it has no caller: lr is taken for a return address",
-        "https://github.com/kstenerud/KSCrash/issues/764",
-    ),
+LIMITS = limits_of(
+    """
+    CANNOT_UNWIND         arm32   refused ended_early skipped wrong
+    NO_TABLE              arm32   refused skipped
+    PROLOGUE              arm32   refused ended_early skipped phantom wrong_register wrong
+    EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
+    FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong
+    UNSAVED               arm32   refused ended_early wrong_register wrong
+    FRAMELESS+PARTLY_RUN  arm32   refused ended_early skipped wrong
+    FRAMELESS+ROW_BEGINS  arm32   ended_early skipped wrong_register
+    RETURN_UNSAVED        arm32   ended_early wrong_register wrong
+    SIGNAL                arm32   ended_early skipped wrong_register
+    INEXPRESSIBLE         arm32   wrong_register
+    LOST_REGISTER         arm32   skipped
+    OPEN_END              arm32   stopped phantom
+    """,
+    {
+        "CANNOT_UNWIND": (
+            "EXIDX_CANTUNWIND marks the outermost frame, and every function that throws nothing: it is taken for the "
+            "first",
+            "https://github.com/llvm/llvm-project/issues/57648",
+        ),
+        "NO_TABLE": (
+            "the index says where functions begin, not where they end: code without an entry has the one before it",
+            "https://github.com/getsentry/symbolic/pull/1017",
+        ),
+        "PROLOGUE": (
+            "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, "
+            "or counts from a frame pointer that is still the caller's",
+            _SYNCHRONOUS,
+        ),
+        "EPILOGUE": (
+            "the one row of a function describes its finished frame: in the epilogue it pops once more what is already "
+            "popped",
+            _SYNCHRONOUS,
+        ),
+        "FRAME_ELSEWHERE": (
+            "the one row of a function describes its finished frame: on a path that takes no frame, or has left it in "
+            "mid-function, nothing of it is there",
+            _SYNCHRONOUS,
+        ),
+        "UNSAVED": (
+            "the one row of a function describes its finished frame: registers that it has not stored yet are read "
+            "from empty places",
+            _SYNCHRONOUS,
+        ),
+        "FRAMELESS+PARTLY_RUN": (
+            "the one row of a function describes its finished frame: here it returns before it takes one, and the "
+            "path on which it does was not run",
+            _SYNCHRONOUS,
+        ),
+        "RETURN_UNSAVED": (
+            "the one row of a function describes its finished frame: the return address is not in its slot yet",
+            _SYNCHRONOUS,
+        ),
+        "FRAMELESS+ROW_BEGINS": (
+            "the one row of a function describes one finished frame: a function that takes a frame in steps, or one "
+            "after another, has only part of that one here",
+            _SYNCHRONOUS,
+        ),
+        "INTERRUPTED": (
+            "the one row of a function is true at its calls: a signal interrupts it anywhere, and nothing here says "
+            "that pc is no return address",
+            _SYNCHRONOUS,
+        ),
+        "SIGNAL": ("nothing here says where a signal's frame keeps the registers of what it interrupted", _SYNCHRONOUS),
+        "INEXPRESSIBLE": (
+            "the opcodes pop registers and move SP; that a register was changed in another way cannot be said",
+            _SYNCHRONOUS,
+        ),
+        "LOST_REGISTER": ("that a register's value is lost cannot be said: the opcodes know pops only", _SYNCHRONOUS),
+        "OPEN_END": (
+            "the start code's entry does not say that it has no caller: lr is taken for a return address",
+            "https://github.com/kstenerud/KSCrash/issues/764",
+        ),
+    },
 )
 
 EHABI = Unwinder(

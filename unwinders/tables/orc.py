@@ -8,17 +8,16 @@ stops. Source: Linux, Documentation/arch/x86/orc-unwinder.rst and arch/x86/kerne
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.sections import ORC_ENTRIES, ORC_PLACES
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.shared_limits import TABLES, shared_limits
+from unwinders.shared_limits import TABLES
 
 
 def rows(image: Image) -> RowTable:
@@ -45,38 +44,25 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
+LIMITS = limits_of(
+    """
+    WRONG_TABLE    x86_64  ended_early skipped wrong_register wrong
+    NO_TABLE       x86_64  refused stopped ended_early
+    SIGNAL         x86_64  refused stopped
+    NO_CODE        x86_64  refused
+    INEXPRESSIBLE  x86_64  refused stopped
+    LOST_REGISTER  x86_64  refused
+    OPEN_END       x86_64  phantom
+    """,
+    TABLES,
+)
+
 ORC = Unwinder(
     name="orc",
     summary="binary search in .orc_unwind_ip, then the entry's SP and BP rules: the Linux kernel's own unwinder",
     unwind=unwind,
     rows=rows,
-    limits=shared_limits(
-        TABLES,
-        {
-            Trait.WRONG_TABLE: (
-                Outcome.ENDED_EARLY,
-                Outcome.SKIPPED,
-                Outcome.WRONG_REGISTER,
-                Outcome.WRONG,
-            ),
-            Trait.NO_TABLE: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-                Outcome.ENDED_EARLY,
-            ),
-            Trait.SIGNAL: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-            ),
-            Trait.NO_CODE: (Outcome.REFUSED,),
-            Trait.INEXPRESSIBLE: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-            ),
-            Trait.LOST_REGISTER: (Outcome.REFUSED,),
-            Trait.OPEN_END: (Outcome.PHANTOM,),
-        },
-    ),
+    limits=LIMITS,
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     arches=frozenset({"x86_64"}),
     needs=frozenset({ORC_ENTRIES, ORC_PLACES}),

@@ -8,17 +8,16 @@ technique behind it: where no row covers the pc, it stops. Source: The SFrame Fo
 from __future__ import annotations
 
 from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from unwinders.formats.sections import SFRAME as SECTION
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.shared_limits import TABLES, shared_limits
+from unwinders.shared_limits import TABLES
 
 
 def rows(image: Image) -> RowTable:
@@ -45,52 +44,35 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
+LIMITS = limits_of(
+    """
+    WRONG_TABLE    x86_64  refused ended_early skipped wrong
+    WRONG_TABLE    arm64   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE       x86_64  refused stopped ended_early
+    NO_TABLE       arm64   refused stopped
+    SIGNAL         x86_64  refused stopped
+    SIGNAL         arm64   refused stopped
+    NO_CODE        x86_64  refused
+    NO_CODE        arm64   refused
+    INEXPRESSIBLE  x86_64  refused stopped
+    INEXPRESSIBLE  arm64   refused stopped
+    REALIGNED      x86_64  refused stopped
+    REALIGNED      arm64   stopped phantom
+    LOST_REGISTER  x86_64  refused
+    LOST_REGISTER  arm64   refused
+    UNSAID_END     arm64   stopped phantom
+    OPEN_END       x86_64  phantom
+    OPEN_END       arm64   stopped phantom
+    """,
+    TABLES,
+)
+
 SFRAME = Unwinder(
     name="sframe",
     summary="the rows of .sframe: CFA, return address and frame pointer, found by pc, applied frame by frame",
     unwind=unwind,
     rows=rows,
-    limits=shared_limits(
-        TABLES,
-        {
-            Trait.WRONG_TABLE: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-                Outcome.ENDED_EARLY,
-                Outcome.SKIPPED,
-                Outcome.PHANTOM,
-                Outcome.WRONG_REGISTER,
-                Outcome.WRONG,
-            ),
-            Trait.NO_TABLE: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-                Outcome.ENDED_EARLY,
-            ),
-            Trait.SIGNAL: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-            ),
-            Trait.NO_CODE: (Outcome.REFUSED,),
-            Trait.INEXPRESSIBLE: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-            ),
-            Trait.REALIGNED: (
-                Outcome.REFUSED,
-                Outcome.STOPPED,
-            ),
-            Trait.LOST_REGISTER: (Outcome.REFUSED,),
-            Trait.UNSAID_END: (
-                Outcome.STOPPED,
-                Outcome.PHANTOM,
-            ),
-            Trait.OPEN_END: (
-                Outcome.STOPPED,
-                Outcome.PHANTOM,
-            ),
-        },
-    ),
+    limits=LIMITS,
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     # The ABIs that the format has a number for.
     arches=frozenset({"x86_64", "arm64"}),

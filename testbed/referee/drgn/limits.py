@@ -56,12 +56,13 @@ UNREAD = (
 EH_FRAME = (*_BELIEVED, *UNREAD)
 
 THUMB = limit(
-    Trait.CALLED,
+    Trait.LAST_CALL,
     "stopped wrong",
     "a Thumb return address is looked up at its value minus one, and the value has bit 0 set: that is the instruction "
     "behind the call, in another function where the call never returns",
     "https://github.com/libunwind/libunwind/pull/131",
     _ARM32,
+    Trait.SECOND_ISA,
 )
 DEBUG_FRAME = (
     limit(
@@ -70,12 +71,16 @@ DEBUG_FRAME = (
         "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
         "epilogue on, the row still describes the whole frame",
         _LLVM_ARM,
+        _ARM32,
+        Trait.ROW_BEGINS,
     ),
     limit(
         Trait.PROLOGUE,
         "ended_early",
         "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
         _LLVM_ARM,
+        _ARM32,
+        Trait.ROW_BEGINS,
     ),
     THUMB,
 )

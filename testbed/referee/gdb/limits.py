@@ -60,6 +60,7 @@ WITH_TABLES = (
         "epilogue on, the row still describes the whole frame",
         _LLVM_ARM,
         _ARM32,
+        Trait.ROW_BEGINS,
     ),
     limit(
         Trait.PROLOGUE,
@@ -67,6 +68,7 @@ WITH_TABLES = (
         "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
         _LLVM_ARM,
         _ARM32,
+        Trait.ROW_BEGINS,
     ),
     limit(
         Trait.FRAMELESS,
@@ -75,6 +77,7 @@ WITH_TABLES = (
         "the row describes a frame that is gone",
         _LLVM_ARM,
         _ARM32,
+        Trait.FRAME_ELSEWHERE,
     ),
     limit(
         Trait.REALIGNED,

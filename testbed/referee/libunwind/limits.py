@@ -27,6 +27,14 @@ LIMITS = table_limits(
     }
 )
 
+KNOWN_BY_BYTES = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "unw_is_signal_frame knows a trampoline by the bytes of mov $15, %rax; syscall, and not by its table: of any other "
+    "one it says that the interrupted function is behind a call",
+    "https://github.com/libunwind/libunwind/blob/master/src/x86_64/Gis_signal_frame.c",
+)
+
 SP_AT_RECORD = Limit(
     Trait.NO_TABLE,
     frozenset({Outcome.WRONG_REGISTER}),

@@ -17,7 +17,7 @@ FINDINGS = (
         arch="x86_64",
         recipe="clang-asm",
         at="work+0x6",
-        limit=limit_for(WITH_TABLES, Trait.CALLED, Outcome.WRONG, "x86_64"),
+        limit=limit_for(WITH_TABLES, Trait.BEHIND_LABEL, Outcome.WRONG, "x86_64"),
     ),
     Finding(
         title="LLDB reads a floating-point register from its slot after DW_CFA_restore_extended took that back",

@@ -19,10 +19,12 @@ _NULL = "https://github.com/libunwind/libunwind/issues/106"
 _X86, _ARM32, _ARMS = ("x86_64",), ("arm32",), ("arm64", "arm32")
 
 
-def _limit(trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None) -> Limit:
+def _limit(
+    trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None, *also: Trait
+) -> Limit:
     """``outcomes`` are the outcomes' values in one string."""
     shown = frozenset(Outcome(value) for value in outcomes.split())
-    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches))
+    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches), frozenset(also))
 
 
 _SIGNAL = (
@@ -77,7 +79,19 @@ WITH_TABLES = (
         "https://github.com/libunwind/libunwind/issues/924",
     ),
     _limit(
-        Trait.CALLED,
+        Trait.HANDLER,
+        "ended_early phantom skipped wrong",
+        _SIGNAL,
+        "https://github.com/libunwind/libunwind/issues/924",
+    ),
+    _limit(
+        Trait.INTERRUPTED,
+        "ended_early phantom skipped wrong",
+        _SIGNAL,
+        "https://github.com/libunwind/libunwind/issues/924",
+    ),
+    _limit(
+        Trait.BEHIND_LABEL,
         "phantom wrong wrong_register",
         "of an interrupted instruction on x86_64 LLDB believes what it makes of the instructions from the symbol next "
         "before pc on, not the table: behind a label in a function it starts as if the function was just entered",
@@ -91,6 +105,7 @@ WITH_TABLES = (
         "compact one, which is right at calls only, and ends there",
         _PLANS,
         _X86,
+        Trait.CALLED_BY_ROOT,
     ),
     _limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
     _limit(
@@ -100,6 +115,7 @@ WITH_TABLES = (
         "epilogue on, the row still describes the whole frame",
         _LLVM_ARM,
         _ARM32,
+        Trait.ROW_BEGINS,
     ),
     _limit(
         Trait.FRAMELESS,
@@ -108,6 +124,7 @@ WITH_TABLES = (
         "the row describes a frame that is gone",
         _LLVM_ARM,
         _ARM32,
+        Trait.FRAME_ELSEWHERE,
     ),
     _limit(
         Trait.FP_REUSED,
@@ -123,6 +140,7 @@ WITH_TABLES = (
         "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
         _LLVM_ARM,
         _ARM32,
+        Trait.ROW_BEGINS,
     ),
 )
 

@@ -44,16 +44,42 @@ _ROW_BEFORE = (
     "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a "
     "call: where a row begins at the interrupted instruction, the one before it is used"
 )
-ROW_BEFORE_TOP = Limit(Trait.CALLED, _LIES, _ROW_BEFORE, EXACT_PC)
-ROW_BEFORE_ROOT = Limit(Trait.ROOT, frozenset({Outcome.PHANTOM}), _ROW_BEFORE, EXACT_PC)
+ROW_BEFORE_TOP = Limit(Trait.ROW_BEGINS, _LIES, _ROW_BEFORE, EXACT_PC)
+ROW_BEFORE_WRONG = Limit(
+    Trait.BEHIND_WRONG,
+    frozenset({Outcome.ENDED_EARLY}),
+    f"{_ROW_BEFORE}; and that one is wrong",
+    EXACT_PC,
+)
+NO_ROW_FOR_THE_CALLER = Limit(
+    Trait.NO_TABLE,
+    frozenset({Outcome.ENDED_EARLY}),
+    "unw_step returns 0, as at the end of the stack, where no table covers the caller: it is not listed",
+    "https://github.com/openssl/openssl/issues/8853",
+    inner=-1,
+)
+ROW_BEFORE_LANDED = Limit(
+    Trait.JUMPED_TO,
+    frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
+    f"{_ROW_BEFORE}; here it is that of code in front of a jump's target, which is on another path",
+    EXACT_PC,
+)
+ROW_BEFORE_EXPRESSION = Limit(
+    Trait.INEXPRESSIBLE,
+    frozenset({Outcome.WRONG_REGISTER}),
+    f"{_ROW_BEFORE}; the row that begins says where a register is that the instruction in front has changed",
+    EXACT_PC,
+    also=frozenset({Trait.CHANGED}),
+)
+ROWS_BEFORE = (ROW_BEFORE_TOP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION)
 ROW_BEFORE_COMPACT = Limit(
-    Trait.CALLED,
+    Trait.ROW_BEGINS,
     frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
     f"an encoding that defers to DWARF: {_ROW_BEFORE}",
     EXACT_PC,
 )
 ROW_BEFORE_SIGNAL = Limit(
-    Trait.SIGNAL,
+    Trait.INTERRUPTED,
     frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
     "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the "
     "row that begins at the pc is not applied",

@@ -25,12 +25,12 @@ from testbed.referee.llvm_libunwind.findings import FINDINGS
 from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
 from testbed.referee.llvm_libunwind.limits import (
     LIMITS,
+    NO_ROW_FOR_THE_CALLER,
     ONE_ROW,
     ONE_WORD_HIGH,
     ROW_BEFORE_COMPACT,
-    ROW_BEFORE_ROOT,
     ROW_BEFORE_SIGNAL,
-    ROW_BEFORE_TOP,
+    ROWS_BEFORE,
     SIGNED,
 )
 from testbed.referee.model import Referee
@@ -157,7 +157,7 @@ NATURAL = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SIGNED, ROW_BEFORE_SIGNAL, ROW_BEFORE_TOP, ROW_BEFORE_ROOT),
+    limits=(*LIMITS, SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL, *ROWS_BEFORE),
     tool=tool,
 )
 EXACT = Unwinder(
@@ -166,7 +166,7 @@ EXACT = Unwinder(
     unwind=_asked(exact=True),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SIGNED, ROW_BEFORE_SIGNAL),
+    limits=(*LIMITS, SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL),
     tool=tool,
 )
 COMPACT = Unwinder(

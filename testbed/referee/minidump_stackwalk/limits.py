@@ -17,9 +17,18 @@ _END = "https://github.com/kstenerud/KSCrash/issues/764"
 
 
 def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
-    """Each fact: as which outcomes, their values in one string, it shows; why; and where that is written."""
+    """Each fact: as which outcomes, their values in one string, it shows; why; and where that is written.
+
+    What is about frame records holds where there is none.
+    """
     return tuple(
-        Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), because, reference)
+        Limit(
+            trait,
+            frozenset(Outcome(value) for value in outcomes.split()),
+            because,
+            reference,
+            also=frozenset({Trait.UNLINKED} if reference == LINK else ()),
+        )
         for trait, (outcomes, because, reference) in told.items()
     )
 
@@ -135,11 +144,10 @@ WITHOUT_SYMBOLS = _limits(
 )
 
 
-# Last, because it holds at every site that has a caller.
 WITHOUT_SYMBOLS = (
     *WITHOUT_SYMBOLS,
     Limit(
-        Trait.CALLED,
+        Trait.SECOND_ISA,
         frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
         "Thumb code chains frames through r7, and r11 is followed",
         "https://github.com/rust-minidump/rust-minidump/issues/460",

@@ -52,7 +52,7 @@ OF_LLVM = (
         arch="x86_64",
         recipe="clang-asm",
         at="main+0xf",
-        limit=OLD_ROWS[1],
+        limit=OLD_ROWS[0],
         upstream="https://github.com/ClickHouse/ClickHouse/issues/63855",
     ),
     Finding(
@@ -64,7 +64,7 @@ OF_LLVM = (
         arch="arm64",
         recipe="clang-asm",
         at="leaf+0x14",
-        limit=OLD_ROWS[1],
+        limit=OLD_ROWS[0],
         upstream=PARSER,
     ),
     Finding(

@@ -60,14 +60,14 @@ _OUTERMOST = "the start code is marked EXIDX_CANTUNWIND: for libgcc that is an e
 NO_END = (Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM),)
 ERROR_AT_THE_END = Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM)
 SILENT_END = Limit(
-    Trait.CALLED,
+    Trait.CALLED_BY_ROOT,
     frozenset({Outcome.ENDED_EARLY}),
     _OUTERMOST + "; backtrace() returns how many there are, not why there are no more",
     "https://sourceware.org/glibc/manual/latest/html_node/Backtraces.html",
     _ARM,
 )
 END_AT_THE_END = Limit(
-    Trait.CALLED,
+    Trait.CALLED_BY_ROOT,
     frozenset({Outcome.ENDED_EARLY, Outcome.REFUSED}),
     "the start code is marked EXIDX_CANTUNWIND: the stack ends before it, and its frame is never listed",
     _EHABI,
@@ -82,17 +82,10 @@ _OLD_ROW = (
 )
 OLD_ROWS = tuple(
     Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
-    for trait in (
-        Trait.PROLOGUE,
-        Trait.EPILOGUE,
-        Trait.FRAMELESS,
-        Trait.SIGNAL,
-        Trait.SPLIT_FUNCTION,
-        Trait.OTHER_STACK,
-    )
+    for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
 )
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
-OLD_ROW_INSIDE = Limit(Trait.CALLED, frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}), _OLD_ROW, PARSER, _CFI)
+OLD_ROW_INSIDE = Limit(Trait.JUMPED_TO, frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}), _OLD_ROW, PARSER, _CFI)
 
 PC_COLUMN = Limit(
     Trait.SIGNAL,

@@ -124,15 +124,3 @@ def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
                     at = np.int64((u64(at) + u64(1)) & u64(size - 1))
                 table[at] = p
     return heads[:used].copy(), many[:used].copy(), lasts[:used].copy()
-
-
-@compiled(allocates=True)
-def last_active(parent: Any, node: Any) -> Any:
-    """`testbed.truth.leftovers.last_steps`: the last step of each activation or of one that it called, or -1."""
-    last = np.full(len(parent), -1, np.int64)
-    for step in range(len(node)):
-        last[node[step]] = step
-    for index in range(len(parent) - 1, -1, -1):  # a parent comes before its children
-        if parent[index] >= 0:
-            last[parent[index]] = max(last[parent[index]], last[index])
-    return last

@@ -29,8 +29,8 @@ class Known:
     were opened, that were over and went on windows later: both are found in one pass and hold in the next.
     ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
     window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
-    ``last_active`` is the last step of each activation, or of one that it called, that is of more than one window,
-    and ``goes_on`` where control went when such a one was over, if not to its return address; ``returns`` are the
+    ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
+    address; ``executed``, ``framed`` and ``saving`` are as in `testbed.truth.function_facts`; ``returns`` are the
     return addresses of all activations. None of this grows with the length of the run alone: with its depth, its
     code, and the number of windows.
     """
@@ -40,9 +40,12 @@ class Known:
     extents: dict[int, Extent] = field(default_factory=dict)
     cuts: set[int] = field(default_factory=set)
     transitions: list[tuple[int, int]] = field(default_factory=list)
-    last_active: dict[int, int] = field(default_factory=dict)
     returns: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     goes_on: dict[int, int] = field(default_factory=dict)
+    executed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 2), np.uint64))
+    framed: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    return_saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     returned: frozenset[int] = frozenset()  # call sites of what came back
     thrown: frozenset[int] = frozenset()  # call sites of what was thrown away by its parent's return
     led: frozenset[int] = frozenset()  # call sites of those that had jumped as if they came back elsewhere

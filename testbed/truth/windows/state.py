@@ -12,8 +12,8 @@ from testbed.truth.model import Activations
 from testbed.truth.native.follow import Standing
 from testbed.truth.transfers import Bools
 from testbed.truth.truth import Truth
+from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.segments import OpenSegment
-from testbed.truth.windows.slots import OpenSlots, Slots
 from testbed.truth.windows.transitions import OpenRun
 from testbed.truth.windows.window import Window
 
@@ -28,7 +28,6 @@ class WindowState:
     rows: NDArray[np.uint64] = field(repr=False)
     segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
     run: OpenRun | None
-    slots: OpenSlots = field(repr=False)
     signed: Bools = field(repr=False)  # by activation: whether its return address is signed
     stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
 
@@ -38,20 +37,32 @@ class WindowTruth(Truth):
     """The truth about a window's trace; it holds for the rows of the window's own steps."""
 
     window: Window
-    slots: Slots = field(repr=False)
     signatures: Bools = field(repr=False)
+    known: Known = field(repr=False)
 
     @property
     def signed(self) -> Bools:
         return self.signatures
 
     @property
-    def leftovers(self) -> Bools:
-        return self.slots.leftovers()
+    def returns(self) -> NDArray[np.uint64]:
+        return self.known.returns
 
     @property
-    def code_pointers(self) -> Bools:
-        return self.slots.code_pointers()
+    def executed(self) -> NDArray[np.uint64]:
+        return self.known.executed
+
+    @property
+    def framed_pcs(self) -> NDArray[np.uint64]:
+        return self.known.framed
+
+    @property
+    def return_saving_pcs(self) -> NDArray[np.uint64]:
+        return self.known.return_saving
+
+    @property
+    def saving_pcs(self) -> NDArray[np.uint64]:
+        return self.known.saving
 
 
 def activations_of(

@@ -3,8 +3,8 @@
 The run is watched twice. The first time (`survey`) finds what only the end of something can tell, see
 `testbed.truth.windows.hindsight`; the second time (`watch`) gives the truth about each window. Between two windows
 there is a `WindowState`: the activations that are still there, with the registers at the steps that opened them, and
-what is open of segments, runs and slots. In a window's trace those registers are rows before all others, so that
-everything that looks at an activation's first step, the judge too, finds a row there.
+what is open of segments and runs. In a window's trace those registers are rows before all others, so that everything
+that looks at an activation's first step, the judge too, finds a row there.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.follow import MAX_ROUNDS
+from testbed.truth.function_facts import executed, framed_pcs, saving_pcs
 from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, RETURN, RETURNED, THROWN
 from testbed.truth.native.events import Events
 from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
-from testbed.truth.native.sites import last_active, steps_by_activation
+from testbed.truth.native.sites import steps_by_activation
 from testbed.truth.regions import StackRegions
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, is_targets, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.segments import OpenSegment, Steps, count, cut, extents
-from testbed.truth.windows.slots import OpenSlots, Slots, find_slots
 from testbed.truth.windows.state import WindowState, WindowTruth, activations_of
 from testbed.truth.windows.transitions import Ending, OpenRun, mark, run_until
 from testbed.truth.windows.window import Window
@@ -106,10 +106,6 @@ class _Look:
         self._transition, run = self._transitions(first_time)
         if first_time:
             self._note()
-            slots = OpenSlots.none()
-        else:
-            self._slots = self._find_slots()
-            slots = self._slots.after
         signed = np.zeros(len(everyone), np.bool_)
         if not first_time:
             if before:
@@ -118,7 +114,7 @@ class _Look:
             own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         kept, stays = forget(everyone)
-        self.after = WindowState(kept, self._rows_of(stays), segments, run, slots, signed[stays], transfers.stored)
+        self.after = WindowState(kept, self._rows_of(stays), segments, run, signed[stays], transfers.stored)
 
     def truth(self) -> WindowTruth:
         """The second time: all facts of the window's steps."""
@@ -133,7 +129,7 @@ class _Look:
             self._isa,
         )
         return WindowTruth(
-            self.window.trace, self._activations, self._rows, sites, self.window, self._slots, self._signed
+            self.window.trace, self._activations, self._rows, sites, self.window, self._signed, self._known
         )
 
     def _in_rows(self, values: Bools) -> Bools:
@@ -248,24 +244,16 @@ class _Look:
         known.no_landings |= standing.no_landings
         inner = standing.links[:, PARENT] >= 0
         known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
-        last = last_active(self._activations.parent, self._node)
-        active = self._old & (last >= 0)
-        known.last_active.update(
-            zip(self._ids[active].tolist(), (last[active] + self.window.first).tolist(), strict=True)
-        )
+        trace, steps = self.window.trace, slice(self.window.start, self.window.stop)
+        told, arch = (trace, self._activations, self._rows), trace.arch
+        known.executed = np.unique(np.concatenate((known.executed, executed(trace, steps))), axis=0)
+        known.framed = np.union1d(known.framed, framed_pcs(*told, steps))
+        known.saving = np.union1d(known.saving, saving_pcs(*told, arch.preserved, steps))
+        link = (arch.link,) if arch.link else ()
+        known.return_saving = np.union1d(known.return_saving, saving_pcs(*told, link, steps))
         old = standing.addresses[: len(self._before.standing) if self._before else 0, GOES_ON]
         for index in np.flatnonzero(old).tolist():
             known.goes_on[int(standing.opened[index])] = int(old[index])
-
-    def _find_slots(self) -> Slots:
-        window, known = self.window, self._known
-        offset = window.start - window.first
-        last = last_active(self._activations.parent, self._node) + window.start
-        for i in np.flatnonzero(np.isin(self._ids, np.fromiter(known.last_active, np.int64))).tolist():
-            last[i] = known.last_active[int(self._ids[i])] + offset
-        stores = (window.start - (window.start > window.context), window.stop - (window.ending is None))
-        slots = self._before.slots if self._before else OpenSlots.none()
-        return find_slots(window.trace, slots, self._activations, self._rows, last, known.returns, stores, offset)
 
     def _rows_of(self, stays: Ints) -> NDArray[np.uint64]:
         """The registers at the opening of the activations that stay, and at the step before."""

@@ -1,0 +1,133 @@
+"""How much a strategy's limits would explain: the share of sites at which some made-up lie would go unnoticed.
+
+A lie is made up at every frame of every site and of every lying kind; the site counts if one of them is covered by a
+limit. Where the header or the recipe declares that a table is wrong, missing, synchronous or without an end, limits
+have to be wide, so the share is also taken without such sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit
+from testbed.contract.unwinder import Limit, Unwinder
+from testbed.program.model import Program
+from testbed.runs.run import Run
+from testbed.truth.frame_sites import FrameSites, frame_sites
+from testbed.verdicts.trace import FrameTraits
+from testbed.words.errors import ToolchainMissing
+from testbed.words.traits import Trait
+
+TABLE_DECLARED = frozenset(
+    {
+        *(Trait.WRONG_TABLE, Trait.NO_TABLE, Trait.SYNCHRONOUS),
+        *(Trait.WRONG_INDEX, Trait.OPEN_END, Trait.UNSAID_END),
+    }
+)
+DEEPEST = 40  # frames of a stack that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many ``sites``, and of how many a lie would be ``explained``; ``plain`` ones have no declared tables.
+
+    Steps in transition are no sites.
+    """
+
+    sites: int = 0
+    explained: int = 0
+    plain: int = 0
+    plain_explained: int = 0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(
+            self.sites + other.sites,
+            self.explained + other.explained,
+            self.plain + other.plain,
+            self.plain_explained + other.plain_explained,
+        )
+
+    @property
+    def of_all(self) -> float | None:
+        return self.explained / self.sites if self.sites else None
+
+    @property
+    def of_plain(self) -> float | None:
+        return self.plain_explained / self.plain if self.plain else None
+
+
+def shares(run: Run, unwinders: Iterable[Unwinder]) -> dict[str, Share]:
+    """The share of each strategy that applies to a run."""
+    counted = ~run.watched.transition
+    levels = [(at, _traits(run, at)) for at in _levels(run)]
+    declared = np.zeros(len(run), np.bool_)
+    for at, traits in levels:
+        for trait in TABLE_DECLARED:
+            declared[at.step[traits.at(trait)]] = True
+    plain = counted & ~declared
+    found = {}
+    for unwinder in unwinders:
+        if not unwinder.applies_to(run.built.image):
+            continue
+        hidden = np.zeros(len(run), np.bool_)
+        lying = [li for li in unwinder.limits_on(run.arch) if any(outcome.lying for outcome in li.outcomes)]
+        for at, traits in levels:
+            hidden[at.step[_covered(traits, len(at), lying)]] = True
+        found[unwinder.name] = Share(
+            int(counted.sum()), int((hidden & counted).sum()), int(plain.sum()), int((hidden & plain).sum())
+        )
+    return found
+
+
+class _OneByOne:
+    """As `FrameTraits`, of a run that has no columns."""
+
+    def __init__(self, run: Run, at: FrameSites) -> None:
+        self._each = [run.frame_traits(*site) for site in zip(at.step.tolist(), at.depth.tolist(), strict=True)]
+
+    def at(self, trait: Trait) -> NDArray[np.bool_]:
+        return np.fromiter((trait in here for here in self._each), np.bool_, len(self._each))
+
+
+def _traits(run: Run, at: FrameSites) -> FrameTraits | _OneByOne:
+    return FrameTraits(run.watched, at, run.built.traits) if run.in_columns else _OneByOne(run, at)
+
+
+def _levels(run: Run) -> Sequence[FrameSites]:
+    """The frames of all steps, by depth."""
+    truth, steps, found = run.watched, np.arange(len(run)), []
+    for depth in range(DEEPEST):
+        at = frame_sites(truth.trace, truth.activations, truth.node, steps, np.full(len(steps), depth))
+        steps = steps[at.depth == depth]
+        if not len(steps):
+            break
+        found.append(frame_sites(truth.trace, truth.activations, truth.node, steps, np.full(len(steps), depth)))
+    return found
+
+
+def _covered(traits: FrameTraits | _OneByOne, size: int, limits: Sequence[Limit]) -> NDArray[np.bool_]:
+    """The frames that one of the limits covers."""
+    found = np.zeros(size, np.bool_)
+    for limit in limits:
+        found |= np.logical_and.reduce([traits.at(trait) for trait in (limit.trait, *limit.also)])
+    return found
+
+
+def shares_of_units(
+    planned: Iterable[Unit], programs: Mapping[str, Program], unwinders: Sequence[Unwinder]
+) -> dict[tuple[str, str], Share]:
+    """The share of each (strategy, architecture) over some units; those that cannot be built here are left out."""
+    found: dict[tuple[str, str], Share] = {}
+    for unit in planned:
+        try:
+            run = run_unit(unit, programs)
+        except ToolchainMissing:
+            continue
+        for name, share in shares(run, unwinders).items():
+            found[name, unit.arch] = found.get((name, unit.arch), Share()) + share
+    return found

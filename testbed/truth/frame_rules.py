@@ -1,0 +1,105 @@
+"""Rules about one frame's registers: how it is linked, where a row begins, how control came to it."""
+
+from __future__ import annotations
+
+from testbed.truth.frame_sites import FrameSite, frame_site
+from testbed.truth.watched import Watched
+from testbed.words.errors import UnreadableMemory
+
+
+def stands_anywhere(truth: Watched, at: FrameSite) -> bool:
+    """True where the frame's pc is the next instruction to execute: it made no call. A signal's own frame has none."""
+    return at.own == at.step if at.depth == 0 else interrupted(truth, at)
+
+
+def interrupted(truth: Watched, at: FrameSite) -> bool:
+    return at.depth > 0 and not truth.activations[at.node].signal and truth.trace.interrupted(at.own)
+
+
+def called(truth: Watched, at: FrameSite) -> bool:
+    return truth.activations[at.node].parent is not None
+
+
+def is_signal(truth: Watched, at: FrameSite) -> bool:
+    return truth.activations[at.node].signal
+
+
+def frameless_caller(truth: Watched, at: FrameSite) -> bool:
+    return at.depth > 0 and called(truth, at) and not truth.sites.moved[at.own] and not is_signal(truth, at)
+
+
+def linked(truth: Watched, at: FrameSite) -> bool:
+    """FP is an address in the activation's frame, and the record there holds its return address."""
+    activation, arch, pointer = truth.activations[at.node], truth.trace.arch, int(truth.sites.frame_pointer[at.own])
+    if activation.cfa is None or activation.signal or not int(truth.trace.sp[at.own]) <= pointer < activation.cfa:
+        return False
+    offset = truth.records[int(truth.sites.isa[at.own])].return_address
+    try:
+        kept = truth.trace.memory(at.step).unsigned(pointer + offset & arch.word_mask, arch.word)
+    except UnreadableMemory:
+        return False
+    return arch.without_signature(kept) in (activation.return_address, activation.goes_on)
+
+
+def unlinked(truth: Watched, at: FrameSite) -> bool:
+    return called(truth, at) and not is_signal(truth, at) and not linked(truth, at)
+
+
+def last_record(truth: Watched, at: FrameSite) -> bool:
+    if not linked(truth, at):
+        return False
+    caller = caller_of(truth, at)
+    return caller.node == at.node or not linked(truth, caller)
+
+
+def reuses_pointer(truth: Watched, at: FrameSite) -> bool:
+    """FP is neither its entry value nor an address in the activation's own frame, SP up to the CFA."""
+    activation = truth.activations[at.node]
+    if activation.signal or not truth.sites.moved[at.own]:
+        return False
+    end = activation.cfa if activation.cfa is not None else activation.entry_sp + truth.trace.arch.word
+    return not int(truth.trace.sp[at.own]) <= int(truth.sites.frame_pointer[at.own]) < end
+
+
+def mixed_isa(truth: Watched, at: FrameSite) -> bool:
+    isa = truth.sites.isa
+    return bool(isa[at.own] != isa[at.step] or isa[caller_of(truth, at).own] != isa[at.step])
+
+
+def caller_of(truth: Watched, at: FrameSite) -> FrameSite:
+    """The frame further out, or the same one where there is none."""
+    return frame_site(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)
+
+
+def step_in_front(truth: Watched, at: FrameSite) -> int:
+    """The activation's step before the one where it stands: the call, if one has just come back; -1: there is none."""
+    before, node = at.own - 1, truth.node
+    if before < 0 or int(truth.activations.opened[at.node]) == at.own:
+        return -1
+    if truth.trace.interrupted(before):  # a signal came at this very instruction
+        return step_in_front(truth, at._replace(own=before))
+    if node[before] == at.node:
+        return before
+    came_back = truth.activations[int(node[before])]
+    if came_back.parent != at.node:
+        return -1
+    return step_in_front(truth, at._replace(own=came_back.opened - 1)) if came_back.signal else came_back.opened - 1
+
+
+def row_begins(truth: Watched, at: FrameSite) -> bool:
+    before = step_in_front(truth, at) if stands_anywhere(truth, at) else -1
+    if before < 0:
+        return False
+    sp, pointer = truth.trace.sp, truth.sites.frame_pointer
+    return bool(
+        sp[before] != sp[at.own] or pointer[before] != pointer[at.own] or truth.signed[before] != truth.signed[at.own]
+    )
+
+
+def jumped_to(truth: Watched, at: FrameSite) -> bool:
+    before, trace = at.own - 1, truth.trace
+    if not stands_anywhere(truth, at) or before < 0 or truth.node[before] != at.node:
+        return False
+    return int(truth.activations.opened[at.node]) != at.own and bool(
+        trace.pc[before] + trace.sizes[before] != trace.pc[at.own]
+    )

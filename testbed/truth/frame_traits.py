@@ -1,0 +1,228 @@
+"""What the trace shows about one frame at one step: the specification of `testbed.truth.columns`.
+
+Each trait has a rule of its own, from registers, memory and activations alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from testbed.image import image_covering
+from testbed.truth.frame_rules import (
+    called,
+    caller_of,
+    frameless_caller,
+    interrupted,
+    is_signal,
+    jumped_to,
+    last_record,
+    linked,
+    mixed_isa,
+    reuses_pointer,
+    row_begins,
+    stands_anywhere,
+    unlinked,
+)
+from testbed.truth.frame_sites import FrameSite
+from testbed.truth.stack_words import own_part, shadow_top
+from testbed.truth.watched import Watched
+from testbed.words.traits import NARROWED, Trait
+
+TraitRule = Callable[[Watched, FrameSite], bool]
+
+
+def _here(column: str) -> TraitRule:
+    """A column of `SiteFacts` that says something about an activation that stands anywhere."""
+    return lambda truth, at: bool(getattr(truth.sites, column)[at.own]) and stands_anywhere(truth, at)
+
+
+def _called_by_root(truth: Watched, at: FrameSite) -> bool:
+    parent = truth.activations[at.node].parent
+    return parent is not None and truth.activations[parent].parent is None
+
+
+def _link(truth: Watched, at: FrameSite) -> int | None:
+    """What the link register holds, as an address; None where it is zero, which says nothing, or there is none."""
+    arch = truth.trace.arch
+    if not arch.link or not stands_anywhere(truth, at):
+        return None
+    value = int(truth.trace.registers[at.own, arch.index[arch.link]])
+    return arch.without_signature(value) if value else None
+
+
+def _link_live(truth: Watched, at: FrameSite) -> bool:
+    return called(truth, at) and _link(truth, at) == truth.activations[at.node].return_address
+
+
+def _link_stale(truth: Watched, at: FrameSite) -> bool:
+    return _link(truth, at) is not None and not _link_live(truth, at)
+
+
+def _link_inside(truth: Watched, at: FrameSite) -> bool:
+    link = _link(truth, at)
+    return bool(link) and truth.function((link or 0) - 1) == truth.function(int(truth.trace.pc[at.own]))
+
+
+def _link_outside(truth: Watched, at: FrameSite) -> bool:
+    return _link(truth, at) is not None and not _link_inside(truth, at)
+
+
+def _signed(truth: Watched, at: FrameSite) -> bool:
+    return bool(truth.signed[at.own]) and not is_signal(truth, at)
+
+
+def tail_called(truth: Watched, at: FrameSite) -> bool:
+    """By the names of the functions at the activation's first step and at this one."""
+    if is_signal(truth, at):  # its first step is its handler's: it has not run yet
+        return False
+    pcs = truth.trace.pc
+    return truth.function(int(pcs[truth.activations[at.node].opened])) != truth.function(int(pcs[at.own]))
+
+
+def _handler(truth: Watched, at: FrameSite) -> bool:
+    parent = truth.activations[at.node].parent
+    return parent is not None and truth.activations[parent].signal and not is_signal(truth, at)
+
+
+def _no_code(truth: Watched, at: FrameSite) -> bool:
+    """Only where a signal came instead of an instruction can there be none; there, and of whoever it returns to."""
+    trace, activation = truth.trace, truth.activations[at.node]
+    if activation.signal:
+        return image_covering(trace.images, activation.return_address or 0) is None
+    return stands_anywhere(truth, at) and trace.interrupted(at.own) and image_covering(trace.images, at.pc) is None
+
+
+def _unpushed(truth: Watched, at: FrameSite) -> bool:
+    """Only where code keeps a shadow call stack."""
+    address = truth.activations[at.node].return_address
+    return at.depth == 0 and address is not None and shadow_top(truth, at.step) not in (None, address)
+
+
+def _frame_elsewhere(truth: Watched, at: FrameSite) -> bool:
+    if not stands_anywhere(truth, at) or int(truth.trace.sp[at.own]) != truth.activations[at.node].entry_sp:
+        return False
+    return not truth.sites.prologue[at.own] and truth.function(int(truth.trace.pc[at.own])) in truth.framed
+
+
+def _entered_framed(truth: Watched, at: FrameSite) -> bool:
+    return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.entered_framed
+
+
+def _unsaved(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return stands_anywhere(truth, at) and pc <= truth.saves_until.get(truth.function(pc), -1)
+
+
+def _return_unsaved(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return stands_anywhere(truth, at) and pc <= truth.saves_return_until.get(truth.function(pc), -1)
+
+
+def _partly_run(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
+
+
+def _nameless(truth: Watched, at: FrameSite) -> bool:
+    caller = caller_of(truth, at)
+    return caller.node != at.node and truth.is_nameless(caller.pc - (not stands_anywhere(truth, caller)))
+
+
+def _changed(truth: Watched, at: FrameSite) -> bool:
+    columns, registers = truth.kept_columns, truth.trace.registers
+    opened = truth.activations[at.node].opened
+    return not is_signal(truth, at) and bool((registers[at.own, columns] != registers[opened, columns]).any())
+
+
+def _behind_label(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return not is_signal(truth, at) and truth.label(pc) != truth.function(pc)
+
+
+def _last_call(truth: Watched, at: FrameSite) -> bool:
+    if at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at):
+        return False
+    return truth.function(at.pc) != truth.function(int(truth.trace.pc[at.own]))
+
+
+RULES: Mapping[Trait, TraitRule] = MappingProxyType(
+    {
+        Trait.PROLOGUE: _here("prologue"),
+        Trait.EPILOGUE: _here("epilogue"),
+        Trait.FRAMELESS: _here("frameless"),
+        Trait.FRAMELESS_CALLER: frameless_caller,
+        Trait.UNLINKED: unlinked,
+        Trait.LINKED: linked,
+        Trait.LAST_RECORD: last_record,
+        Trait.FP_REUSED: reuses_pointer,
+        Trait.MIXED_ISA: mixed_isa,
+        Trait.ROW_BEGINS: row_begins,
+        Trait.JUMPED_TO: jumped_to,
+        Trait.FIRST: lambda truth, at: at.depth == 0 and truth.activations[at.node].opened == at.own,
+        Trait.ENTERED_FRAMED: _entered_framed,
+        Trait.FRAME_ELSEWHERE: _frame_elsewhere,
+        Trait.UNSAVED: _unsaved,
+        Trait.RETURN_UNSAVED: _return_unsaved,
+        Trait.PARTLY_RUN: _partly_run,
+        Trait.NAMELESS: _nameless,
+        Trait.CHANGED: _changed,
+        Trait.BEHIND_LABEL: _behind_label,
+        Trait.LAST_CALL: _last_call,
+        Trait.SECOND_ISA: lambda truth, at: bool(truth.sites.isa[at.own]),
+        Trait.ROOT: lambda truth, at: not called(truth, at),
+        Trait.CALLED: called,
+        Trait.CALLED_BY_ROOT: _called_by_root,
+        Trait.LINK_LIVE: _link_live,
+        Trait.LINK_STALE: _link_stale,
+        Trait.LINK_INSIDE: _link_inside,
+        Trait.LINK_OUTSIDE: _link_outside,
+        Trait.SIGNED: _signed,
+        Trait.UNKEPT: lambda truth, at: called(truth, at) and not own_part(truth, at.step, at.depth).kept,
+        Trait.FAR: lambda truth, at: own_part(truth, at.step, at.depth).far,
+        Trait.LEFTOVER: lambda truth, at: own_part(truth, at.step, at.depth).left,
+        Trait.COPIED: lambda truth, at: own_part(truth, at.step, at.depth).copied,
+        Trait.CODE_POINTER: lambda truth, at: own_part(truth, at.step, at.depth).pointer,
+        Trait.APART: lambda truth, at: own_part(truth, at.step, at.depth).apart,
+        Trait.UNPUSHED: _unpushed,
+        Trait.TAIL_CALLED: tail_called,
+        Trait.TRANSITION: lambda truth, at: bool(truth.sites.transition[at.step]),
+        Trait.SIGNAL: is_signal,
+        Trait.INTERRUPTED: interrupted,
+        Trait.HANDLER: _handler,
+        Trait.NO_CODE: _no_code,
+    }
+)
+"""Every observed trait: a test asks for the others to be declared."""
+
+
+class LazyTraits:
+    """The traits of one frame, observed and declared: each is found out when it is asked for."""
+
+    def __init__(
+        self, truth: Watched, at: FrameSite, declared: frozenset[Trait], certain: frozenset[Trait] = frozenset()
+    ) -> None:
+        self._truth, self._at, self._declared, self._certain = truth, at, declared, certain
+        self._known: dict[Trait, bool] = {}
+
+    def __contains__(self, trait: object) -> bool:
+        if not isinstance(trait, Trait):
+            return False
+        if trait not in self._known:
+            self._known[trait] = self._holds(trait)
+        return self._known[trait]
+
+    def _holds(self, trait: Trait) -> bool:
+        if not trait.declared:
+            return RULES[trait](self._truth, self._at)
+        if trait in self._certain or trait not in self._declared:
+            return trait in self._certain
+        return trait not in NARROWED or any(narrowing in self for narrowing in NARROWED[trait])
+
+
+# Of frames further out, what a site is said to have as well: the others belong to the innermost one.
+OUTER = frozenset(
+    {
+        *(Trait.FRAMELESS_CALLER, Trait.FP_REUSED, Trait.SIGNED, Trait.TAIL_CALLED),
+        *(Trait.SIGNAL, Trait.INTERRUPTED, Trait.NO_CODE),
+    }
+)

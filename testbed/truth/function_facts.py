@@ -1,0 +1,45 @@
+"""What all activations of a function show of it: where it has a frame, and where it saves its callers' registers.
+
+One row of a table may stand for a whole function, so it matters at one instruction what happens at another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.trace import Trace
+from testbed.truth.model import Activations
+from testbed.truth.transfers import distinct
+
+Pcs = NDArray[np.uint64]
+
+
+def framed_pcs(trace: Trace, activations: Activations, node: NDArray[np.int32], steps: slice = slice(None)) -> Pcs:
+    """The instructions at which an activation had something on the stack: SP was not what it was at its entry."""
+    framed = trace.sp[steps] != activations.entry_sp[node[steps]]
+    return distinct(trace.pc[steps][framed])
+
+
+def saving_pcs(
+    trace: Trace, activations: Activations, node: NDArray[np.int32], names: Collection[str], steps: slice = slice(None)
+) -> Pcs:
+    """The instructions that store what one of these registers held when their activation began."""
+    first, end, _ = steps.indices(len(trace))
+    writes, arch = trace.writes, trace.arch
+    step = writes.step.astype(np.int64)
+    here = np.flatnonzero((writes.size >= arch.word) & (step >= first) & (step < end))
+    step = step[here]
+    columns = [arch.index[name] for name in names]
+    before = trace.registers[activations.opened[node[step]]][:, columns]
+    saves = ((before == writes.value[here, None]) & (before != 0)).any(axis=1)
+    return distinct(trace.pc[step[saves]])
+
+
+def executed(trace: Trace, steps: slice = slice(None)) -> NDArray[np.uint64]:
+    """The instructions that were executed, once each and in order: address and size. A signal's step executes none."""
+    pc, size = trace.pc[steps], trace.sizes[steps].astype(np.uint64)
+    code = distinct(pc[size > 0] << np.uint64(8) | size[size > 0])
+    return np.stack((code >> np.uint64(8), code & np.uint64(0xFF)), axis=1)

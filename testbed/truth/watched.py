@@ -1,0 +1,169 @@
+"""What was watched of a run: who executes each step, and what the trace shows of each; `Truth` is made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import FrameRecord
+from testbed.image import image_covering
+from testbed.trace import Trace
+from testbed.trace.words import WordHistory
+from testbed.truth.function_facts import Pcs, executed, framed_pcs, saving_pcs
+from testbed.truth.model import Activations
+from testbed.truth.signatures import find_signed
+from testbed.truth.sites import SiteFacts
+from testbed.truth.transfers import Bools, distinct
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """Which activation executes each step, and the facts of each step from registers alone.
+
+    ``node[k]`` indexes ``activations``; ``transition[k]`` marks steps at which no single answer is right.
+    """
+
+    trace: Trace
+    activations: Activations = field(repr=False)
+    node: NDArray[np.int32] = field(repr=False)
+    sites: SiteFacts = field(repr=False)
+
+    @property
+    def transition(self) -> Bools:
+        return self.sites.transition
+
+    @cached_property
+    def records(self) -> tuple[FrameRecord, ...]:
+        """The layout of frame records, by instruction set."""
+        image = self.trace.images[0].image
+        return tuple(image.frame_records.get(isa.name, isa.records[0]) for isa in self.trace.arch.isas)
+
+    @cached_property
+    def kept_columns(self) -> list[int]:
+        """The columns of the callee-saved registers that chain no frames."""
+        arch = self.trace.arch
+        pointers = {record.pointer for isa in arch.isas for record in isa.records}
+        return [arch.index[name] for name in arch.preserved if name not in pointers]
+
+    @cached_property
+    def words(self) -> WordHistory:
+        """Words of memory before any step."""
+        return WordHistory(self.trace)
+
+    @cached_property
+    def signed(self) -> Bools:
+        """Steps at which the innermost activation's return address is signed."""
+        return find_signed(self.trace, self.activations, self.node)
+
+    @cached_property
+    def returns(self) -> NDArray[np.uint64]:
+        """The return addresses of all activations of the run, in order."""
+        return distinct(self.activations.return_address[self.activations.parent >= 0])
+
+    @cached_property
+    def returned_to(self) -> frozenset[int]:
+        """The same as a set of numbers."""
+        return frozenset(self.returns.tolist())
+
+    @cached_property
+    def framed(self) -> frozenset[int]:
+        """The functions that have a frame at some instruction."""
+        return frozenset(self.function(pc) for pc in self.framed_pcs.tolist())
+
+    @cached_property
+    def entered_framed(self) -> frozenset[int]:
+        """The functions that have a frame at their very first instruction, at least once."""
+        return frozenset(pc for pc in self.framed_pcs.tolist() if self.function(pc) == self.function(pc + 1) == pc)
+
+    def is_nameless(self, pc: int) -> bool:
+        """No symbol of a function covers this code."""
+        loaded = image_covering(self.trace.images, pc)
+        return loaded is None or loaded.image.function_at(pc - loaded.bias) is None
+
+    def is_partly_run(self, pc: int) -> bool:
+        """Less of the function there was executed than its symbol covers."""
+        start, loaded = self.function(pc), image_covering(self.trace.images, pc)
+        symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+        return symbol is not None and self._run_bytes.get(start, 0) < symbol.size
+
+    @cached_property
+    def _run_bytes(self) -> Mapping[int, int]:
+        """By function: how many bytes of its code were executed."""
+        found: Counter[int] = Counter()
+        for pc, size in self.executed.tolist():
+            found[self.function(pc)] += size
+        return found
+
+    @cached_property
+    def executed(self) -> NDArray[np.uint64]:
+        """Every instruction that was executed, once: its address and its size."""
+        return executed(self.trace)
+
+    @cached_property
+    def framed_pcs(self) -> Pcs:
+        return framed_pcs(self.trace, self.activations, self.node)
+
+    @cached_property
+    def saves_until(self) -> Mapping[int, int]:
+        """By function: the last of its instructions, by address, that saves a caller's register."""
+        return {self.function(pc): pc for pc in self.saving_pcs.tolist()}
+
+    @cached_property
+    def saving_pcs(self) -> Pcs:
+        """In order."""
+        return saving_pcs(self.trace, self.activations, self.node, self.trace.arch.preserved)
+
+    @cached_property
+    def saves_return_until(self) -> Mapping[int, int]:
+        """By function: the last of its instructions, by address, that stores the link register as it came."""
+        return {self.function(pc): pc for pc in self.return_saving_pcs.tolist()}
+
+    @cached_property
+    def return_saving_pcs(self) -> Pcs:
+        """In order."""
+        return saving_pcs(self.trace, self.activations, self.node, self.link)
+
+    @property
+    def link(self) -> tuple[str, ...]:
+        """The link register, where there is one."""
+        return (self.trace.arch.link,) if self.trace.arch.link else ()
+
+    @cached_property
+    def code(self) -> tuple[tuple[int, int], ...]:
+        """Where code is: the start and the end of every executable segment."""
+        segments = [(loaded.bias, segment) for loaded in self.trace.images for segment in loaded.image.segments]
+        return tuple((s.address + bias, s.address + bias + len(s.data)) for bias, s in segments if s.executable)
+
+    def function(self, pc: int) -> int:
+        """The start of the function at a pc, the pc itself where no function is."""
+        if pc not in self._functions:
+            loaded = image_covering(self.trace.images, pc)
+            symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+            self._functions[pc] = symbol.address + loaded.bias if loaded and symbol else pc
+        return self._functions[pc]
+
+    def label(self, pc: int) -> int:
+        """The symbol next before a pc, whatever it stands for; the pc itself where there is none."""
+        if pc not in self._labels:
+            loaded = image_covering(self.trace.images, pc)
+            named = [s.address for s in loaded.image.symbols if s.address <= pc - loaded.bias] if loaded else []
+            self._labels[pc] = max(named) + loaded.bias if loaded and named else pc
+        return self._labels[pc]
+
+    @cached_property
+    def _labels(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _functions(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def kept(self) -> dict[tuple[int, int], object]:
+        """A place for what is made of one frame and asked for several times; it holds one thing."""
+        return {}
