@@ -278,6 +278,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.LINK_OUTSIDE: _link_outside,
         Trait.SIGNED: _signed,
         Trait.UNKEPT: _one_by_one(Trait.UNKEPT),
+        Trait.KEPT_ELSEWHERE: _one_by_one(Trait.KEPT_ELSEWHERE),
         Trait.FAR: _one_by_one(Trait.FAR),
         Trait.LEFTOVER: _one_by_one(Trait.LEFTOVER),
         Trait.COPIED: _one_by_one(Trait.COPIED),

@@ -119,6 +119,11 @@ def _return_unsaved(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and pc <= truth.saves_return_until.get(truth.function(pc), -1)
 
 
+def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
+    saves = truth.function(int(truth.trace.pc[at.own])) in truth.saves_return_until
+    return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
+
+
 def _partly_run(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
 
@@ -178,6 +183,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LINK_OUTSIDE: _link_outside,
         Trait.SIGNED: _signed,
         Trait.UNKEPT: lambda truth, at: called(truth, at) and not own_part(truth, at.step, at.depth).kept,
+        Trait.KEPT_ELSEWHERE: _kept_elsewhere,
         Trait.FAR: lambda truth, at: own_part(truth, at.step, at.depth).far,
         Trait.LEFTOVER: lambda truth, at: own_part(truth, at.step, at.depth).left,
         Trait.COPIED: lambda truth, at: own_part(truth, at.step, at.depth).copied,

@@ -49,6 +49,7 @@ class Trait(Enum):
     UNKEPT = "the activation's part of the stack does not hold its return address"
     FAR = "at least 40 words of the activation's part of the stack lie before its return address"
     LEFTOVER = "the activation's part of the stack holds, before its return address, that of a call that is over"
+    KEPT_ELSEWHERE = "the function keeps its return address on the stack at another instruction, and not here"
     COPIED = "the activation's part of the stack holds a copy of a living activation's return address before its own"
     CODE_POINTER = "the activation's part of the stack holds, before its return address, another address of code"
     APART = "the word behind the activation's return address, on the stack, is not where SP will be"

@@ -18,7 +18,7 @@ _BELIEVED = (
     ),
     limit(
         Trait.NO_TABLE,
-        "ended_early refused skipped wrong",
+        "ended_early refused skipped stopped wrong",
         "no table covers this code: drgn follows the frame pointer, as if the prologue were over, and where that leads "
         "nowhere it ends",
         "https://github.com/openssl/openssl/issues/8853",
@@ -81,6 +81,15 @@ DEBUG_FRAME = (
         _LLVM_ARM,
         _ARM32,
         Trait.ROW_BEGINS,
+    ),
+    limit(
+        Trait.FRAMELESS,
+        "ended_early",
+        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
+        "the row describes a frame that is gone",
+        _LLVM_ARM,
+        _ARM32,
+        Trait.PARTLY_RUN,
     ),
     THUMB,
 )

@@ -86,6 +86,7 @@ WITH_TABLES = (
         "unoptimised epilogue has popped that one",
         "https://github.com/libunwind/libunwind/issues/43",
         _X86,
+        Trait.EPILOGUE,
     ),
     limit(
         Trait.CODE_POINTER,

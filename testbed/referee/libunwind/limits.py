@@ -13,6 +13,14 @@ STALE_ROW = Limit(
     "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address "
     "(of the call) is used again for the instruction there, which has another",
     "https://github.com/libunwind/libunwind/pull/1059",
+    also=frozenset({Trait.ROW_BEGINS}),
+)
+STALE_ROW_OF_ANOTHER = Limit(
+    Trait.LAST_CALL,
+    frozenset({Outcome.ENDED_EARLY}),
+    "rows are remembered by pc alone: where a call is the last thing in its function, the return address is the first "
+    "instruction of the next one, whose row, looked up before, is used again",
+    "https://github.com/libunwind/libunwind/pull/1059",
 )
 LIMITS = table_limits(
     {

@@ -33,7 +33,7 @@ from testbed.referee.libunwind.library import (
     load,
     word,
 )
-from testbed.referee.libunwind.limits import KNOWN_BY_BYTES, LIMITS, SP_AT_RECORD, STALE_ROW
+from testbed.referee.libunwind.limits import KNOWN_BY_BYTES, LIMITS, SP_AT_RECORD, STALE_ROW, STALE_ROW_OF_ANOTHER
 from testbed.referee.model import Referee
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
@@ -199,7 +199,7 @@ LIBUNWIND = Unwinder(
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SP_AT_RECORD, STALE_ROW, KNOWN_BY_BYTES),
+    limits=(*LIMITS, SP_AT_RECORD, STALE_ROW, STALE_ROW_OF_ANOTHER, KNOWN_BY_BYTES),
     tool=version,
 )
 

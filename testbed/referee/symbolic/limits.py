@@ -66,11 +66,23 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 )
 
 
+# A row that was not taken back, or not written, is another's where one begins, and where the frame that it tells of is
+# not there: on this path there is none, or the path that has one was not run.
+AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
+    {
+        Trait.EPILOGUE: ((Trait.ROW_BEGINS,), (Trait.FRAME_ELSEWHERE,)),
+        Trait.PROLOGUE: ((Trait.ROW_BEGINS,),),
+        Trait.FRAMELESS: ((Trait.FRAME_ELSEWHERE,), (Trait.PARTLY_RUN,), (Trait.ROW_BEGINS,), (Trait.KEPT_ELSEWHERE,)),
+    }
+)
+
+
 def _limits(shown: Mapping[Trait, str]) -> tuple[Limit, ...]:
     """``shown``: as which outcomes, their values in one string, each fact shows."""
     return tuple(
-        Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), *_BECAUSE[trait])
+        Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), *_BECAUSE[trait], also=frozenset(also))
         for trait, outcomes in shown.items()
+        for also in AT_A_ROW.get(trait, ((),))
     )
 
 
