@@ -17,7 +17,7 @@ from testbed.build.directives import EhabiDirective, FnEnd, HandlerData
 from testbed.build.expressions import Expression
 from testbed.build.read_directives import EHABI, read_cfi, read_ehabi
 from testbed.build.source_place import Place
-from testbed.build.spellings import MODE_DIRECTIVES
+from testbed.build.spellings import ALIGN_COUNTS_BYTES, MODE_DIRECTIVES, WORD_DATA
 from testbed.build.statements import (
     Align,
     Assembly,
@@ -49,7 +49,8 @@ _DATA = {
     ".short": 2,
     ".4byte": 4,
     ".long": 4,
-    ".word": 4,
+    ".value": 2,
+    ".word": 4,  # where the architecture says so
     ".8byte": 8,
     ".quad": 8,
     ".xword": 8,
@@ -148,7 +149,7 @@ class _SourceReader:
         elif name in EHABI:
             self.ehabi(place, read_ehabi(place, self.arch, name, operands))
         elif name in _DATA:
-            self.data(place, _DATA[name], name, operands)
+            self.data(place, WORD_DATA[self.arch.name] if name == ".word" else _DATA[name], name, operands)
         elif name in _STRINGS:
             self.statements.append(Fill(place, _string(place, rest) + _STRINGS[name]))
         elif name in (".space", ".zero", ".skip"):
@@ -206,10 +207,8 @@ class _SourceReader:
         if len(operands) != 1:
             raise place.error(f"{name} takes one number here")
         value = Expression(place, operands[0]).constant()
-        # .align counts bytes for some targets and powers of two for others: both spellings that say which are read.
-        if name == ".align":
-            raise place.error(".align means different things to different targets: write .p2align or .balign")
-        boundary = 1 << value if name == ".p2align" and 0 <= value <= 16 else value
+        is_power = name == ".p2align" or (name == ".align" and not ALIGN_COUNTS_BYTES[self.arch.name])
+        boundary = 1 << value if is_power and 0 <= value <= 16 else -1 if is_power else value
         if boundary < 1 or boundary & (boundary - 1) or boundary > 4096:
             raise place.error(f"{name} {operands[0]}: not a power of two up to 4096 bytes")
         self.statements.append(Align(place, self.isa, boundary))

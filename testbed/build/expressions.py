@@ -32,12 +32,6 @@ class Expression:
     place: Place
     text: str
 
-    @property
-    def symbol(self) -> str | None:
-        """The name, where the expression is nothing but a name."""
-        match = _TOKEN.fullmatch(self.text.strip())
-        return match["name"] if match else None
-
     def value(self, resolve: Callable[[str], int | None]) -> int:
         """The number, with ``resolve`` giving the value of a name (None: there is no such name)."""
         return _Parser(self, resolve).whole()

@@ -145,7 +145,8 @@ def _assemble_one_isa(
     size = len(code) - len(statements) * arch.word
     table = code[max(size, 0) :]
     addresses = [int.from_bytes(table[i : i + arch.word], "little") for i in range(0, len(table), arch.word)]
-    positions = [*(arch.code_address(address) for address in addresses), base + size]
+    # Plain addresses: keystone sets no Thumb bit, and data may lie at an odd address.
+    positions = [*addresses, base + size]
     if size < 0 or positions[0] != base or positions != sorted(positions):
         raise statements[0].place.error("keystone did not say where its labels are")
     return code[:size], positions

@@ -12,6 +12,7 @@ from testbed.build.keystone import AssembledCode, assemble_code
 from testbed.build.load_addresses import TEXT_BASE, ZEROED_BASE
 from testbed.build.procedures import handled_of, procedures_of
 from testbed.build.round_trip import verify
+from testbed.build.spellings import INSTRUCTION_BOUNDARY
 from testbed.build.statements import (
     Assembly,
     Data,
@@ -31,6 +32,8 @@ from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
 from testbed.build.tables.sframe import ABIS, write_sframe
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
+
+_MOVED = 1 << 64  # added to every label: a sum in which one address counts moves by as much
 
 
 def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
@@ -59,13 +62,19 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
 
 
 def _check(assembly: Assembly, code: AssembledCode, arch: Arch) -> None:
-    """Compare every instruction with what was written."""
+    """Compare every instruction with what was written. Raises BuildError for one where none can be executed."""
     ends = (*code.addresses[1:], code.end)
     instructions = [
         (statement, at, end - at)
         for statement, at, end in zip(assembly.statements, code.addresses, ends, strict=True)
         if isinstance(statement, SourceInstruction)
     ]
+    for statement, at, _ in instructions:
+        if at % INSTRUCTION_BOUNDARY[statement.isa.name]:
+            boundary = INSTRUCTION_BOUNDARY[statement.isa.name]
+            raise statement.place.error(
+                f"an instruction at {at:#x}, no multiple of {boundary}: .balign {boundary} is needed behind the data"
+            )
     isas = {s.name: s.isa for s in assembly.statements if isinstance(s, Label)}
     labels = {name: (address, isas[name]) for name, address in code.labels.items()}
     verify(instructions, _stretches(instructions, code), arch, labels)
@@ -119,7 +128,11 @@ def _with_data(assembly: Assembly, code: AssembledCode, symbols: Mapping[str, El
     content = bytearray(code.content)
     for statement, at in zip(assembly.statements, code.addresses, strict=True):
         if isinstance(statement, Data):
-            encoded = b"".join(_encoded(value, statement.size, code, at, symbols) for value in statement.values)
+            places = range(at, at + statement.size * len(statement.values), statement.size)  # "." is each value's own
+            encoded = b"".join(
+                _encoded(value, statement.size, code, place, symbols)
+                for value, place in zip(statement.values, places, strict=True)
+            )
         elif isinstance(statement, Fill):
             encoded = statement.content
         else:
@@ -138,8 +151,22 @@ def _encoded(
 
 
 def _pointer(expression: Expression, code: AssembledCode, at: int, symbols: Mapping[str, ElfSymbol]) -> int:
-    symbol = symbols.get(expression.symbol or "")
-    return symbol.value if symbol else expression.value(code.resolver(at))
+    """The value, with the Thumb bit where it is the address of a Thumb function: ``f``, ``f + 2``.
+
+    ``(S + A) | T``, R_ARM_ABS32 of ELF for the Arm Architecture, section 5.6.1. A distance has none.
+    """
+    resolve, names = code.resolver(at), set[str]()
+
+    def moved(name: str) -> int | None:
+        names.add(name)
+        address = resolve(name)
+        return None if address is None else address + _MOVED
+
+    is_address = expression.value(moved) - expression.value(resolve) == _MOVED
+    bits = [symbols[name].value & ~code.labels[name] for name in names if name in symbols and is_address]
+    if any(bits) and len(names) > 1:
+        raise expression.place.error(f"{expression.text!r}: an address and a distance: a label for each is needed")
+    return expression.value(resolve) | sum(bits)
 
 
 def _mapping(assembly: Assembly, code: AssembledCode) -> Iterator[ElfSymbol]:

@@ -114,7 +114,7 @@ def test_words_after_handlerdata_belong_to_it() -> None:
         (".save {d8}", "3:1: 'd8' is no core register"),
         (".vsave {r4}", "3:1: 'r4' is none of d0 to d31"),
         (".type f, function", "3:1: .type: %function or %object"),
-        (".align 2", "3:1: .align means different things"),
+        (".align 13", "3:1: .align 13: not a power of two up to 4096 bytes"),
         (".p2align 40", "3:1: .p2align 40: not a power of two"),
         (".space -1", "3:1: -1 bytes"),
         (".asciz f", "3:1: a string in double quotes"),
