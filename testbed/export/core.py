@@ -18,12 +18,13 @@ from __future__ import annotations
 import struct
 
 from testbed.arch import Arch
-from testbed.export.dumped_memory import BELOW_SP, PAGE, Piece, filled, mapped_files, pieces
+from testbed.export.dumped_memory import BELOW_SP, PAGE, Piece, filled, has_any, mapped_files, pieces
 from testbed.export.register_layouts import LAYOUTS
 from testbed.trace import Snapshot
 
 PROCESS = 1000  # the process's and the thread's number
 _STOP = 5  # SIGTRAP
+_KIND = "an ELF core"
 _PROGRAM, _NOTES = 1, 4  # PT_LOAD, PT_NOTE
 _PRPSINFO, _AUXV, _FILE = 3, 6, 0x4649_4C45
 _PAC_MASK = 0x406  # NT_ARM_PAC_MASK: which bits of data and of code pointers are a signature
@@ -33,7 +34,8 @@ _AT_NULL, _AT_PAGESZ, _AT_ENTRY, _AT_HWCAP = 0, 6, 9, 16
 def core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP, code: bool = True) -> bytes:
     """A snapshot as an ELF core file; ``below``: how many bytes under SP are kept.
 
-    Without ``code``, what is mapped from files and not writable is left to the files, as the kernel does it.
+    Without ``code``, what is mapped from files and not writable is left to the files, as the kernel does it. Raises
+    UsageError where a register is not known: such a core has no way to say so.
     """
     arch = snapshot.arch
     wide = arch.word == 8
@@ -59,7 +61,7 @@ def core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP, code: bool = True) 
 def _notes(snapshot: Snapshot) -> list[bytes]:
     arch = snapshot.arch
     layouts = LAYOUTS[arch.name]
-    status = filled(layouts.core[0].block, snapshot)
+    status = filled(layouts.core[0].block, snapshot, _KIND)
     struct.pack_into("<i", status, 0, _STOP)
     # Three integers, a short and its padding, two words of signal sets; then the numbers of the process.
     struct.pack_into("<i", status, 16 + 2 * arch.word, PROCESS)
@@ -74,7 +76,11 @@ def _notes(snapshot: Snapshot) -> list[bytes]:
     return [
         _note("CORE", layouts.core[0].type, bytes(status)),
         _note("CORE", _PRPSINFO, _process_info(snapshot, layouts.process_info)),
-        *(_note(note.owner, note.type, bytes(filled(note.block, snapshot))) for note in layouts.core[1:]),
+        *(
+            _note(note.owner, note.type, bytes(filled(note.block, snapshot, _KIND)))
+            for note in layouts.core[1:]
+            if has_any(note.block, snapshot)
+        ),
         *([_note("LINUX", _PAC_MASK, struct.pack("<2Q", arch.signature, arch.signature))] if arch.signature else []),
         _note("CORE", _AUXV, b"".join(struct.pack(f"<2{word}", *entry) for entry in entries)),
         _note("CORE", _FILE, _file_note(snapshot, word)),

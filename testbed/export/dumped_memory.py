@@ -13,6 +13,7 @@ from pathlib import Path
 from testbed.export.register_layouts import RegisterBlock
 from testbed.image import LoadedImage, Segment
 from testbed.trace import Snapshot
+from testbed.words.errors import UsageError
 
 PAGE = 0x1000
 BELOW_SP = PAGE  # bytes below SP that are kept at least
@@ -86,15 +87,34 @@ def image_range(loaded: LoadedImage) -> tuple[int, int]:
     return (min(starts) & -PAGE) + loaded.bias, (max(ends) + PAGE - 1 & -PAGE) + loaded.bias
 
 
-def filled(block: RegisterBlock, snapshot: Snapshot) -> bytearray:
-    """A block with a snapshot's registers and the block's constants; a register that is not known is zero."""
+def filled(block: RegisterBlock, snapshot: Snapshot, kind: str) -> bytearray:
+    """A block with a snapshot's registers and the block's constants, for a ``kind`` of file.
+
+    Raises UsageError for a register that is not known where the format has no way to say so: a zero would be a value.
+    """
     out = bytearray(block.size)
+    unknown = block.offsets.keys() - snapshot.registers.keys()
+    unsaid = {bit for bit, names in block.groups.items() if unknown.issuperset(names)}
+    if lacking := [n for n in block.offsets if n in unknown.difference(*(block.groups[bit] for bit in unsaid))]:
+        raise UsageError(
+            f"{kind} cannot say that {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} unknown: "
+            "it has a place for every register; use --format json"
+        )
     for offset, size, value in block.constants:
         out[offset : offset + size] = value.to_bytes(size, "little")
     for name, offset in block.offsets.items():
-        size = snapshot.arch.by_name[name].bits // 8
-        out[offset : offset + size] = snapshot.registers.get(name, 0).to_bytes(size, "little")
+        if name in snapshot.registers:
+            size = snapshot.arch.by_name[name].bits // 8
+            out[offset : offset + size] = snapshot.registers[name].to_bytes(size, "little")
+    if block.flags is not None:
+        flags = int.from_bytes(out[block.flags : block.flags + 4], "little") & ~sum(unsaid)
+        out[block.flags : block.flags + 4] = flags.to_bytes(4, "little")
     return out
+
+
+def has_any(block: RegisterBlock, snapshot: Snapshot) -> bool:
+    """True where a snapshot has at least one register of a block; a block without any is left out of a file."""
+    return any(name in snapshot.registers for name in block.offsets)
 
 
 def _segments_within(snapshot: Snapshot, start: int, end: int) -> list[Segment]:

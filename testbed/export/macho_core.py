@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import struct
 
-from testbed.export.dumped_memory import BELOW_SP, PAGE, filled, pieces
+from testbed.export.dumped_memory import BELOW_SP, PAGE, filled, has_any, pieces
 from testbed.export.register_layouts import LAYOUTS
 from testbed.image.macho_arches import MACH_O
 from testbed.trace import Snapshot
@@ -30,7 +30,7 @@ _HEADER_SIZE, _SEGMENT_SIZE = 32, 72
 def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     """A snapshot as a Mach-O core file; ``below``: how many bytes under SP are kept.
 
-    Raises UsageError for an architecture that has no 64-bit Mach-O files.
+    Raises UsageError for an architecture that has no 64-bit Mach-O files, and for a register that is not known.
     """
     numbers = MACH_O[snapshot.arch.name]
     if numbers is None:
@@ -38,7 +38,8 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
         raise UsageError(f"no Mach-O core of {snapshot.arch}: there are 64-bit ones only ({known}); use --format core")
     states = b""
     for flavor, block in LAYOUTS[snapshot.arch.name].mach_o.items():
-        states += struct.pack("<II", flavor, block.size // 4) + filled(block, snapshot)
+        if has_any(block, snapshot):
+            states += struct.pack("<II", flavor, block.size // 4) + filled(block, snapshot, "a Mach-O core")
     memory = pieces(snapshot, below=below)
     size = len(memory) * _SEGMENT_SIZE + 8 + len(states)
     at = first = -(-(_HEADER_SIZE + size) // PAGE) * PAGE

@@ -31,11 +31,14 @@ THREAD = 1
 
 
 def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
-    """A snapshot as a minidump; ``below``: how many bytes under SP are kept."""
+    """A snapshot as a minidump; ``below``: how many bytes under SP are kept.
+
+    Raises UsageError where some registers of a group are known and others not: its flags speak of whole groups.
+    """
     layouts = LAYOUTS[snapshot.arch.name]
     streams = 5
     out = _MinidumpParts(bytearray(32 + 12 * streams))
-    context = out.put(bytes(filled(layouts.minidump, snapshot)))
+    context = out.put(bytes(filled(layouts.minidump, snapshot, "a minidump")))
     memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot, below=below)]
     directory = [
         (_THREADS, out.put(_thread(snapshot, context, layouts.minidump.size, memory))),

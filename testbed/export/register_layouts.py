@@ -18,12 +18,16 @@ from testbed.arch import PerArch
 class RegisterBlock:
     """``size`` bytes with registers at ``offsets``, each little-endian and as wide as the register is.
 
-    ``constants`` are (offset, size, value): what a writer puts beside them.
+    ``constants`` are (offset, size, value): what a writer puts beside them. In a minidump the 32 bits at ``flags`` say
+    which registers are there: each bit of ``groups`` speaks for its registers. Elsewhere all are, or the whole block
+    is missing.
     """
 
     size: int
     offsets: Mapping[str, int]
     constants: tuple[tuple[int, int, int], ...] = ()
+    flags: int | None = None
+    groups: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,9 @@ class DumpLayouts:
     ``elf_machine`` and ``elf_flags`` stand in the header of an ELF core. ``core`` are its notes, NT_PRSTATUS first;
     ``process_info`` is the size of NT_PRPSINFO and
     ``hwcap`` what AT_HWCAP says that the processor has: gdb looks there before it shows floating-point registers.
-    ``minidump_processor`` is PROCESSOR_ARCHITECTURE_*, ``minidump`` the CPU context. ``mach_o`` are thread states by
-    flavor; none where there is no such file.
+    ``minidump_processor`` is PROCESSOR_ARCHITECTURE_*, ``minidump`` the CPU context, ``minidump_old`` one that some
+    writers still use, known by a bit of its flags. ``mach_o`` are thread states by flavor; none where there is no such
+    file.
     """
 
     elf_machine: int
@@ -52,6 +57,7 @@ class DumpLayouts:
     hwcap: int
     minidump_processor: int
     minidump: RegisterBlock
+    minidump_old: tuple[int, RegisterBlock] | None = None
     elf_flags: int = 0
     mach_o: Mapping[int, RegisterBlock] = field(default_factory=dict)
 
@@ -61,12 +67,17 @@ def _in_order(names: str, start: int, size: int) -> dict[str, int]:
     return {name: start + i * size for i, name in enumerate(names.split()) if name != "-"}
 
 
+def _named(names: str, *, but: str = "") -> tuple[str, ...]:
+    return tuple(name for name in names.split() if name != "-" and name not in but.split())
+
+
 _X86_CORE = "r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi - rip - rflags rsp"
 _X86_MINIDUMP = "rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rip"
 _X86_MACH_O = "rax rbx rcx rdx rdi rsi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip rflags"
 _ARM64 = " ".join([*(f"x{i}" for i in range(31)), "sp", "pc"])
 _ARM32 = " ".join([*(f"r{i}" for i in range(13)), "sp", "lr", "pc"])
 _D8_TO_D15 = " ".join(f"d{i}" for i in range(8, 16))
+_CONTROL_64 = ("x29", "x30", "sp", "pc")
 
 _X86_64 = DumpLayouts(
     elf_machine=62,
@@ -94,6 +105,8 @@ _X86_64 = DumpLayouts(
             (52, 4, 0x1F80),
             *((56 + 2 * i, 2, selector) for i, selector in enumerate((0x33, 0x2B, 0x2B, 0, 0, 0x2B))),
         ),
+        flags=48,
+        groups={1: ("rip", "rsp", "rflags"), 2: _named(_X86_MINIDUMP, but="rip rsp")},
     ),
     mach_o={4: RegisterBlock(168, _in_order(_X86_MACH_O, 0, 8), ((144, 8, 0x2B),))},  # x86_THREAD_STATE64
 )
@@ -112,6 +125,18 @@ _ARM_64 = DumpLayouts(
         912,
         {**_in_order(_ARM64, 8, 8), "nzcv": 4, **_in_order(_D8_TO_D15, 272 + 8 * 16, 16)},
         ((0, 4, 0x0040_0007),),  # CONTEXT_ARM64 with control, integer, floating point
+        flags=0,
+        groups={1: (*_CONTROL_64, "nzcv"), 2: _named(_ARM64, but=" ".join(_CONTROL_64)), 4: _named(_D8_TO_D15)},
+    ),
+    # MDRawContextARM64_Old: what Breakpad and minidump-writer write on Linux and Android. Flags of 64 bits, packed.
+    minidump_old=(
+        0x8000_0000,
+        RegisterBlock(
+            796,
+            {**_in_order(_ARM64, 8, 8), "nzcv": 272, **_in_order(_D8_TO_D15, 284 + 8 * 16, 16)},
+            flags=0,
+            groups={2: (*_named(_ARM64), "nzcv"), 4: _named(_D8_TO_D15)},
+        ),
     ),
     mach_o={
         6: RegisterBlock(272, {**_in_order(_ARM64, 0, 8), "nzcv": 264}),  # ARM_THREAD_STATE64
@@ -134,6 +159,8 @@ _ARM_32 = DumpLayouts(
         368,
         {**_in_order(_ARM32, 4, 4), "cpsr": 68, **_in_order(_D8_TO_D15, 80 + 8 * 8, 8)},
         ((0, 4, 0x4000_0006),),  # CONTEXT_ARM with integer, floating point
+        flags=0,
+        groups={2: (*_named(_ARM32), "cpsr"), 4: _named(_D8_TO_D15)},
     ),
 )
 

@@ -8,10 +8,11 @@
      "memory": [{"address": "0x400000", "zlib": "eJz..."}, {"address": "0x7ffffffef000", "hex": "00ff..."}],
      "images": [{"path": "/build/program.elf", "bias": "0x0", "build_id": "5f28...", "frame_records": {...}}]}
 
-Numbers that are addresses or registers are text, ``0x`` and hexadecimal: JSON's own lose bits above 2**53. Memory is
-``hex``, or ``zlib``: compressed (RFC 1950), then base64. ``bias`` is run-time minus link-time address. A path may be
-relative: to the JSON file. ``frame_records`` name the layout that each instruction set's code was built with, which no
-program file says. The schema is beside this file: ``snapshot.schema.json``.
+A register that is missing is unknown; pc and SP must be there. Numbers that are addresses or registers are text, ``0x``
+and hexadecimal: JSON's own lose bits above 2**53. Memory is ``hex``, or ``zlib``: compressed (RFC 1950), then base64.
+``bias`` is run-time minus link-time address. A path may be relative: to the JSON file. ``frame_records`` name the
+layout that each instruction set's code was built with, which no program file says. The schema is beside this file:
+``snapshot.schema.json``.
 """
 
 from __future__ import annotations

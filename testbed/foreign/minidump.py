@@ -1,8 +1,8 @@
 """Minidumps, as Breakpad, Crashpad, rust-minidump and `testbed export` write them.
 
 The registers are those of the exception's context, where there is one, else of the chosen thread. Memory is the
-MemoryList or Memory64List, and each thread's stack. A module's file is known by its CodeView record: ``BpEL`` and a
-build id, or ``RSDS`` and a GUID.
+MemoryList or Memory64List, and each thread's stack. A register that the context's flags do not speak for is unknown.
+A module's file is known by its CodeView record: ``BpEL`` and a build id, or ``RSDS`` and a GUID.
 
 Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.export.register_layouts import LAYOUTS
+from testbed.export.register_layouts import LAYOUTS, RegisterBlock
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
@@ -44,7 +44,7 @@ def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump
         path,
         "minidump",
         arch,
-        registers_in(arch, LAYOUTS[arch.name].minidump, context, "the CPU context"),
+        registers_in(arch, _context_layout(arch, context), context, "the CPU context"),
         disjoint(memory),
         tuple(_module(file, entry) for entry in _items(streams[_MODULES], _MODULE_SIZE, "ModuleList")),
         len(threads),
@@ -99,6 +99,13 @@ def _context(file: DumpBytes, streams: dict[int, DumpBytes], threads: list[DumpB
     return file.part(
         where.unsigned(4, 4, "a context"), where.unsigned(0, 4, "a context"), f"the CPU context; {_AGAIN}:"
     )
+
+
+def _context_layout(arch: Arch, context: DumpBytes) -> RegisterBlock:
+    layouts = LAYOUTS[arch.name]
+    if layouts.minidump_old and context.unsigned(0, 4, "the CPU context") & layouts.minidump_old[0]:
+        return layouts.minidump_old[1]
+    return layouts.minidump
 
 
 def _memory(file: DumpBytes, streams: dict[int, DumpBytes]) -> Iterator[tuple[int, bytes]]:

@@ -63,9 +63,15 @@ class DumpBytes(FileBytes):
 
 
 def registers_in(arch: Arch, block: RegisterBlock, content: FileBytes, what: str) -> dict[str, int]:
-    """The registers of a block. Raises an error at its offset where the content is shorter than the block."""
+    """The registers of a block, without those that its flags say are not there.
+
+    Raises an error at its offset where the content is shorter than the block.
+    """
     content.take(0, block.size, what)
-    out = {name: content.unsigned(at, arch.by_name[name].bits // 8, what) for name, at in block.offsets.items()}
+    flags = content.unsigned(block.flags, 4, what) if block.flags is not None else 0
+    absent = {name for bit, names in block.groups.items() if not flags & bit for name in names}
+    places = {name: at for name, at in block.offsets.items() if name not in absent}
+    out = {name: content.unsigned(at, arch.by_name[name].bits // 8, what) for name, at in places.items()}
     return {name: arch.code_address(value) if name == arch.pc else value for name, value in out.items()}
 
 

@@ -62,7 +62,8 @@ def android(one: PrintedBacktrace) -> Iterator[str]:
     general = names[: names.index(arch.pc) + 1]
     spelled = {arch.link: "lr"} if arch.link else {}
     width = max(len(spelled.get(name, name)) for name in general)
-    cells = [f"{spelled.get(name, name):<{width}} {registers[name]:0{one.digits}x}" for name in general]
+    values = {name: f"{value:0{one.digits}x}" for name, value in registers.items()}
+    cells = [f"{spelled.get(name, name):<{width}} {values.get(name, '?' * one.digits)}" for name in general]
     for start in range(0, len(cells), _PER_LINE):
         yield "    " + "  ".join(cells[start : start + _PER_LINE])
     yield ""

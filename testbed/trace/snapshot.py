@@ -9,7 +9,7 @@ from pathlib import Path
 from testbed.arch import Arch, arch_named
 from testbed.image import LoadedImage, describe, read_image
 from testbed.trace.memory import Memory
-from testbed.words.errors import UsageError
+from testbed.words.errors import UnknownRegister, UsageError
 from testbed.words.nearest import nearest
 
 
@@ -17,6 +17,7 @@ from testbed.words.nearest import nearest
 class Snapshot:
     """Registers before an instruction executes, the memory at that moment, the images that are mapped.
 
+    Of the registers only pc and SP are always there: one that is missing is unknown, and no value stands for it.
     ``step`` says where in a trace it came from, for people and for the judge; a foreign snapshot has none.
     """
 
@@ -34,6 +35,12 @@ class Snapshot:
     def sp(self) -> int:
         return self.registers[self.arch.sp]
 
+    def register(self, name: str) -> int:
+        """A register's value. Raises UnknownRegister where the snapshot does not have it."""
+        if name not in self.registers:
+            raise UnknownRegister(name)
+        return self.registers[name]
+
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {self.step}: "
         return f"{where}pc {self.pc:#x} {describe(self.images, self.pc)}, sp {self.sp:#x}"
@@ -49,8 +56,8 @@ class Snapshot:
     ) -> Snapshot:
         """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``.
 
-        ``testbed.arch`` has the names of the registers. pc, SP, the link register and the frame pointers must be
-        there; others may be missing, which means unknown. The pieces of memory are disjoint.
+        ``testbed.arch`` has the names of the registers. pc and SP must be there; any other may be missing, which means
+        unknown: a strategy that needs it stops there. The pieces of memory are disjoint.
 
         Raises UsageError for registers and memory that break this, ImageError for a file that cannot be read.
         """
@@ -73,9 +80,9 @@ class Snapshot:
         """As `from_parts`, of files that are read already."""
         if unknown := [name for name in registers if name not in arch.by_name]:
             raise UsageError(f"{arch} has no register {unknown[0]!r}; {nearest(unknown[0], arch.by_name)}")
-        needed = (arch.pc, arch.sp, *([arch.link] if arch.link else []), *arch.frame_pointers)
+        needed = (arch.pc, arch.sp)
         if missing := [name for name in needed if name not in registers]:
-            raise UsageError(f"no value for {', '.join(missing)}; a snapshot of {arch} needs {', '.join(needed)}")
+            raise UsageError(f"no value for {', '.join(missing)}; a snapshot of {arch} needs {' and '.join(needed)}")
         for name, value in registers.items():
             if not 0 <= value < 1 << arch.by_name[name].bits:
                 raise UsageError(f"{value:#x} is no value of {name}, which has {arch.by_name[name].bits} bits")

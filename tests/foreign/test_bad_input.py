@@ -209,7 +209,7 @@ CHANGES: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("registers.x77", lambda d: d["registers"].update(x77="0x0")),
     ("registers.x0", lambda d: d["registers"].update(x0=5)),
     ("registers.x0", lambda d: d["registers"].update(x0="0x1" + 16 * "0")),
-    ("no value for x29", lambda d: d["registers"].pop("x29")),
+    ("no value for sp", lambda d: d["registers"].pop("sp")),
     ("memory is no list", lambda d: d.update(memory={})),
     ("memory[0]", lambda d: d["memory"][0].update(hex="00", zlib="x")),
     ("memory[0].hex", lambda d: d.update(memory=[{"address": "0x0", "hex": "0"}])),
@@ -243,7 +243,7 @@ def test_from_parts_says_what_is_wrong() -> None:
     whole = {"rip": 0, "rsp": 8, "rbp": 0}
     for said, registers, memory in (
         ("no register 'eip'", whole | {"eip": 1}, []),
-        ("no value for rbp", {"rip": 0, "rsp": 0}, []),
+        ("no value for rsp", {"rip": 0, "rbp": 0}, []),
         ("64 bits", whole | {"rax": 1 << 64}, []),
         ("overlap", whole, [(0, b"ab"), (1, b"c")]),
     ):

@@ -19,8 +19,8 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo, UnreadableMemory
-from unwinders.chains.frame_records import listed, read_record, record_in_force
+from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory
+from unwinders.chains.frame_records import link_register, listed, read_record, record_in_force
 from unwinders.chains.qi_stack_frame import LISTED, MOST_FRAMES
 from unwinders.shared_limits import RECORDS
 
@@ -28,15 +28,13 @@ LOGGER = "https://github.com/bestswifter/BSBacktraceLogger"
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
-    arch, record = snapshot.arch, record_in_force(snapshot)
-    found: list[tuple[int, str]] = []
-    if arch.link is not None and snapshot.registers[arch.link]:
-        found.append((snapshot.registers[arch.link], "link register"))
+    record = record_in_force(snapshot)
     try:
-        if snapshot.registers[record.pointer] == 0:
+        found = link_register(snapshot)
+        if (pointer := snapshot.register(record.pointer)) == 0:
             raise NoUnwindInfo("fail to get frame pointer: it is zero")
-        previous, return_address = read_record(snapshot, record, snapshot.registers[record.pointer])
-    except (NoUnwindInfo, UnreadableMemory) as stop:
+        previous, return_address = read_record(snapshot, record, pointer)
+    except (NoUnwindInfo, UnknownRegister, UnreadableMemory) as stop:
         return listed(snapshot, (), stop)
     while return_address and previous and len(found) + 1 < MOST_FRAMES:
         address = return_address

@@ -21,7 +21,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnreadableMemory
+from testbed.words.errors import UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import listed, read_record, record_in_force
 from unwinders.shared_limits import RECORDS
 
@@ -31,8 +31,11 @@ MANUAL = "https://gcc.gnu.org/onlinedocs/gcc/Return-Address.html"
 
 def unwind(snapshot: Snapshot) -> Backtrace:
     record = record_in_force(snapshot)
-    pointer = snapshot.registers[record.pointer]
     found: list[tuple[int, str]] = []
+    try:
+        pointer = snapshot.register(record.pointer)
+    except UnknownRegister as stop:
+        return listed(snapshot, found, stop)
     for level in range(LEVELS):
         try:
             pointer, return_address = read_record(snapshot, record, pointer)

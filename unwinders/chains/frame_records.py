@@ -23,6 +23,16 @@ def record_in_force(snapshot: Snapshot) -> FrameRecord:
     return loaded.image.frame_record_at(snapshot.pc - loaded.bias)
 
 
+def link_register(snapshot: Snapshot) -> list[tuple[int, str]]:
+    """What a logger adds first: the link register, if there is one and it is not zero.
+
+    Raises UnknownRegister where the snapshot does not have it: whether the list begins with it is not known then.
+    """
+    link = snapshot.arch.link
+    value = snapshot.register(link) if link is not None else 0
+    return [(value, "link register")] if value else []
+
+
 def read_record(snapshot: Snapshot, record: FrameRecord, pointer: int) -> tuple[int, int]:
     """``(caller's frame pointer, return address)`` of the record that ``pointer`` points to, as they are stored.
 

@@ -15,7 +15,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnreadableMemory
+from testbed.words.errors import UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import listed, read_record, record_in_force
 from unwinders.shared_limits import RECORDS
 
@@ -27,9 +27,9 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     found: list[tuple[int, str]] = []
     try:
         end = snapshot.memory.mapped_until(snapshot.sp)
-    except UnreadableMemory as stop:
+        pointer = snapshot.register(record.pointer)
+    except (UnknownRegister, UnreadableMemory) as stop:
         return listed(snapshot, (), stop)
-    pointer = snapshot.registers[record.pointer]
     while snapshot.sp <= pointer < end and len(found) + 1 < MOST_FRAMES:
         try:
             pointer, return_address = read_record(snapshot, record, pointer)

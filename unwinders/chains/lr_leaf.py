@@ -18,15 +18,20 @@ from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Symbol, image_covering
 from testbed.trace import Snapshot
+from testbed.words.errors import UnknownRegister
 from unwinders.chains.fp_chain import FP_CHAIN
 from unwinders.chains.frame_records import KERNEL_ARM64 as PERF
+from unwinders.chains.frame_records import listed
 from unwinders.shared_limits import RECORDS
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
     arch, chain = snapshot.arch, FP_CHAIN.unwind(snapshot)
     assert arch.link is not None
-    caller = arch.code_address(snapshot.registers[arch.link])
+    try:
+        caller = arch.code_address(snapshot.register(arch.link))
+    except UnknownRegister as stop:  # whether the chain's first frame is the caller is not known then
+        return listed(snapshot, (), stop)
     function = _function(snapshot, caller - 1)
     if function is None or function is _function(snapshot, snapshot.pc):
         return chain

@@ -20,19 +20,21 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import Reasons, limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnreadableMemory
-from unwinders.chains.frame_records import KERNEL_ARM64, listed, read_record, record_in_force
+from testbed.words.errors import UnknownRegister, UnreadableMemory
+from unwinders.chains.frame_records import KERNEL_ARM64, link_register, listed, read_record, record_in_force
 from unwinders.shared_limits import RECORDS
 
 MOST_FRAMES = 50
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
-    arch, record = snapshot.arch, record_in_force(snapshot)
+    record = record_in_force(snapshot)
     found: list[tuple[int, str]] = []
-    if arch.link is not None and snapshot.registers[arch.link]:
-        found.append((snapshot.registers[arch.link], "link register"))
-    pointer = snapshot.registers[record.pointer]
+    try:
+        found = link_register(snapshot)
+        pointer = snapshot.register(record.pointer)
+    except UnknownRegister as stop:
+        return listed(snapshot, found, stop)
     while pointer and len(found) + 1 < MOST_FRAMES:
         try:
             pointer, return_address = read_record(snapshot, record, pointer)

@@ -16,7 +16,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, UnreadableMemory
+from testbed.words.errors import NoProgress, UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import listed
 
 DOCUMENT = "https://clang.llvm.org/docs/ShadowCallStack.html"
@@ -27,8 +27,11 @@ MAX_FRAMES = 1024
 def unwind(snapshot: Snapshot) -> Backtrace:
     arch = snapshot.arch
     assert arch.shadow_pointer is not None
-    at = snapshot.registers[arch.shadow_pointer]
     found: list[tuple[int, str]] = []
+    try:
+        at = snapshot.register(arch.shadow_pointer)
+    except UnknownRegister as stop:
+        return listed(snapshot, found, stop)
     while len(found) + 1 < MAX_FRAMES:
         at -= arch.word
         try:

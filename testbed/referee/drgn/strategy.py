@@ -22,6 +22,7 @@ from testbed.export.dumped_memory import image_range
 from testbed.referee.drgn.findings import FINDINGS
 from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME
 from testbed.referee.model import Found, Referee
+from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
@@ -103,7 +104,7 @@ REFEREE = Referee(
         Unwinder(
             name="drgn",
             summary="drgn: .eh_frame, then .debug_frame, then the frame pointer",
-            unwind=unwind,
+            unwind=with_every_register(unwind, all_recorded),
             tool=version,
             needs=frozenset({".eh_frame"}),
             limits=EH_FRAME,
@@ -111,7 +112,7 @@ REFEREE = Referee(
         Unwinder(
             name="drgn_debug_frame",
             summary="drgn on files with debug information: .debug_frame",
-            unwind=unwind,
+            unwind=with_every_register(unwind, all_recorded),
             tool=version,
             arches=frozenset({"arm32"}),
             needs=frozenset({".debug_frame", ".debug_info"}),

@@ -9,10 +9,10 @@ pointer; it is told to look for debugging information nowhere else. It says of e
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from testbed.arch import PerArch
+from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
@@ -33,6 +33,7 @@ from testbed.referee.libdw.library import (
 )
 from testbed.referee.libdw.limits import LIMITS, REPEATED, SIGNED
 from testbed.referee.model import Found, Referee
+from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
@@ -181,6 +182,11 @@ def unwind_here(snapshot: Snapshot) -> Backtrace:
     return _session(snapshot.images).unwind(snapshot)
 
 
+def _passed(arch: Arch) -> Iterable[str]:
+    """What it is given. Of a register that is not set it makes the end of the stack, without an error."""
+    return (arch.by_dwarf[number] for number in range(_REGISTERS[arch.name]))
+
+
 def version() -> str:
     found = find()
     return f"libdw {found.version}" if found else "libdw is not installed"
@@ -189,7 +195,7 @@ def version() -> str:
 LIBDW = Unwinder(
     name="libdw",
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
-    unwind=forked(unwind_here),
+    unwind=with_every_register(forked(unwind_here), _passed),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
     limits=(*LIMITS, REPEATED, SIGNED),
     tool=version,

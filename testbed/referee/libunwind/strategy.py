@@ -37,7 +37,14 @@ from testbed.referee.libunwind.limits import KNOWN_BY_BYTES, LIMITS, SP_AT_RECOR
 from testbed.referee.model import Referee
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.words.errors import (
+    NoProgress,
+    NoUnwindInfo,
+    UnknownRegister,
+    UnreadableMemory,
+    UnsupportedRule,
+    UnwindError,
+)
 
 MAX_FRAMES = 256
 _CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
@@ -68,7 +75,7 @@ class LibUnwind:
         self._images = images
         self._now: Snapshot | None = None
         self._raised: BaseException | None = None
-        self._unreadable: UnreadableMemory | None = None
+        self._unavailable: UnreadableMemory | UnknownRegister | None = None
         self._arch = images[0].image.arch
         self._registers = [self._arch.by_dwarf[i] for i in range(_RIP + 1)]
         self._infos = {loaded: info for loaded in images if (info := _table_info(loaded))}
@@ -92,7 +99,7 @@ class LibUnwind:
 
     def unwind(self, snapshot: Snapshot) -> Backtrace:
         """What libunwind says. It ends where ``unw_step`` returns 0, or at a return address of zero."""
-        self._now, self._raised, self._unreadable = snapshot, None, None
+        self._now, self._raised, self._unavailable = snapshot, None, None
         cursor = self._cursor
         frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
         stopped: UnwindError | None = None
@@ -125,8 +132,8 @@ class LibUnwind:
         return {name: value.value for i, name in enumerate(self._registers) if get(cursor, i, ctypes.byref(value)) == 0}
 
     def _error(self, status: int) -> UnwindError:
-        if self._unreadable is not None:
-            return self._unreadable
+        if self._unavailable is not None:
+            return self._unavailable
         return NoUnwindInfo(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
 
     def _find_info(self, space: int, pc: int, info: int, need: int, argument: int) -> int:
@@ -143,7 +150,7 @@ class LibUnwind:
         try:
             value[0] = self._now.memory.unsigned(address, 8)
         except UnreadableMemory as unreadable:
-            self._unreadable = unreadable
+            self._unavailable = unreadable
             return _INVALID
         except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
             self._raised = error
@@ -156,7 +163,11 @@ class LibUnwind:
         assert self._now is not None
         if not 0 <= number < len(self._registers):
             return _BAD_REGISTER
-        value[0] = self._now.registers[self._registers[number]]
+        name = self._registers[number]
+        if name not in self._now.registers:
+            self._unavailable = UnknownRegister(name)
+            return _BAD_REGISTER
+        value[0] = self._now.registers[name]
         return 0
 
 

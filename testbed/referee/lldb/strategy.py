@@ -30,6 +30,7 @@ from testbed.referee.lldb.findings import FINDINGS
 from testbed.referee.lldb.limits import WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
+from testbed.referee.process.every_register import all_kept, with_every_register
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
@@ -112,7 +113,8 @@ def _printed(path: str, option: str) -> str:
 
 
 def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) -> Unwinder:
-    return Unwinder(name=name, summary=summary, unwind=partial(unwind, frozenset(removed)), tool=version, **rest)
+    asked = with_every_register(partial(unwind, frozenset(removed)), all_kept)
+    return Unwinder(name=name, summary=summary, unwind=asked, tool=version, **rest)
 
 
 LLDB = Referee(

@@ -14,10 +14,10 @@ stack and where no table covers the caller.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 
-from testbed.arch import PerArch
+from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
@@ -34,6 +34,7 @@ from testbed.referee.llvm_libunwind.limits import (
     SIGNED,
 )
 from testbed.referee.model import Referee
+from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
@@ -147,7 +148,12 @@ def tool() -> str:
 
 
 def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
-    return forked(partial(unwind_here, exact=exact), prepare=built)
+    return with_every_register(forked(partial(unwind_here, exact=exact), prepare=built), _passed)
+
+
+def _passed(arch: Arch) -> Iterable[str]:
+    kind = _KINDS[arch.name]
+    return () if kind is None else (arch.by_dwarf[number] for number in range(kind[1]))
 
 
 _ARCHES = frozenset(name for name, kind in _KINDS.items() if kind)

@@ -29,6 +29,7 @@ from testbed.image import Image, LoadedImage
 from testbed.referee.minidump_stackwalk.findings import FINDINGS
 from testbed.referee.minidump_stackwalk.limits import WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
+from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.symbolic.strategy import TEXTS
 from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.trace import Snapshot
@@ -176,7 +177,7 @@ REFEREE = Referee(
         Unwinder(
             name="minidump_stackwalk",
             summary="STACK CFI from symbolic, then frame pointers, then a scan",
-            unwind=partial(_unwind, True),
+            unwind=with_every_register(partial(_unwind, True), all_recorded),
             tool=version,
             needs=frozenset({".eh_frame"}),
             limits=WITH_SYMBOLS,
@@ -184,7 +185,7 @@ REFEREE = Referee(
         Unwinder(
             name="minidump_stackwalk_no_symbols",
             summary="frame pointers, then a scan of the stack",
-            unwind=partial(_unwind, False),
+            unwind=with_every_register(partial(_unwind, False), all_recorded),
             tool=version,
             needs=frozenset({".text"}),
             limits=WITHOUT_SYMBOLS,

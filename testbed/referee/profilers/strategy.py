@@ -11,6 +11,7 @@ from functools import partial
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.referee.model import Finding, Found, Referee
+from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, AgentLibrary, found_for
 from testbed.referee.profilers.findings import OF_LIBGCC, OF_LLVM
 from testbed.referee.profilers.in_handler import executed
@@ -42,7 +43,7 @@ def _referee(
     unwinder = Unwinder(
         name=name,
         summary=summary,
-        unwind=partial(executed, source),
+        unwind=with_every_register(partial(executed, source), all_recorded),
         needs=frozenset({".shstrtab"}),  # an ELF file: nothing tells these of Apple's tables
         limits=limits,
         tool=partial(_tool, source),
