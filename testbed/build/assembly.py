@@ -40,7 +40,7 @@ _LABEL = re.compile(r"(?P<name>[A-Za-z_.$][\w.$]*)\s*:(?!:)\s*")
 _WORD = re.compile(r"(?P<name>(?:\.\w|[A-Za-z_])[\w.]*)\s*(?P<rest>.*)$")
 _NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 # What an operand may be made of. A second statement (;), a comment of another assembler, a string: none passes.
-_OPERANDS = re.compile(r"[\w\s\[\]{}(),#+\-*!^.$%]*")
+_OPERANDS = re.compile(r"(?:[\w\s\[\]{}(),#+\-*!^.$%]|(?<=\b[c-g]s):)*")
 _PREFIXES = frozenset({"rep", "repe", "repz", "repne", "repnz", "lock"})
 _DATA = {
     ".byte": 1,
@@ -127,7 +127,8 @@ class _SourceReader:
                 raise place.error(f"{mnemonic} is followed by an instruction, not by {word!r}")
             mnemonic = f"{mnemonic} {word}"
         if not _OPERANDS.fullmatch(operands):
-            wrong = next(character for character in operands if not _OPERANDS.fullmatch(character))
+            read = _OPERANDS.match(operands)
+            wrong = operands[read.end() if read else 0]
             raise place.error(f"{wrong!r} in the operands {operands!r}: keystone cannot be given that")
         self.statements.append(SourceInstruction(place, self.isa, mnemonic, operands))
 
