@@ -19,7 +19,7 @@ import struct
 
 from testbed.arch import Arch
 from testbed.export.dumped_memory import BELOW_SP, PAGE, Piece, filled, has_any, mapped_files, pieces
-from testbed.export.register_layouts import LAYOUTS
+from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS
 from testbed.trace import Snapshot
 
 PROCESS = 1000  # the process's and the thread's number
@@ -27,7 +27,6 @@ _STOP = 5  # SIGTRAP
 _KIND = "an ELF core"
 _PROGRAM, _NOTES = 1, 4  # PT_LOAD, PT_NOTE
 _PRPSINFO, _AUXV, _FILE = 3, 6, 0x4649_4C45
-_PAC_MASK = 0x406  # NT_ARM_PAC_MASK: which bits of data and of code pointers are a signature
 _AT_NULL, _AT_PAGESZ, _AT_ENTRY, _AT_HWCAP = 0, 6, 9, 16
 
 
@@ -81,7 +80,7 @@ def _notes(snapshot: Snapshot) -> list[bytes]:
             for note in layouts.core[1:]
             if has_any(note.block, snapshot)
         ),
-        *([_note("LINUX", _PAC_MASK, struct.pack("<2Q", arch.signature, arch.signature))] if arch.signature else []),
+        *([_note("LINUX", CORE_PAC_MASK, struct.pack("<2Q", *(snapshot.pac_mask,) * 2))] if snapshot.pac_mask else []),
         _note("CORE", _AUXV, b"".join(struct.pack(f"<2{word}", *entry) for entry in entries)),
         _note("CORE", _FILE, _file_note(snapshot, word)),
     ]

@@ -5,6 +5,7 @@ Layout::
     mach_header_64        file type 4 (MH_CORE)
     LC_SEGMENT_64 ...     one per piece of memory, without sections
     LC_THREAD             {flavor, count in words of 4 bytes, state} for each thread state
+    LC_NOTE               "addrable bits", where addresses are signed: version 3, how many bits are the address, 0
     memory                each piece at a page boundary of the file
 
 Where the images lie is not said: a debugger finds their headers in the memory.
@@ -17,14 +18,14 @@ from __future__ import annotations
 import struct
 
 from testbed.export.dumped_memory import BELOW_SP, PAGE, filled, has_any, pieces
-from testbed.export.register_layouts import LAYOUTS
+from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS
 from testbed.image.macho_arches import MACH_O
 from testbed.trace import Snapshot
 from testbed.words.errors import UsageError
 
 _MAGIC, _CORE = 0xFEED_FACF, 4
-_SEGMENT, _THREAD = 0x19, 0x4
-_HEADER_SIZE, _SEGMENT_SIZE = 32, 72
+_SEGMENT, _THREAD, _NOTE = 0x19, 0x4, 0x31
+_HEADER_SIZE, _SEGMENT_SIZE, _NOTE_SIZE = 32, 72, 40
 
 
 def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
@@ -41,8 +42,9 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
         if has_any(block, snapshot):
             states += struct.pack("<II", flavor, block.size // 4) + filled(block, snapshot, "a Mach-O core")
     memory = pieces(snapshot, below=below)
-    size = len(memory) * _SEGMENT_SIZE + 8 + len(states)
-    at = first = -(-(_HEADER_SIZE + size) // PAGE) * PAGE
+    mask = snapshot.pac_mask or 0
+    size = len(memory) * _SEGMENT_SIZE + 8 + len(states) + bool(mask) * _NOTE_SIZE
+    at = first = -(-(_HEADER_SIZE + size + 16) // PAGE) * PAGE
     commands, body = [], []
     for piece in memory:
         data = piece.data.ljust(-(-len(piece.data) // PAGE) * PAGE, b"\0")
@@ -57,5 +59,9 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
         body.append(data)
         at += len(data)
     commands.append(struct.pack("<II", _THREAD, 8 + len(states)) + states)
+    if mask:
+        place = struct.pack("<QQ", _HEADER_SIZE + size, 16)
+        commands.append(struct.pack("<II16s", _NOTE, _NOTE_SIZE, MACHO_ADDRESS_BITS) + place)
+    bits = struct.pack("<IIQ", 3, (mask & -mask).bit_length() - 1 if mask else 0, 0)
     header = struct.pack("<IIIIIIII", _MAGIC, numbers.cpu, 0, _CORE, len(commands), size, 0, 0)
-    return b"".join(((header + b"".join(commands)).ljust(first, b"\0"), *body))
+    return b"".join(((header + b"".join(commands) + bits).ljust(first, b"\0"), *body))

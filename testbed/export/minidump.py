@@ -11,6 +11,9 @@ A module's CodeView record is ``BpEL`` followed by the build id, or, where it ha
 Mach-O file's), ``RSDS``: the same 16 bytes as a GUID, age 0, and the file's name. The fields are unaligned and
 little-endian.
 
+No stream that others define says which bits of a return address are its signature. One of type 0x54420406 does here,
+where that is known: two words of 64 bits, the mask of data pointers and that of code pointers.
+
 Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h (MDCVInfoELF, MD_OS_LINUX).
 """
 
@@ -20,7 +23,7 @@ import struct
 
 from testbed.export.build_id import build_id
 from testbed.export.dumped_memory import BELOW_SP, Piece, filled, image_range, pieces
-from testbed.export.register_layouts import LAYOUTS
+from testbed.export.register_layouts import LAYOUTS, MINIDUMP_PAC_MASK
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 
@@ -36,7 +39,7 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     Raises UsageError where some registers of a group are known and others not: its flags speak of whole groups.
     """
     layouts = LAYOUTS[snapshot.arch.name]
-    streams = 5
+    streams = 6 if snapshot.pac_mask else 5
     out = _MinidumpParts(bytearray(32 + 12 * streams))
     context = out.put(bytes(filled(layouts.minidump, snapshot, "a minidump")))
     memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot, below=below)]
@@ -47,6 +50,8 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
         (_EXCEPTION, out.put(_exception(snapshot, context, layouts.minidump.size))),
         (_SYSTEM, out.put(_system(snapshot, layouts.minidump_processor, out.put(struct.pack("<IH", 0, 0))))),
     ]
+    if snapshot.pac_mask:
+        directory.append((MINIDUMP_PAC_MASK, out.put(struct.pack("<2Q", snapshot.pac_mask, snapshot.pac_mask))))
     struct.pack_into("<4sIIIIIQ", out.data, 0, b"MDMP", 0xA793, streams, 32, 0, 0, 0)
     for i, (kind, at) in enumerate(directory):
         struct.pack_into("<III", out.data, 32 + 12 * i, kind, out.sizes[at], at)

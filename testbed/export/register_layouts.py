@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 
 from testbed.arch import PerArch
 
+# Which bits of a pointer are its signature: two words of 64 bits, the mask of data pointers and that of code pointers.
+CORE_PAC_MASK = 0x406  # NT_ARM_PAC_MASK
+MINIDUMP_PAC_MASK = 0x5442_0406  # a stream of ours, beyond those that are reserved: nobody else has defined one
+# LLDB's note in Mach-O cores says it as the number of bits that are the address.
+MACHO_ADDRESS_BITS = b"addrable bits"
+
 
 @dataclass(frozen=True, slots=True)
 class RegisterBlock:

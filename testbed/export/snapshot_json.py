@@ -6,12 +6,15 @@
      "arch": "arm64",
      "registers": {"x0": "0x2a", ..., "sp": "0x7fffffff0000", "pc": "0x410050"},
      "memory": [{"address": "0x400000", "zlib": "eJz..."}, {"address": "0x7ffffffef000", "hex": "00ff..."}],
-     "images": [{"path": "/build/program.elf", "bias": "0x0", "build_id": "5f28...", "frame_records": {...}}]}
+     "images": [{"path": "/build/program.elf", "bias": "0x0", "build_id": "5f28...", "frame_records": {...}}],
+     "pac_mask": "0x7f000000000000"}
 
 A register that is missing is unknown; pc and SP must be there. Numbers that are addresses or registers are text, ``0x``
 and hexadecimal: JSON's own lose bits above 2**53. Memory is ``hex``, or ``zlib``: compressed (RFC 1950), then base64.
 ``bias`` is run-time minus link-time address. A path may be relative: to the JSON file. ``frame_records`` name the
-layout that each instruction set's code was built with, which no program file says. The schema is beside this file:
+layout that each instruction set's code was built with, which no program file says. ``pac_mask`` are the bits of a
+return address that its signature lies in, where addresses are signed: NT_ARM_PAC_MASK of a core, ``0x7f000000000000``
+where addresses have 48 bits, ``0x7fff8000000000`` where they have 39, as on Android. The schema is beside this file:
 ``snapshot.schema.json``.
 """
 
@@ -40,6 +43,7 @@ def snapshot_data(snapshot: Snapshot, *, below: int = BELOW_SP) -> dict[str, Any
         "registers": {name: hex(value) for name, value in snapshot.registers.items()},
         "memory": [{"address": hex(piece.address), **_encoded(piece.data)} for piece in pieces(snapshot, below=below)],
         "images": [_image(loaded) for loaded in snapshot.images],
+        **({"pac_mask": hex(snapshot.pac_mask)} if snapshot.pac_mask else {}),
     }
 
 

@@ -1,8 +1,9 @@
 """ELF core files, as the Linux kernel, gdb's ``gcore`` and `testbed export` write them.
 
-Read of one: the registers of a thread (NT_PRSTATUS and the notes that follow it up to the next one), the bytes of the
-PT_LOADs, the program files of NT_FILE that have code mapped, and the vdso, whose file is in the memory at
-AT_SYSINFO_EHDR. What was mapped from files and not changed is mostly not in a core: the files have it.
+Read of one: the registers of a thread (NT_PRSTATUS and the notes that follow it up to the next one), which bits of its
+pointers are signatures (NT_ARM_PAC_MASK), the bytes of the PT_LOADs, the program files of NT_FILE that have code
+mapped, and the vdso, whose file is in the memory at AT_SYSINFO_EHDR. What was mapped from files and not changed is
+mostly not in a core: the files have it.
 
 Source: System V ABI, chapters 4 and 5; fs/binfmt_elf.c (elf_core_dump, fill_files_note); uapi/linux/elf.h.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.export.register_layouts import LAYOUTS
+from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _CORE_FILE, _LOAD, _NOTES = 4, 1, 4
@@ -55,15 +56,17 @@ def read_core(path: Path, content: bytes, thread: int = 0) -> Dump:
     if not 0 <= thread < len(threads):
         raise file.error(0, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
     last = threads[thread + 1] if thread + 1 < len(threads) else len(notes)
+    its = notes[threads[thread] : last]
     memory = disjoint((mapping.address, mapping.data) for mapping in mappings)
     return Dump(
         path,
         "ELF core",
         arch,
-        _registers(arch, notes[threads[thread] : last]),
+        _registers(arch, its),
         memory,
         (*_files(arch, notes, mappings, memory), *_vdso(arch, notes, memory)),
         len(threads),
+        _pac_mask(its),
     )
 
 
@@ -140,6 +143,12 @@ def _registers(arch: Arch, notes: list[_CoreNote]) -> dict[str, int]:
         if note is not None:
             out |= registers_in(arch, layout.block, note.content, f"the note of type {layout.type:#x}")
     return out
+
+
+def _pac_mask(notes: list[_CoreNote]) -> int | None:
+    """NT_ARM_PAC_MASK, ``struct user_pac_mask``: the mask of data pointers, then that of code pointers."""
+    note = next((n for n in notes if (n.owner, n.kind) == ("LINUX", CORE_PAC_MASK)), None)
+    return None if note is None else note.content.unsigned(8, 8, "the note NT_ARM_PAC_MASK")
 
 
 def _files(

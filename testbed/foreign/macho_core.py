@@ -1,6 +1,7 @@
 """Mach-O core files (MH_CORE), as LLDB and `testbed export` write them: registers and memory.
 
-Where the images lie is not said in one: `--file PATH@BASE` does.
+Read too is which bits of a pointer may be its signature. Where the images lie is not said in one: `--file PATH@BASE`
+does.
 
 Source: Mach-O, mach-o/loader.h.
 """
@@ -10,11 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.export.register_layouts import LAYOUTS
+from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, disjoint, registers_in
 from testbed.image.macho_arches import MACH_O, arch_of_cpu
 
-_CORE, _SEGMENT, _THREAD = 4, 0x19, 0x4
+_CORE, _SEGMENT, _THREAD, _NOTE = 4, 0x19, 0x4, 0x31
 _HEADER = 32
 _AGAIN = "the file is cut off or damaged: take it again"
 
@@ -35,7 +36,7 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         raise file.error(12, f"a Mach-O file of type {kind}, not a core (4): give a core file")
     if count > MOST_PIECES:
         raise file.error(16, f"{count} load commands; {_AGAIN}")
-    memory, threads, at = [], [], _HEADER
+    memory, threads, at, mask = [], [], _HEADER, None
     for number in range(count):
         what = f"load command {number}; {_AGAIN}:"
         command, size = file.unsigned(at, 4, what), file.unsigned(at + 4, 4, what)
@@ -47,10 +48,22 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
                 raise file.error(at, f"memory at {address:#x} leaves the address space; {_AGAIN}")
         elif command == _THREAD:
             threads.append(part)
+        elif command == _NOTE and part.take(8, 16, what).rstrip(b"\0") == MACHO_ADDRESS_BITS:
+            mask = _signature_mask(file.part(part.unsigned(24, 8, what), 8, "the note of the addresses' bits"))
         at += max(size, 8)
     if not 0 <= thread < len(threads):
         raise file.error(16, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
-    return Dump(path, "Mach-O core", arch, _registers(arch, threads[thread]), disjoint(memory), (), len(threads))
+    registers = _registers(arch, threads[thread])
+    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask)
+
+
+def _signature_mask(note: DumpBytes) -> int | None:
+    """LLDB's note "addrable bits", versions 3 and 4: how many low bits are the address. The others may be a signature.
+
+    Zero: all bits, or it is not known.
+    """
+    version, bits = (note.unsigned(at, 4, "the note of the addresses' bits") for at in (0, 4))
+    return (1 << 64) - (1 << bits) if version in (3, 4) and 0 < bits < 64 else None
 
 
 def _registers(arch: Arch, command: DumpBytes) -> dict[str, int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.export.register_layouts import LAYOUTS, RegisterBlock
+from testbed.export.register_layouts import LAYOUTS, MINIDUMP_PAC_MASK, RegisterBlock
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
@@ -48,6 +48,7 @@ def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump
         disjoint(memory),
         tuple(_module(file, entry) for entry in _items(streams[_MODULES], _MODULE_SIZE, "ModuleList")),
         len(threads),
+        _pac_mask(streams),
     )
 
 
@@ -99,6 +100,11 @@ def _context(file: DumpBytes, streams: dict[int, DumpBytes], threads: list[DumpB
     return file.part(
         where.unsigned(4, 4, "a context"), where.unsigned(0, 4, "a context"), f"the CPU context; {_AGAIN}:"
     )
+
+
+def _pac_mask(streams: dict[int, DumpBytes]) -> int | None:
+    stream = streams.get(MINIDUMP_PAC_MASK)
+    return None if stream is None else stream.unsigned(8, 8, "the masks of signature bits")
 
 
 def _context_layout(arch: Arch, context: DumpBytes) -> RegisterBlock:

@@ -38,7 +38,8 @@ class Module:
 class Dump:
     """One file, read: a thread's registers, disjoint memory, modules in ascending order.
 
-    ``threads`` is how many there are, ``kind`` what the file is.
+    ``threads`` is how many there are, ``kind`` what the file is, ``pac_mask`` which bits of a code pointer are its
+    signature (None: the file does not say).
     """
 
     path: Path
@@ -48,6 +49,7 @@ class Dump:
     memory: tuple[tuple[int, bytes], ...] = field(repr=False)
     modules: tuple[Module, ...]
     threads: int = 1
+    pac_mask: int | None = None
 
 
 class DumpBytes(FileBytes):

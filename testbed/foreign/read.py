@@ -39,7 +39,7 @@ def read_snapshot(path: Path | str, places: Places | None = None, *, thread: int
     images, left_out = loaded_images(dump, places or Places())
     memory = filled_from(dump.memory, memory_of(images))
     try:
-        return Foreign(Snapshot.of_loaded(dump.arch, dump.registers, memory, images), dump, left_out)
+        return Foreign(Snapshot.of_loaded(dump.arch, dump.registers, memory, images, dump.pac_mask), dump, left_out)
     except UsageError as error:
         raise SnapshotFileError(path, 0, str(error)) from error
 

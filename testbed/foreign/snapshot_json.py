@@ -63,6 +63,7 @@ class _JsonReader:
             self.registers(arch, told.get("registers")),
             memory,
             tuple(self.module(arch, i, said) for i, said in enumerate(self.items(told, "images"))),
+            pac_mask=self.number(told["pac_mask"], "pac_mask", 64) if "pac_mask" in told else None,
         )
 
     def arch(self, said: object) -> Arch:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from testbed.arch import ARCHES, PerArch
+from testbed.arch import PerArch
 
 Registers = tuple[tuple[str, int], ...]
 
@@ -20,16 +20,14 @@ class GdbTarget:
     ``architecture`` is gdb's name of it, ``triple`` LLDB's, and ``apple_triple`` LLDB's name of its Mach-O programs
     (None: there are none). ``features`` are gdb's standard ones with their registers, (name, bits), in the order of the
     ``g`` packet. Of a register with another name in `Arch.registers` ``ours`` tells that name; where ours is shorter,
-    it is the low part. ``constants`` have one value always, and are in no trace. ``addressing_bits`` tell LLDB how many
-    bits of a code pointer are the address, where others may hold a signature.
+    it is the low part. ``masks`` are no registers: they say which bits of a pointer are its signature.
     """
 
     architecture: str
     triple: str
     features: Mapping[str, Registers]
     ours: Mapping[str, str] = field(default_factory=dict)
-    constants: Mapping[str, int] = field(default_factory=dict)
-    addressing_bits: int | None = None
+    masks: tuple[str, ...] = ()
     apple_triple: str | None = None
 
 
@@ -69,8 +67,7 @@ _ARM64 = GdbTarget(
         "org.gnu.gdb.aarch64.pauth": _of("pauth_dmask pauth_cmask", 64),
     },
     ours={"cpsr": "nzcv", **{f"v{i}": f"d{i}" for i in range(8, 16)}},
-    constants=dict.fromkeys(("pauth_dmask", "pauth_cmask"), ARCHES["arm64"].signature),
-    addressing_bits=48,
+    masks=("pauth_dmask", "pauth_cmask"),
     apple_triple="arm64-apple-ios15.0",
 )
 

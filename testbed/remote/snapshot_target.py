@@ -88,8 +88,8 @@ def memory(snapshot: Snapshot, address: int, size: int) -> str:
 
 
 def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
-    constant = GDB_TARGETS[snapshot.arch.name].constants.get(name or "")
-    value = constant if name is None or constant is not None else snapshot.registers.get(name)
+    masked = name in GDB_TARGETS[snapshot.arch.name].masks
+    value = snapshot.pac_mask if masked else snapshot.registers.get(name or "")
     if value is None:
         return "xx" * size
     return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little").hex()
@@ -98,18 +98,18 @@ def _value(snapshot: Snapshot, name: str | None, size: int) -> str:
 @cache
 def layout(arch: Arch) -> tuple[tuple[str | None, int], ...]:
     """The registers of the ``g`` packet in order: our name (None: nothing is recorded of it), and bytes."""
-    ours, constants = GDB_TARGETS[arch.name].ours, GDB_TARGETS[arch.name].constants
+    ours, masks = GDB_TARGETS[arch.name].ours, GDB_TARGETS[arch.name].masks
     names = [
         (ours.get(name, name), bits // 8)
         for registers in GDB_TARGETS[arch.name].features.values()
         for name, bits in registers
     ]
-    return tuple((name if name in arch.by_name or name in constants else None, size) for name, size in names)
+    return tuple((name if name in arch.by_name or name in masks else None, size) for name, size in names)
 
 
 def _host(snapshot: Snapshot) -> str:
-    known = GDB_TARGETS[snapshot.arch.name].addressing_bits
-    bits = f"addressing_bits:{known};" if known else ""
+    mask = snapshot.pac_mask
+    bits = f"addressing_bits:{(mask & -mask).bit_length() - 1};" if mask else ""
     return f"triple:{triple(snapshot).encode().hex()};ptrsize:{snapshot.arch.word};endian:little;{bits}"
 
 

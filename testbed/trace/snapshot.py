@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
-from testbed.image import LoadedImage, describe, read_image
+from testbed.image import LoadedImage, describe, image_covering, read_image
 from testbed.trace.memory import Memory
-from testbed.words.errors import UnknownRegister, UsageError
+from testbed.words.errors import UnknownRegister, UnsupportedRule, UsageError
 from testbed.words.nearest import nearest
+
+LEAST_ADDRESS_BITS = 36  # of a process, under Linux's smallest configuration
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +20,10 @@ class Snapshot:
     """Registers before an instruction executes, the memory at that moment, the images that are mapped.
 
     Of the registers only pc and SP are always there: one that is missing is unknown, and no value stands for it.
-    ``step`` says where in a trace it came from, for people and for the judge; a foreign snapshot has none.
+    ``step`` says where in a trace it came from, for people and for the judge; a foreign snapshot has none. ``pac_mask``
+    are the bits of a code pointer that a signature lies in where return addresses are signed; None: not known. It
+    depends on how wide the process's addresses are: of 48 bits it is ``0x7f << 48``, of 39 bits, as on Android,
+    ``0xffff << 39`` (Linux, Documentation/arch/arm64/pointer-authentication.rst).
     """
 
     arch: Arch
@@ -26,6 +31,7 @@ class Snapshot:
     memory: Memory = field(repr=False)
     images: tuple[LoadedImage, ...]
     step: int | None = None
+    pac_mask: int | None = None
 
     @property
     def pc(self) -> int:
@@ -41,6 +47,20 @@ class Snapshot:
             raise UnknownRegister(name)
         return self.registers[name]
 
+    def without_signature(self, value: int) -> int:
+        """The address that a signed return address names: its signature taken off, unverified.
+
+        Where the mask is not known, an address inside an image has no signature: a core that cannot sign gives none.
+        Raises UnsupportedRule for any other then.
+        """
+        mask = self.pac_mask if self.arch.signature else 0
+        if mask is None and value and image_covering(self.images, self.arch.code_address(value) - 1) is None:
+            raise UnsupportedRule(
+                f"{value:#x} is a signed return address, and the snapshot does not say which bits are its signature: "
+                "it has no pac_mask"
+            )
+        return self.arch.code_address(value & ~(mask or 0))
+
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {self.step}: "
         return f"{where}pc {self.pc:#x} {describe(self.images, self.pc)}, sp {self.sp:#x}"
@@ -53,11 +73,13 @@ class Snapshot:
         registers: Mapping[str, int],
         memory: Iterable[tuple[int, bytes]],
         images: Iterable[tuple[Path | str, int]],
+        pac_mask: int | None = None,
     ) -> Snapshot:
         """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``.
 
         ``testbed.arch`` has the names of the registers. pc and SP must be there; any other may be missing, which means
-        unknown: a strategy that needs it stops there. The pieces of memory are disjoint.
+        unknown: a strategy that needs it stops there. The pieces of memory are disjoint. ``pac_mask``: the bits of a
+        return address that its signature lies in, where addresses are signed.
 
         Raises UsageError for registers and memory that break this, ImageError for a file that cannot be read.
         """
@@ -67,6 +89,7 @@ class Snapshot:
             registers,
             memory,
             tuple(LoadedImage(read_image(path, arch=table), bias) for path, bias in images),
+            pac_mask,
         )
 
     @classmethod
@@ -76,6 +99,7 @@ class Snapshot:
         registers: Mapping[str, int],
         memory: Iterable[tuple[int, bytes]],
         images: tuple[LoadedImage, ...],
+        pac_mask: int | None = None,
     ) -> Snapshot:
         """As `from_parts`, of files that are read already."""
         if unknown := [name for name in registers if name not in arch.by_name]:
@@ -89,8 +113,21 @@ class Snapshot:
         for image in images:
             if image.image.arch is not arch:
                 raise UsageError(f"{image} is for {image.image.arch}, the registers are those of {arch}")
+        if pac_mask is not None:
+            _check_mask(arch, pac_mask)
         try:
             mapped = Memory.of(memory)
         except ValueError as error:
             raise UsageError(f"{error}: give disjoint pieces") from error
-        return cls(arch, dict(registers), mapped, images)
+        return cls(arch, dict(registers), mapped, images, pac_mask=pac_mask)
+
+
+def _check_mask(arch: Arch, mask: int) -> None:
+    """Raise UsageError for a mask of signature bits that cannot be one."""
+    if mask and not arch.signature:
+        raise UsageError(f"pac_mask {mask:#x}: {arch} signs no return addresses")
+    if mask >> 64 or mask & (1 << LEAST_ADDRESS_BITS) - 1:
+        raise UsageError(
+            f"pac_mask {mask:#x} is no mask of signature bits: they lie above an address of {LEAST_ADDRESS_BITS} bits"
+            " or more; above one of 48, 0x7f000000000000"
+        )

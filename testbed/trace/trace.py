@@ -84,4 +84,4 @@ class Trace:
         """The machine before ``step`` executes: registers by name, memory, images."""
         values = self.registers[step].tolist()
         registers = {register.name: value for register, value in zip(self.arch.registers, values, strict=True)}
-        return Snapshot(self.arch, registers, self.memory(step), self.images, step)
+        return Snapshot(self.arch, registers, self.memory(step), self.images, step, self.arch.signature)

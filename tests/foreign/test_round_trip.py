@@ -73,7 +73,7 @@ def places(snapshot: Snapshot, how: str) -> Places:
 def without_frame_records(snapshot: Snapshot) -> Snapshot:
     """Which layout its frame records have is said by no program file, core or minidump."""
     images = tuple(LoadedImage(replace(i.image, frame_records={}), i.bias) for i in snapshot.images)
-    return Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, images)
+    return replace(snapshot, images=images, step=None)
 
 
 def told(unwinder: Unwinder, snapshot: Snapshot) -> object:

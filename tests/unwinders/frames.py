@@ -118,7 +118,7 @@ def snapshot(
     memory: Iterable[tuple[int, bytes]] = (),
     images: Iterable[LoadedImage] = (),
 ) -> Snapshot:
-    return Snapshot(arch, dict(registers), Memory.of(memory), tuple(images))
+    return Snapshot(arch, dict(registers), Memory.of(memory), tuple(images), pac_mask=arch.signature)
 
 
 def words(arch: Arch, *values: int) -> bytes:

@@ -21,7 +21,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnknownRegister, UnreadableMemory
+from testbed.words.errors import UnknownRegister, UnreadableMemory, UnsupportedRule
 from unwinders.chains.frame_records import listed, read_record, record_in_force
 from unwinders.shared_limits import RECORDS
 
@@ -39,11 +39,12 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     for level in range(LEVELS):
         try:
             pointer, return_address = read_record(snapshot, record, pointer)
-        except UnreadableMemory as fault:
+            address = snapshot.without_signature(return_address)
+        except (UnreadableMemory, UnsupportedRule) as fault:
             return listed(snapshot, found, fault)
         if return_address == 0:
             break
-        found.append((snapshot.arch.without_signature(return_address), f"level {level}"))
+        found.append((address, f"level {level}"))
     return listed(snapshot, found)
 
 

@@ -6,7 +6,8 @@ With the rules of `testbed.contract.rows`::
     caller's register = its rule; without one, what the ABI says: callee-saved registers keep their value,
                         SP is the CFA, everything else is unknown
     caller's pc       = the code address that the return-address register's recovered value names; where the row
-                        says that it is signed, without its signature (AADWARF64, section 4.2: RA_SIGN_STATE)
+                        says that it is signed, without its signature, whose bits the snapshot knows (AADWARF64,
+                        section 4.2: RA_SIGN_STATE)
 
 The return address without a rule is still in the link register, where the architecture has one. The link register
 itself is unknown in a caller: the call has overwritten it. Only a signal's frame can know what it held.
@@ -57,7 +58,7 @@ def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tu
         cfa = rules.value(row.cfa, "the CFA", 8 * arch.word)
         rules = _FrameFacts(frame.registers, snapshot, bias, cfa)
     return_address = rules.value(rule, row.return_address, 8 * arch.word)
-    pc = arch.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
+    pc = snapshot.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
     registers: dict[str, int] = {}
     for name, its_rule in register_rules(row, arch).items():
         if isinstance(its_rule, Undefined):

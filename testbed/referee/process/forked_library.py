@@ -14,6 +14,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -144,7 +145,7 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
         memory = _AskedMemory(first.images, connection)
         while True:
             registers, memory.start, memory.stack = connection.recv()
-            snapshot = Snapshot(first.arch, registers, Memory(memory), first.images)
+            snapshot = replace(first, registers=registers, memory=Memory(memory))
             try:
                 connection.send(("backtrace", _plain(unwind(snapshot))))
             except EOFError:
