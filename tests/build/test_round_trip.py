@@ -15,7 +15,7 @@ from capstone import Cs
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build.link import assemble_program
-from testbed.build.meanings import Meaning, meaning_of, same_meaning
+from testbed.build.meanings import InstructionMeaning, meaning_of, same_meaning
 from testbed.build.round_trip import verify
 from testbed.build.source_place import Place
 from testbed.build.statements import SourceInstruction
@@ -43,7 +43,7 @@ def instruction(line: str, isa: Isa) -> SourceInstruction:
     return SourceInstruction(Place(Path("t"), 1, 1), isa, words[1], words[2])
 
 
-def decoded(code: bytes, arch: Arch, isa: Isa) -> Meaning:
+def decoded(code: bytes, arch: Arch, isa: Isa) -> InstructionMeaning:
     _, size, mnemonic, operands = next(Cs(*CAPSTONE[isa.name]).disasm_lite(code, AT))
     assert size == len(code)
     return meaning_of(mnemonic, operands, arch, isa, {})

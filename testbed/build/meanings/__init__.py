@@ -11,24 +11,24 @@ from collections.abc import Callable
 
 from testbed.arch import Arch, Isa, PerIsa
 from testbed.build.meanings import arm32, arm64, x86_64
-from testbed.build.meanings.operands import LabelAddresses, Meaning, Operand, read_operands
+from testbed.build.meanings.operands import InstructionMeaning, LabelAddresses, Operand, read_operands
 
-__all__ = ["Meaning", "Operand", "meaning_of", "same_meaning"]
+__all__ = ["InstructionMeaning", "Operand", "meaning_of", "same_meaning"]
 
-_ALIASES = PerIsa[Callable[[Meaning], Meaning]](
+_ALIASES = PerIsa[Callable[[InstructionMeaning], InstructionMeaning]](
     {"x86_64": x86_64.plain, "arm64": arm64.plain, "a32": arm32.plain, "thumb": arm32.plain}
 )
-_WIDTH = PerIsa[Callable[[Meaning], int]](
+_WIDTH = PerIsa[Callable[[InstructionMeaning], int]](
     {"x86_64": x86_64.width, "arm64": arm64.width, "a32": lambda _: 32, "thumb": lambda _: 32}
 )
 
 
-def meaning_of(mnemonic: str, operands: str, arch: Arch, isa: Isa, labels: LabelAddresses) -> Meaning:
+def meaning_of(mnemonic: str, operands: str, arch: Arch, isa: Isa, labels: LabelAddresses) -> InstructionMeaning:
     """The meaning of an instruction as text. Raises ValueError where the text is not understood."""
-    return _ALIASES[isa.name](Meaning(mnemonic.lower(), read_operands(operands, arch, labels)))
+    return _ALIASES[isa.name](InstructionMeaning(mnemonic.lower(), read_operands(operands, arch, labels)))
 
 
-def same_meaning(wanted: Meaning, got: Meaning, isa: Isa) -> bool:
+def same_meaning(wanted: InstructionMeaning, got: InstructionMeaning, isa: Isa) -> bool:
     """True where two instructions do the same. What a source leaves open, the size of a place, is as it was decoded."""
     if wanted.mnemonic != got.mnemonic or len(wanted.operands) != len(got.operands):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from testbed.build.meanings.operands import Kind, Meaning, Operand, register, value
+from testbed.build.meanings.operands import InstructionMeaning, Operand, OperandKind, register, value
 
 _NAMES = "eq ne cs hs cc lo mi pl vs vc hi ls ge lt gt le al"
 _CONDITIONS = tuple(_NAMES.split())
@@ -36,7 +36,7 @@ _BARRIERS = frozenset({"dmb", "dsb", "isb"})
 _MASK = (1 << 32) - 1
 
 
-def plain(meaning: Meaning) -> Meaning:
+def plain(meaning: InstructionMeaning) -> InstructionMeaning:
     name, _, kind = meaning.mnemonic.partition(".")
     kind = "" if kind in ("w", "n") else "." + kind.removesuffix(".w") if kind else ""
     name, condition = _condition(name)
@@ -51,7 +51,7 @@ def plain(meaning: Meaning) -> Meaning:
         name, operands = rule(name, operands)
     if name in _BARRIERS and not operands:
         operands = [register("sy")]
-    return Meaning(f"{name}{kind} {condition}".strip(), tuple(operands))
+    return InstructionMeaning(f"{name}{kind} {condition}".strip(), tuple(operands))
 
 
 def _condition(name: str) -> tuple[str, str]:
@@ -69,7 +69,7 @@ def _transfer(name: str, operands: list[Operand]) -> tuple[str, list[Operand]]:
         how = "stmdb" if name.endswith("push") else "ldmia"
         name, operands = ("v" if name.startswith("v") else "") + how, [_SP, *operands]
     match = _TRANSFER.fullmatch(name)
-    if match is None or len(operands) != 2 or operands[1].kind is not Kind.LIST:
+    if match is None or len(operands) != 2 or operands[1].kind is not OperandKind.LIST:
         return name, operands
     vector, action, mode = match[1], match[2], match[3] or ""
     mode = _STACK[action].get(mode, mode)
@@ -80,8 +80,8 @@ def _transfer(name: str, operands: list[Operand]) -> tuple[str, list[Operand]]:
     step = 4 if mode[0] == "i" else -4
     place = register(base.name)
     at = replace(place, writes_back=False)
-    before = Operand(Kind.MEMORY, parts=(at, value(step)), writes_back=base.writes_back)
-    behind = Operand(Kind.MEMORY, parts=(at,))
+    before = Operand(OperandKind.MEMORY, parts=(at, value(step)), writes_back=base.writes_back)
+    behind = Operand(OperandKind.MEMORY, parts=(at,))
     ending = [before] if mode[1] == "b" else [behind, value(step)] if base.writes_back else [behind]
     return ("ldr" if action == "ldm" else "str"), [register(names[0][0]), *ending]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from testbed.build.keystone_isas import HINTS
-from testbed.build.meanings.operands import Kind, Meaning, Operand, register, value
+from testbed.build.meanings.operands import InstructionMeaning, Operand, OperandKind, register, value
 
 _NAMES = "eq ne cs cc mi pl vs vc hi ls ge lt gt le"
 _CONDITIONS = tuple(_NAMES.split())
@@ -34,7 +34,7 @@ _STANDS_FOR = {
 }  # fmt: skip
 
 
-def plain(meaning: Meaning) -> Meaning:
+def plain(meaning: InstructionMeaning) -> InstructionMeaning:
     name = _SAME.get(meaning.mnemonic, meaning.mnemonic)
     operands = [_condition(operand) for operand in meaning.operands if not _is_no_shift(operand)]
     if (match := _BRANCH.fullmatch(name)) is not None:
@@ -42,7 +42,7 @@ def plain(meaning: Meaning) -> Meaning:
     name = _UNSCALED.sub(r"\1r\2", name)
     hint = " ".join((name, *(operand.name for operand in operands)))
     if hint in _HINT_NUMBERS:
-        return Meaning("hint", (value(_HINT_NUMBERS[hint]),))
+        return InstructionMeaning("hint", (value(_HINT_NUMBERS[hint]),))
     if name == "ret" and not operands:
         operands = [register("x30")]
     if name in _STANDS_FOR and operands and operands[0].name[:1] in "wxs" and operands[0].name:
@@ -58,7 +58,7 @@ def plain(meaning: Meaning) -> Meaning:
         name, operands = rule(name, operands)
     if len(operands) > 2 and operands[0] == operands[1] and name.startswith(_TWO_OPERANDS):
         del operands[0]
-    return Meaning(name, tuple(operands))
+    return InstructionMeaning(name, tuple(operands))
 
 
 _TWO_OPERANDS = ("add", "sub", "and", "orr", "eor", "lsl", "lsr", "asr", "ror")
@@ -132,7 +132,7 @@ def _bit_field(name: str, operands: list[Operand]) -> tuple[str, list[Operand]]:
 
 def _moved(name: str, operands: list[Operand]) -> tuple[str, list[Operand]]:
     """``mov`` of a register, of SP or of a number; ``movz``, ``movn`` and ``orr`` with the zero register."""
-    if len(operands) < 2 or operands[0].kind is not Kind.VALUE:
+    if len(operands) < 2 or operands[0].kind is not OperandKind.VALUE:
         return name, operands
     target, rest = operands[0], operands[1:]
     mask = (1 << (32 if target.name.startswith("w") else 64)) - 1
@@ -162,7 +162,7 @@ def _immediate(name: str, operands: list[Operand]) -> tuple[str, list[Operand]]:
     return name, operands
 
 
-def width(meaning: Meaning) -> int:
+def width(meaning: InstructionMeaning) -> int:
     """The bits that its numbers have: those of the register that is written."""
     first = next(iter(meaning.operands), None)
     return 32 if first is not None and first.name.startswith("w") else 64

@@ -27,7 +27,7 @@ _MARKS = re.compile(r"[!^]\s*$")
 SHIFTS = frozenset({"lsl", "lsr", "asr", "ror", "uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx"})
 
 
-class Kind(Enum):
+class OperandKind(Enum):
     VALUE = "a register, a number, a shift"
     MEMORY = "what lies at an address"
     LIST = "several registers"
@@ -38,7 +38,7 @@ class Operand:
     """One operand. ``terms`` are names with their factors, sorted; ``parts`` what stands between a memory operand's
     commas, without offsets of zero. ``size``: bytes, 0 where it is not said. ``label``: the number is an address."""
 
-    kind: Kind = Kind.VALUE
+    kind: OperandKind = OperandKind.VALUE
     terms: tuple[tuple[str, int], ...] = ()
     number: int | None = None
     parts: tuple[Operand, ...] = ()
@@ -49,15 +49,19 @@ class Operand:
     @property
     def name(self) -> str:
         """The register, condition or shift that the operand is; "" for anything else."""
-        return self.terms[0][0] if self.kind is Kind.VALUE and len(self.terms) == 1 and self.terms[0][1] == 1 else ""
+        return (
+            self.terms[0][0]
+            if self.kind is OperandKind.VALUE and len(self.terms) == 1 and self.terms[0][1] == 1
+            else ""
+        )
 
     @property
     def is_number(self) -> bool:
-        return self.kind is Kind.VALUE and not self.terms and self.number is not None
+        return self.kind is OperandKind.VALUE and not self.terms and self.number is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class InstructionMeaning:
     mnemonic: str
     operands: tuple[Operand, ...]
 
@@ -98,7 +102,7 @@ def _operand(text: str, arch: Arch, labels: LabelAddresses) -> Operand:
     text = _SEGMENT.sub("", text)
     if text.startswith("{"):
         names = sorted(_name(each, arch) for each in _RANGE.sub(_spelled_out, text.rstrip("}^ ")[1:]).split(","))
-        return Operand(Kind.LIST, tuple((name, 1) for name in names))
+        return Operand(OperandKind.LIST, tuple((name, 1) for name in names))
     if not text.startswith("["):
         return replace(_sum(text, arch, labels), writes_back=bang, size=size)
     inside = split(re.sub(r"\]\s*\[", "+", text).removeprefix("[").removesuffix("]"))
@@ -109,7 +113,7 @@ def _operand(text: str, arch: Arch, labels: LabelAddresses) -> Operand:
         kept = [replace(parts[0], number=parts[0].number or 0)]
     if segment:
         kept.append(register(segment[0].lower()))
-    return Operand(Kind.MEMORY, parts=tuple(kept), writes_back=bang, size=size, label=label)
+    return Operand(OperandKind.MEMORY, parts=tuple(kept), writes_back=bang, size=size, label=label)
 
 
 def _sum(text: str, arch: Arch, labels: LabelAddresses) -> Operand:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from testbed.build.meanings.operands import Kind, Meaning, Operand, value
+from testbed.build.meanings.operands import InstructionMeaning, Operand, OperandKind, value
 
 _CONDITIONS = "e z,ne nz,b c nae,ae nb nc,be na,a nbe,p pe,np po,l nge,ge nl,le ng,g nle,s,ns,o,no"
 _CONDITION = {name: group.split()[0] for group in _CONDITIONS.split(",") for name in group.split()}
@@ -24,7 +24,7 @@ _REGISTERS = ((_WIDE, 64), (_HALF, 32), (_WORD, 16), (re.compile(r"[abcd][hl]|(?
 _SIZED_BY_ITSELF = frozenset({"push", "pop", "call", "jmp"})
 
 
-def plain(meaning: Meaning) -> Meaning:
+def plain(meaning: InstructionMeaning) -> InstructionMeaning:
     words = [_SAME.get(word, word) for word in meaning.mnemonic.split()]
     name, operands = " ".join(words), list(meaning.operands)
     if (match := _CONDITIONAL.fullmatch(name)) and match[2] in _CONDITION:
@@ -39,25 +39,25 @@ def plain(meaning: Meaning) -> Meaning:
         operands.sort(key=repr)
     if name == "xchg" and operands == [Operand(terms=(("ax", 1),))] * 2:
         name, operands = "nop", []
-    if name == "movsx" and len(operands) == 2 and operands[1].kind is Kind.MEMORY and not operands[1].size:
+    if name == "movsx" and len(operands) == 2 and operands[1].kind is OperandKind.MEMORY and not operands[1].size:
         operands[1] = replace(operands[1], size=4)  # movsxd
     if _STRING.fullmatch(name):
         operands = []  # nobody writes them, and there is no choice
     if _size_is_open(name, operands):
         name = f"{name} of no size"
-    return Meaning(name, tuple(operands))
+    return InstructionMeaning(name, tuple(operands))
 
 
 def _size_is_open(name: str, operands: list[Operand]) -> bool:
     """``mov [rax], 1``: of one byte or of eight? Assemblers differ."""
-    places = [operand for operand in operands if operand.kind is Kind.MEMORY and not operand.size]
+    places = [operand for operand in operands if operand.kind is OperandKind.MEMORY and not operand.size]
     numbers = [operand for operand in operands if operand.is_number]
     return (
         bool(places) and len(places) + len(numbers) == len(operands) and bool(numbers) and name not in _SIZED_BY_ITSELF
     )
 
 
-def width(meaning: Meaning) -> int:
+def width(meaning: InstructionMeaning) -> int:
     """The bits that its numbers have: those of the first operand."""
     first = next(iter(meaning.operands), None)
     if first is None or first.is_number:
