@@ -8,7 +8,7 @@ from typing import Any
 
 from capstone import arm
 
-from unwinders.analysis.operations import Forget, MemoryOperand, Set
+from unwinders.analysis.operations import MemoryOperand
 
 SP, LINK, PC = "sp", "lr", "pc"
 
@@ -40,16 +40,3 @@ def memory_operand(insn: Any, operand: Any) -> MemoryOperand | None:
         return None
     base = FULL.get(insn.reg_name(operand.mem.base) or "", ())
     return MemoryOperand(base[0], operand.mem.disp) if base else None
-
-
-def written_back(insn: Any, memory: Any) -> tuple[Set | Forget, ...]:
-    """What the base register becomes, after the access."""
-    base = FULL.get(insn.reg_name(memory.mem.base) or "", ())
-    last = insn.operands[-1]
-    if not insn.writeback or not base:
-        return ()
-    if last.type == arm.ARM_OP_IMM:
-        return (Set(base[0], base[0], -last.imm if last.subtracted else last.imm),)
-    if last.type == arm.ARM_OP_MEM and not memory.mem.index:
-        return (Set(base[0], base[0], memory.mem.disp),)
-    return (Forget(base[0]),)

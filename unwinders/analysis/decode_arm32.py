@@ -7,6 +7,7 @@ code in a link register is a way back: ``bx lr`` and ``pop {pc}`` return, other 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from capstone import arm
 
 from testbed.arch import Isa
 from unwinders.analysis.abstract_machine import ReadCode
+from unwinders.analysis.arm32_accesses import WORD, Moved, base_and_distance, stored_size, written_back
 from unwinders.analysis.arm32_operands import (
     FULL,
     LINK,
@@ -24,7 +26,6 @@ from unwinders.analysis.arm32_operands import (
     full_register,
     memory_operand,
     register_names,
-    written_back,
 )
 from unwinders.analysis.operations import (
     Call,
@@ -46,13 +47,16 @@ from unwinders.analysis.operations import (
     Trap,
 )
 
-WORD = 4
 MOST_CASES = 4096  # of a jump table inside the code
 
 _CONDITION_NAMES = "eq ne hs lo mi pl vs vc hi ls ge lt gt le"
 _CONDITIONS = dict(enumerate(_CONDITION_NAMES.split(), start=1))  # capstone's numbers
 _IF_EQUAL = {1: True, 2: False}
 _COMPARE = frozenset({"cmp", "cmn", "tst", "teq", "vmrs", "msr"})
+_READS_FIRST = re.compile(
+    r"v?st|push|vpush|v?cmp|cmn|t[se][tq]|b|cbn?z|tb[bh]|mcr|pl[di]|vmsr|msr|fmxr|setend|cps|svc|rfe|srs|it"
+)
+_WRITES_ALL = re.compile(r"ldrexd|mrrc|ldrd|[us](?:mull|mlal|maal)|vld|swp")
 
 
 def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
@@ -61,7 +65,7 @@ def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
     special = _SPECIAL.get(root)
     operations = special(insn, isa, root) if special else None
     if operations is None:
-        operations = tuple(_generic(insn))
+        operations = tuple(_generic(insn, isa))
     operations = tuple(o for o in operations if isinstance(o, Store) or o.to != PC)
     control = _control(insn, root, read_code)
     condition = None
@@ -146,15 +150,24 @@ def _table(base: int, width: int, read_code: ReadCode) -> Jump:
     return Jump(tuple(dict.fromkeys(targets)), table=(base, end) if end is not None else None)
 
 
-def _generic(insn: Any) -> Iterator[Effect]:
+def _generic(insn: Any, isa: Isa) -> Iterator[Effect]:
     memory = next((o for o in insn.operands if o.type == arm.ARM_OP_MEM), None)
-    if memory is not None and _root(insn)[0].startswith(("st", "vst", "sw")) and (at := memory_operand(insn, memory)):
-        yield Store(None, at, 32)  # the widest store of all: four double registers
-    moved = written_back(insn, memory) if memory is not None else ()
+    root = _root(insn)[0]
+    size = stored_size(insn, isa, root) if memory is not None else 0
+    if size and (at := base_and_distance(insn, isa, memory)):
+        yield Store(None, at, size)
+    moved: tuple[Moved, ...] = written_back(insn, isa, memory) if memory is not None else ()
     names = {insn.reg_name(number) for number in insn.regs_access()[1]}
     names |= {insn.reg_name(o.reg) for o in insn.operands if o.type == arm.ARM_OP_REG and o.access & 2}
-    written = {full for name in names for full in FULL.get(name or "", ())} - {o.to for o in moved}
-    yield from (Forget(name) for name in sorted(written))
+    if not _READS_FIRST.match(root):  # of many an instruction capstone 5 does not say that it writes to its first one
+        names |= {*register_names(insn, insn.operands)[:1]}
+    if _WRITES_ALL.match(root):
+        names |= {*register_names(insn, insn.operands)}
+    written = {full for name in names for full in FULL.get(name or "", ())}
+    if memory is not None and not size:  # loaded and written back: what comes last is not defined
+        names = {*register_names(insn, insn.operands[: insn.operands.index(memory)])}
+        moved = tuple(Forget(o.to) if any(o.to in FULL.get(name, ()) for name in names) else o for o in moved)
+    yield from (Forget(name) for name in sorted(written - {o.to for o in moved}))
     yield from moved
 
 
@@ -170,11 +183,11 @@ def _many(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
         return None
     names = register_names(insn, listed)
     sizes = [8 if name[0] == "d" else WORD for name in names]
-    total = sum(sizes)
-    down = root in ("push", "vpush") or root.endswith(("db", "da"))
+    total = sum(sizes) + (WORD if root.endswith("x") else 0)  # fstmx and fldmx pass over a word behind the registers
+    down = root in ("push", "vpush") or root.endswith(("db", "da", "dbx"))
     start = -total if down else 0
     start += WORD if root.endswith(("ib", "da")) else 0
-    load = root in ("pop", "vpop") or root.startswith(("ldm", "vldm"))
+    load = root in ("pop", "vpop") or root.startswith(("ldm", "vldm", "fldm"))
     out: list[Effect] = []
     last: list[Effect] = []  # a load over the base register
     for name, size in zip(names, sizes, strict=True):
@@ -188,7 +201,7 @@ def _many(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
         else:
             out.extend(Forget(one) for one in full)
     if last:
-        return (*out, *last)
+        return (*out, *last) if not insn.writeback else (*out, Forget(base))
     if implied or insn.writeback:
         out.append(Set(base, base, -total if down else total))
     return tuple(out)
@@ -202,7 +215,7 @@ def _access(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
     at = memory_operand(insn, memory)
     if at is not None and at.register == PC:
         at = MemoryOperand(PC, (insn.address & ~3) + (isa.pc_reads_ahead or 0) + at.offset)
-    first = insn.operands.index(memory)
+    first, store = insn.operands.index(memory), root.startswith(("str", "vstr"))
     out: list[Effect] = []
     last: list[Effect] = []
     offset = 0
@@ -212,13 +225,15 @@ def _access(insn: Any, isa: Isa, root: str) -> tuple[Effect, ...] | None:
         whole = len(full) == 1 and (name[0] != "s" or name in (SP, "sb", "sl"))
         here = MemoryOperand(at.register, at.offset + offset) if at else None
         offset += size
-        if root.startswith(("str", "vstr")):
+        if store:
             out.extend([Store(full[0] if whole else None, here, size)] if here else [])
         elif whole and here:
             (last if full[0] == here.register else out).append(Load(full[0], here, size))
         else:
             out.extend(Forget(one) for one in full)
-    moved = () if last else written_back(insn, memory)
+    moved = written_back(insn, isa, memory)
+    if last and moved:  # not defined
+        return (*out, Forget(moved[0].to))
     return (*out, *last, *moved)
 
 
@@ -263,7 +278,7 @@ _SPECIAL: Mapping[str, SpecialArm32] = MappingProxyType(
     dict.fromkeys(
         [f"{v}{o}m{how}" for v in ("", "v") for o in ("ld", "st") for how in ("", "ia", "db", "ib", "da")], _many
     )
-    | dict.fromkeys(("push", "pop", "vpush", "vpop"), _many)
+    | dict.fromkeys(("push", "pop", "vpush", "vpop", "fstmiax", "fstmdbx", "fldmiax", "fldmdbx"), _many)
     | dict.fromkeys(("ldr", "str", "ldrd", "strd", "vldr", "vstr"), _access)
     | dict.fromkeys(("mov", "movs", "movw", "mvn", "mvns"), _mov)
     | dict.fromkeys(("add", "adds", "addw", "sub", "subs", "subw"), _add)

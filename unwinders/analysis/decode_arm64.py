@@ -5,12 +5,14 @@ Whatever has no line of its own forgets the registers that it writes and the mem
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from capstone import arm64 as a64
 
+from unwinders.analysis.arm64_stores import also_loaded, is_scaled, stored_size, width_of
 from unwinders.analysis.operations import (
     Call,
     Combine,
@@ -39,11 +41,11 @@ PLAIN_SHIFTS = (a64.ARM64_SFT_INVALID, a64.ARM64_SFT_LSL)
 _FULL: Mapping[str, str] = MappingProxyType(
     {f"{width}{n}": f"x{n}" for n in range(31) for width in "xw"}
     | {"fp": "x29", "lr": "x30", "sp": "sp", "wsp": "sp"}
-    | {f"{width}{n}": f"d{n}" for n in range(8, 16) for width in "vqdshb"}
+    | {f"{width}{n}": f"d{n}" for n in range(8, 16) for width in "zvqdshb"}
 )
-_WIDTH = {"x": 8, "w": 4, "f": 8, "l": 8, "s": 4, "q": 16, "d": 8, "h": 2, "b": 1}
 _RETURNS = frozenset({"ret", "retaa", "retab", "eret", "eretaa", "eretab"})
 _TRAPS = frozenset({"udf", "brk", "hlt"})
+_READS_FIRST = re.compile(r"st(?!l?x[rp])|prf|[ct]bn?z|br|blr|ret|dc|ic|at|tlbi|sys$|setf|rmif")
 _IF_EQUAL = {"b.eq": True, "b.ne": False}
 _SIGNS = {"paciasp": True, "pacibsp": True, "paciaz": True, "pacibz": True}
 _SIGNS |= {"autiasp": False, "autibsp": False, "autiaz": False, "autibz": False, "xpaclri": False}
@@ -104,18 +106,22 @@ def _generic(insn: Any) -> Iterator[Effect]:
     """Forget what is written; a writeback by a constant keeps its base."""
     memory = next((o for o in insn.operands if o.type == a64.ARM64_OP_MEM), None)
     moved = _written_back(insn, memory) if memory is not None else ()
-    written = {_FULL.get(insn.reg_name(number) or "") for number in insn.regs_access()[1]}
-    if memory is not None and insn.mnemonic.startswith(("st", "cas", "swp", "ldadd")):
-        at = _at(insn, memory)
-        if at is not None:  # the widest store of all: four vector registers
-            yield Store(None, MemoryOperand(at.register, at.offset), 64)
+    names = {insn.reg_name(number) for number in insn.regs_access()[1]} | {*also_loaded(insn)}
+    size = stored_size(insn) if memory is not None else 0
+    if size and (at := _at(insn, memory)):
+        yield Store(None, at, size)
+    first = insn.operands[0] if insn.operands else None
+    # Of many an instruction capstone 5 does not say that it writes to its first register.
+    if first is not None and first.type == a64.ARM64_OP_REG and not _READS_FIRST.match(insn.mnemonic):
+        names.add(insn.reg_name(first.reg))
+    written = {_FULL.get(name or "") for name in names}
     yield from (Forget(name) for name in sorted(filter(None, written)) if name not in {o.to for o in moved})
     yield from moved
 
 
 def _at(insn: Any, operand: Any) -> MemoryOperand | None:
     """A memory operand without index register, or None. With writeback before the access, from the new base."""
-    if operand.mem.index:
+    if operand.mem.index or is_scaled(insn):
         return None
     base = _FULL.get(insn.reg_name(operand.mem.base) or "")
     return MemoryOperand(base, operand.mem.disp) if base else None
@@ -143,6 +149,8 @@ def _access(load: bool) -> Special:
     def access(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
         memory = next((o for o in operands if o.type == a64.ARM64_OP_MEM), None)
         names = [insn.reg_name(o.reg) for o in operands if o.type == a64.ARM64_OP_REG]
+        if names[0][0] in "zp":
+            return None
         if memory is None:
             literal = operands[-1]
             full = _FULL.get(names[0])
@@ -152,7 +160,7 @@ def _access(load: bool) -> Special:
         at = _at(insn, memory)
         out: list[Effect] = []
         for i, name in enumerate(names):
-            width, full = _WIDTH.get(name[0], 16), _FULL.get(name)
+            width, full = width_of(name), _FULL.get(name)
             here = MemoryOperand(at.register, at.offset + i * width) if at else None
             if not load and here:
                 out.append(Store(full if width == WORD else None, here, width))

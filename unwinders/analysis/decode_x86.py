@@ -28,6 +28,7 @@ from unwinders.analysis.operations import (
     SystemCall,
     Trap,
 )
+from unwinders.analysis.x86_stores import stored_elsewhere, stored_size, written_registers
 
 SP, FP, PC, FLAGS = "rsp", "rbp", "rip", "rflags"
 WORD = 8
@@ -41,6 +42,9 @@ _FULL: Mapping[str, str] = MappingProxyType(
 _ENDS = frozenset({"ret", "retf", "iretq", "sysretq"})
 _TRAPS = frozenset({"ud2", "ud1", "ud0", "hlt", "int3"})
 _IF_EQUAL = {"je": True, "jne": False}
+_NO_INDEX = (x86.X86_REG_INVALID, x86.X86_REG_RIZ, x86.X86_REG_EIZ)
+_FLAT = (x86.X86_REG_INVALID, x86.X86_REG_CS, x86.X86_REG_DS, x86.X86_REG_ES, x86.X86_REG_SS)  # they begin at 0
+_OPERAND_SIZE = 0x66  # a prefix
 _IDLE = frozenset({"nop", "int3"})
 
 
@@ -51,7 +55,7 @@ def decode(insn: Any) -> Instruction:
     operations = special(insn, insn.operands) if special else None
     compares = _compares(insn) if mnemonic == "cmp" else None
     if operations is None:
-        operations = tuple(_generic(insn))
+        operations = tuple(_generic(insn, mnemonic))
     control = _control(insn, mnemonic)
     flags = any(insn.reg_name(number) == FLAGS for number in insn.regs_access()[1])
     return Instruction(insn.address, insn.size, operations, control, None, flags, mnemonic in _IDLE, compares)
@@ -96,17 +100,20 @@ def _register(insn: Any, operand: Any) -> str | None:
 
 def _memory(insn: Any, operand: Any) -> MemoryOperand | None:
     """A memory operand without index and segment, or None."""
-    if operand.type != x86.X86_OP_MEM or operand.mem.index or operand.mem.segment:
+    if operand.type != x86.X86_OP_MEM or operand.mem.index not in _NO_INDEX or operand.mem.segment not in _FLAT:
         return None
     base = _FULL.get(insn.reg_name(operand.mem.base) or "")
     return MemoryOperand(base, operand.mem.disp) if base else None
 
 
-def _generic(insn: Any) -> Iterator[Effect]:
-    for operand in insn.operands:
-        if operand.type == x86.X86_OP_MEM and operand.access & 2 and (at := _memory(insn, operand)):
-            yield Store(None, at, operand.size)
-    written = {_FULL.get(insn.reg_name(number) or "") for number in insn.regs_access()[1]}
+def _generic(insn: Any, mnemonic: str) -> Iterator[Effect]:
+    for operand in insn.operands[:1]:
+        if operand.type == x86.X86_OP_MEM and (size := stored_size(insn, mnemonic)) and (at := _memory(insn, operand)):
+            yield Store(None, at, size)
+    number, size = stored_elsewhere(insn, mnemonic)
+    if size and (base := _FULL.get(insn.reg_name(number) or "")):
+        yield Store(None, MemoryOperand(base, 0), size)
+    written = {_FULL.get(insn.reg_name(number) or "") for number in written_registers(insn, mnemonic)}
     yield from (Forget(name) for name in sorted(filter(None, written)))
 
 
@@ -117,21 +124,24 @@ def _down(size: int) -> Set:
     return Set(SP, SP, -size)
 
 
+def _stack_size(insn: Any) -> int:
+    """What a push or pop moves SP by: a word, or half a doubleword with the prefix for operands of that size."""
+    return 2 if insn.prefix[2] == _OPERAND_SIZE and not insn.rex & 8 else WORD
+
+
 def _push(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
-    operand = operands[0] if operands else None
-    if operand is None:
-        return _down(WORD), Store(None, MemoryOperand(SP, 0), WORD)  # pushfq
-    size = WORD if operand.type == x86.X86_OP_IMM else operand.size
-    source = _register(insn, operand)
+    size = _stack_size(insn)
+    source = _register(insn, operands[0]) if operands else None  # none: pushfq
     if source == SP:
         return Store(SP, MemoryOperand(SP, -WORD), WORD), _down(WORD)
     return _down(size), Store(source, MemoryOperand(SP, 0), size)
 
 
 def _pop(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
+    size = _stack_size(insn)
     if not operands:
-        return (Set(SP, SP, WORD),)  # popfq
-    to, at, size = _register(insn, operands[0]), _memory(insn, operands[0]), operands[0].size
+        return (Set(SP, SP, size),)  # popfq
+    to, at = _register(insn, operands[0]), _memory(insn, operands[0])
     if to == SP:
         return (Load(SP, MemoryOperand(SP, 0), WORD),)
     if to:
@@ -196,14 +206,19 @@ def _step(sign: int) -> Special:
 
 
 def _leave(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
+    if _stack_size(insn) != WORD:
+        return Set(SP, FP), Forget(FP), Set(SP, SP, _stack_size(insn))
     return Set(SP, FP), Load(FP, MemoryOperand(SP, 0), WORD), Set(SP, SP, WORD)
 
 
 def _enter(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
+    """FP is pushed, then as many frame pointers of enclosing procedures as the level says, the last one the new FP."""
     size, level = operands[0].imm & 0xFFFF, operands[1].imm & 0x1F
-    if level:
+    if _stack_size(insn) != WORD:
         return Forget(FP), Forget(SP)
-    return _down(WORD), Store(FP, MemoryOperand(SP, 0), WORD), Set(FP, SP), _down(size)
+    pushed = (_down(WORD), Store(None, MemoryOperand(SP, 0), WORD))
+    display = (*(pushed * (level - 1)), _down(WORD), Store(FP, MemoryOperand(SP, 0), WORD)) if level else ()
+    return _down(WORD), Store(FP, MemoryOperand(SP, 0), WORD), Set(FP, SP), *display, _down(size)
 
 
 def _ret(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
@@ -218,8 +233,10 @@ _SPECIAL: Mapping[str, Special] = MappingProxyType(
     {
         "push": _push,
         "pushfq": _push,
+        "pushf": _push,
         "pop": _pop,
         "popfq": _pop,
+        "popf": _pop,
         "call": _call,
         "mov": _mov,
         "movabs": _mov,
