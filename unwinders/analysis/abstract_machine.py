@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from testbed.arch import Arch
 from unwinders.analysis.operations import (
@@ -60,6 +61,8 @@ class Number:
 
 AbstractValue = EntryValue | StackAddress | Number
 Slot = tuple[int, int]  # base, offset
+SlotOrName = TypeVar("SlotOrName")
+Stored = TypeVar("Stored")
 ReadCode = Callable[[int, int], int | None]  # constants in code: address, size -> value
 
 
@@ -90,10 +93,18 @@ def join(one: AbstractState, other: AbstractState) -> AbstractState:
     if one is other:
         return one
     return AbstractState(
-        {name: value for name, value in one.registers.items() if other.registers.get(name) == value},
-        {slot: held for slot, held in one.slots.items() if other.slots.get(slot) == held},
+        _common(one.registers, other.registers),
+        _common(one.slots, other.slots),
         one.compared if one.compared == other.compared else None,
     )
+
+
+def _common(one: Mapping[SlotOrName, Stored], other: Mapping[SlotOrName, Stored]) -> Mapping[SlotOrName, Stored]:
+    """What both say; the first one itself where it is that, so that states share what they have in common."""
+    if one is other:
+        return one
+    both = {key: value for key, value in one.items() if other.get(key) == value}
+    return one if len(both) == len(one) else both
 
 
 def made_equal(state: AbstractState) -> AbstractState | None:
@@ -156,7 +167,11 @@ def emulate(arch: Arch, state: AbstractState, instruction: Instruction, read_cod
         machine.execute(operation)
     if compared is not None and any(not isinstance(o, Store) and o.to in compared for o in instruction.operations):
         compared = None
-    return AbstractState(machine.registers, machine.slots, compared)
+    return AbstractState(
+        state.registers if machine.registers == state.registers else machine.registers,
+        state.slots if machine.slots == state.slots else machine.slots,
+        compared,
+    )
 
 
 @dataclass(slots=True)

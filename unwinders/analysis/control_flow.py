@@ -32,10 +32,11 @@ from unwinders.analysis.abstract_machine import (
     join,
     made_equal,
 )
-from unwinders.analysis.function_code import FunctionCode
+from unwinders.analysis.function_code import LONGEST, FunctionCode
 from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, SystemCall, Trap
 
-MOST_STEPS = 1_000_000  # instructions emulated for one function, over and over
+MOST_PLACES = 100_000  # instructions of one function; half a megabyte of x86-64 code
+MOST_STEPS = 400_000  # instructions emulated for one function, over and over
 MOST_RESTARTS = 64
 
 # Linux: rt_sigreturn, and sigreturn where it is another one.
@@ -49,13 +50,17 @@ def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
 
     Raises UnsupportedRule for a function too large to be followed.
     """
+    if sum(end - start for start, end in code.function.parts) > MOST_PLACES * LONGEST:
+        raise UnsupportedRule(f"{code.function.name} is too large to be followed")
     no_return: set[int] = set()
+    steps = 0
     for _ in range(MOST_RESTARTS):
-        spread = _Propagation(code, no_return)
+        spread = _Propagation(code, no_return, steps=steps)
         blamed = spread.all()
         if blamed is None:
             break
         no_return.add(blamed)
+        steps = spread.steps
     out: dict[int, tuple[AbstractState, ...]] = {}
     for (pc, _), state in sorted(spread.states.items(), key=lambda item: item[0]):
         out[pc] = (*out.get(pc, ()), state)
@@ -101,13 +106,17 @@ class _Propagation:
 
     def run(self) -> None:
         while self.work:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise UnsupportedRule(f"{self.code.function.name} is too large to be followed")
+            self.count(1)
             node = self.work.popleft()
             instruction = self.code.at(node[0])
             if instruction is not None:
                 self.execute(node, instruction)
+
+    def count(self, steps: int) -> None:
+        """What was done for this function; too much of it ends it. Raises UnsupportedRule."""
+        self.steps += steps
+        if self.steps > MOST_STEPS or len(self.states) > MOST_PLACES:
+            raise UnsupportedRule(f"{self.code.function.name} is too large to be followed")
 
     def arrive(self, node: Node, state: AbstractState, *, weak: bool) -> None:
         """Control gets to a place in one more state."""
@@ -239,6 +248,7 @@ class _Propagation:
         home = entry_state(self.arch).registers[self.arch.sp]
         inside = [s for s in self.jumps.values() if s.registers.get(self.arch.sp) != home]  # others are tail calls
         found = inside or list(self.jumps.values()) or [self.landed(s) for s in self.calls.values()]
+        self.count(len(found))
         if not found or any(self.disagree(found[0], other) for other in found[1:]):
             return None
         joined = found[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from testbed.image import Image, Symbol
@@ -39,15 +40,13 @@ class Functions:
     image: Image = field(repr=False)
     all: tuple[FunctionParts, ...]
     _starts: tuple[int, ...]
-    _parts: tuple[tuple[int, int, FunctionParts], ...]
+    _spans: tuple[tuple[int, int, FunctionParts], ...]  # sorted, and none overlaps another
 
     def at(self, pc: int) -> FunctionParts:
-        """The function that covers a link-time pc. Raises NoUnwindInfo where no symbol does."""
+        """The function that covers a link-time pc, the innermost one. Raises NoUnwindInfo where no symbol does."""
         i = bisect_right(self._starts, pc) - 1
-        # A symbol inside another function (a second entry) ends before it does.
-        for start, end, function in reversed(self._parts[max(0, i - 16) : i + 1]):
-            if start <= pc < end:
-                return function
+        if i >= 0 and pc < self._spans[i][1]:
+            return self._spans[i][2]
         raise NoUnwindInfo(f"no function symbol covers {pc:#x}: where its function begins is unknown")
 
 
@@ -81,8 +80,28 @@ def _read(image: Image) -> Functions:
     count = Counter(name for name, _ in own)
     # Two static functions of one name: nothing says whose the cold part is, so it is nobody's.
     found = [FunctionParts(n, (part, *(cold.get(n, ()) if count[n] == 1 else ()))) for n, part in own]
-    parts = sorted(((a, b, f) for f in found for a, b in f.parts), key=lambda part: (part[0], -part[1]))
-    return Functions(image, tuple(found), tuple(part[0] for part in parts), tuple(parts))
+    spans = _innermost([(start, end, f) for f in found for start, end in f.parts])
+    return Functions(image, tuple(found), tuple(span[0] for span in spans), tuple(spans))
+
+
+def _innermost(parts: list[tuple[int, int, FunctionParts]]) -> list[tuple[int, int, FunctionParts]]:
+    """Each address with the part that covers it and begins last: a symbol inside a function is a second entry."""
+    parts = sorted(parts, key=lambda part: (part[0], -part[1]))
+    cuts = sorted({address for start, end, _ in parts for address in (start, end)})
+    spans: list[tuple[int, int, FunctionParts]] = []
+    begun: list[tuple[int, int, FunctionParts]] = []  # the one that begins last on top; below it may lie ended ones
+    number = 0
+    for low, high in pairwise(cuts):
+        while number < len(parts) and parts[number][0] <= low:
+            begun.append(parts[number])
+            number += 1
+        while begun and begun[-1][1] <= low:
+            begun.pop()
+        if begun and spans and spans[-1][2] is begun[-1][2] and spans[-1][1] == low:
+            spans[-1] = (spans[-1][0], high, begun[-1][2])
+        elif begun:
+            spans.append((low, high, begun[-1][2]))
+    return spans
 
 
 def _executable_end(image: Image, address: int) -> int | None:

@@ -1,7 +1,7 @@
 """The instructions of a function, decoded on demand, from wherever control reaches.
 
 Decoding runs straight on from there, so that a Thumb IT block keeps its conditions, until it meets what is decoded
-already, the end of the function, or bytes that are no instruction.
+already, the end of the function, bytes that are no instruction, or has done enough for once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from unwinders.analysis.abstract_machine import ReadCode
 from unwinders.analysis.function_bounds import FunctionParts, functions_of
 from unwinders.analysis.operations import Instruction, Return
 
+AT_ONCE, LONGEST = 512, 15  # instructions decoded from where control reaches; bytes of one of them
+MOST_OF_CALLEE = 1 << 16  # bytes of a called function in which its returns are looked for
+RETURN_AND_POP = 0xC2  # x86: ret, with the bytes of arguments that the callee takes away
 Decode = Callable[[Any, Isa, ReadCode], Instruction]
 
 
@@ -117,25 +120,31 @@ class FunctionCode:
             function = functions_of(self.image).at(target)
         except NoUnwindInfo:
             return 0
-        other, found = FunctionCode(self.image, function), set()
-        pc, end = function.parts[0]
-        while pc < end:
+        start, end = function.parts[0]
+        data = _bytes(self.image, start, min(end, start + MOST_OF_CALLEE))
+        if function.entry != target or RETURN_AND_POP not in data:
+            return 0
+        other, found, pc = FunctionCode(self.image, function), set[int](), start
+        while pc < start + len(data):
             instruction = other.at(pc)
             if instruction is not None and isinstance(instruction.control, Return):
                 found.add(instruction.control.pops)
             pc = instruction.end if instruction is not None else pc + other.step
-        return found.pop() if len(found) == 1 and function.entry == target else 0
+        return found.pop() if len(found) == 1 else 0
 
     def _decode_from(self, pc: int) -> None:
         end = next((end for start, end in self.function.parts if start <= pc < end), pc)
-        data = _bytes(self.image, pc, end)
         decode, step = decoder_of(self.isa)
         at = pc
         if pc % step == 0:
-            for insn in _capstone(CAPSTONE[self.isa.name]).disasm(data, pc):
+            data = _bytes(self.image, pc, min(end, pc + AT_ONCE * LONGEST))
+            for done, insn in enumerate(_capstone(CAPSTONE[self.isa.name]).disasm(data, pc)):
                 if insn.address in self._known:
                     return
-                self._known[insn.address] = decode(insn, self.isa, self.read)
+                instruction = decode(insn, self.isa, self.read)
+                if done >= AT_ONCE and (instruction.condition is None or not self.isa.address_bit):
+                    return  # not inside an IT block: what comes is decoded as well from here on
+                self._known[insn.address] = instruction
                 at = insn.address + insn.size
         self._known.setdefault(at, None)
 

@@ -15,6 +15,7 @@ from unwinders.analysis.function_code import FunctionCode
 from unwinders.analysis.state_rules import frame_rules
 
 FOUND_BY = "prologue of "
+MOST_OVERLAP = 8  # how often the code of an image is analysed, at most: symbols may lie inside one another
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +28,10 @@ class FunctionRows:
 
 @dataclass(eq=False)
 class _AnalysedImage:
-    """What was analysed of an image, function by function, as it was asked for."""
+    """What was analysed of an image, function by function, as it was asked for; ``bytes`` of code in all."""
 
     known: dict[FunctionParts, FunctionRows] = field(default_factory=dict)
+    bytes: int = 0
 
 
 _IMAGES: WeakKeyDictionary[Image, _AnalysedImage] = WeakKeyDictionary()
@@ -51,10 +53,15 @@ def _why(rows: FunctionRows, pc: int) -> str:
 
 def rows_of(image: Image, function: FunctionParts) -> FunctionRows:
     """The rows of a function, analysed once."""
-    known = _IMAGES.setdefault(image, _AnalysedImage()).known
-    if function not in known:
-        known[function] = _analyse(image, function)
-    return known[function]
+    analysed = _IMAGES.setdefault(image, _AnalysedImage())
+    if function not in analysed.known:
+        analysed.bytes += sum(end - start for start, end in function.parts)
+        analysed.known[function] = (
+            _analyse(image, function)
+            if analysed.bytes <= MOST_OVERLAP * sum(len(s.data) for s in image.segments if s.executable)
+            else FunctionRows(RowTable(function.name, ()), {-1: "its symbols cover the same code over and over"})
+        )
+    return analysed.known[function]
 
 
 def table_of(image: Image) -> RowTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from tests.unwinders.code import START, assembled, image_of
-from unwinders.analysis.function_code import DECODERS
+from unwinders.analysis import control_flow, function_code
+from unwinders.analysis.function_bounds import functions_of
+from unwinders.analysis.function_code import DECODERS, FunctionCode
 from unwinders.analysis.function_rows import row_at, table_of
 
 
@@ -143,6 +146,73 @@ def test_a_symbol_without_a_size_reaches_to_the_next() -> None:
         "x86_64", assembled("x86_64", "push rbx; nop; pop rbx; ret; push rcx; ret"), ("f", 0, 0), ("g", 4, 0)
     )
     assert [row_at(image, START + at).cfa for at in (2, 4, 5)] == [RegisterPlus("rsp", n) for n in (16, 8, 16)]
+
+
+@pytest.mark.parametrize("inside", [3, 16, 40])
+def test_a_function_goes_on_behind_the_symbols_inside_it(inside: int) -> None:
+    """Second entries, one after the other, some in others: behind each of them it is the enclosing function again."""
+    code = assembled("x86_64", "push rbx; xor ebx, ebx") + b"\x90" * 4 * inside + assembled("x86_64", "pop rbx; ret")
+    entries = [(f"g{i}", 4 + 4 * i, 1 + i % 2) for i in range(inside)]
+    image = image_of("x86_64", code, ("f", 0, len(code)), ("whole", 3, 4 * inside), *entries)
+    functions = functions_of(image)
+    assert [functions.at(START + at).name for at in (0, 2)] == ["f", "f"]
+    for i in range(inside):
+        assert functions.at(START + 4 + 4 * i).name == f"g{i}"
+        assert functions.at(START + 6 + 4 * i).name == "whole"
+    assert functions.at(START + 3 + 4 * inside).name == "f"
+    assert row_at(image, START + 3 + 4 * inside).registers["rbx"] == AtCfa(-16)
+
+
+def test_a_large_function_is_refused_and_little_of_it_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[FunctionCode] = []
+    monkeypatch.setattr(FunctionCode, "__post_init__", _noting(known, FunctionCode.__post_init__))
+    monkeypatch.setattr(control_flow, "MOST_PLACES", 3000)
+    image = image_of("arm64", bytes.fromhex("000080d2") * 5000)  # mov x0, #0
+    with pytest.raises(NoUnwindInfo, match="f is too large to be followed"):
+        row_at(image, START)
+    assert max(len(code._known) for code in known) <= 3000 + function_code.AT_ONCE + 1
+
+
+def _noting(known: list[FunctionCode], ordinary: Callable[[FunctionCode], None]) -> Callable[[FunctionCode], None]:
+    def note(code: FunctionCode) -> None:
+        ordinary(code)
+        known.append(code)
+
+    return note
+
+
+def test_a_function_of_megabytes_is_refused_at_once() -> None:
+    image = image_of("x86_64", b"\x90" * 2_000_000)
+    with pytest.raises(NoUnwindInfo, match="f is too large to be followed"):
+        row_at(image, START)
+
+
+def test_the_restarts_for_calls_that_do_not_return_share_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = "test rdi, rdi; jne 0x1{next:03x}; push rax; call 0x9000; "
+    blocks = "".join(once.format(next=11 * (i + 1)) for i in range(20))
+    code = assembled("x86_64", blocks + "ret")
+    assert row_in("x86_64", code, len(code) - 1).cfa == RegisterPlus("rsp", 8)
+    monkeypatch.setattr(control_flow, "MOST_STEPS", 400)  # enough for one time, not for twenty
+    with pytest.raises(NoUnwindInfo, match="too large"):
+        row_in("x86_64", code, len(code) - 1)
+
+
+def test_symbols_over_the_same_code_do_not_have_it_analysed_again_and_again() -> None:
+    code = b"\x90" * 400 + b"\xc3"
+    image = image_of("x86_64", code, *((f"f{i}", i, 0x190 - i) for i in range(40)))
+    said = [row for row in table_of(image)]
+    assert said
+    with pytest.raises(NoUnwindInfo, match="cover the same code over and over"):
+        row_at(image, START + 39)
+
+
+@pytest.mark.parametrize("leading", [0, 1])
+def test_decoding_goes_on_where_it_stopped_and_not_inside_an_it_block(leading: int) -> None:
+    returns = bytes.fromhex("18bf 10bd")  # it ne; popne {r4, pc}: without its condition, nothing comes behind it
+    code = assembled("thumb", "push {r4, lr}") + bytes.fromhex("00bf") * leading + returns * 700 + bytes.fromhex("10bd")
+    assert row_in("thumb", code, len(code) - 2).cfa == RegisterPlus("sp", 8)
+    code = assembled("x86_64", "push rbp") + b"\x90" * 2000 + assembled("x86_64", "pop rbp; ret")
+    assert row_in("x86_64", code, len(code) - 1).cfa == RegisterPlus("rsp", 8)
 
 
 def test_a_cold_part_has_its_functions_frame() -> None:
