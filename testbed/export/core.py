@@ -19,7 +19,7 @@ import struct
 
 from testbed.arch import Arch
 from testbed.export.dumped_memory import BELOW_SP, PAGE, Piece, filled, has_any, mapped_files, pieces
-from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS
+from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS, PARTIAL, PARTIAL_OWNER
 from testbed.trace import Snapshot
 
 PROCESS = 1000  # the process's and the thread's number
@@ -81,6 +81,7 @@ def _notes(snapshot: Snapshot) -> list[bytes]:
             if has_any(note.block, snapshot)
         ),
         *([_note("LINUX", CORE_PAC_MASK, struct.pack("<2Q", *(snapshot.pac_mask,) * 2))] if snapshot.pac_mask else []),
+        *([] if snapshot.is_whole else [_note(PARTIAL_OWNER, PARTIAL, b"")]),
         _note("CORE", _AUXV, b"".join(struct.pack(f"<2{word}", *entry) for entry in entries)),
         _note("CORE", _FILE, _file_note(snapshot, word)),
     ]

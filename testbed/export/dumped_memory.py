@@ -61,6 +61,13 @@ def pieces(snapshot: Snapshot, *, below: int = BELOW_SP) -> tuple[Piece, ...]:
     return tuple(found)
 
 
+def all_mappings(snapshot: Snapshot) -> tuple[tuple[int, int], ...]:
+    """All ranges [start, end) that were mapped; none where that is not known."""
+    if snapshot.mappings is not None:
+        return snapshot.mappings
+    return tuple((start, start + size) for start, size in snapshot.memory.regions)
+
+
 def mapped_files(snapshot: Snapshot) -> tuple[MappedFile, ...]:
     """The pages that show program files, ascending: one entry per segment that has bytes in its file."""
     found = []

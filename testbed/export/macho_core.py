@@ -31,12 +31,15 @@ _HEADER_SIZE, _SEGMENT_SIZE, _NOTE_SIZE = 32, 72, 40
 def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     """A snapshot as a Mach-O core file; ``below``: how many bytes under SP are kept.
 
-    Raises UsageError for an architecture that has no 64-bit Mach-O files, and for a register that is not known.
+    Raises UsageError for an architecture that has no 64-bit Mach-O files, for a register that is not known, and for a
+    stack that is not all there.
     """
     numbers = MACH_O[snapshot.arch.name]
     if numbers is None:
         known = ", ".join(name for name, of in MACH_O.items() if of)
         raise UsageError(f"no Mach-O core of {snapshot.arch}: there are 64-bit ones only ({known}); use --format core")
+    if not snapshot.is_whole:
+        raise UsageError("a Mach-O core cannot say that a part of the stack is missing: use --format json")
     states = b""
     for flavor, block in LAYOUTS[snapshot.arch.name].mach_o.items():
         if has_any(block, snapshot):

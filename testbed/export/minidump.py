@@ -4,7 +4,7 @@ Layout::
 
     header                MDMP, version 0xa793, number of streams, where their directory is
     directory             {stream type, size, offset} for each stream
-    streams               ThreadList, ModuleList, MemoryList, Exception, SystemInfo
+    streams               ThreadList, ModuleList, MemoryList, Exception, SystemInfo; MemoryInfoList: what was mapped
     what they point to    the thread's CPU context, names, CodeView records, memory
 
 A module's CodeView record is ``BpEL`` followed by the build id, or, where it has 16 bytes (a computed one, or a
@@ -22,14 +22,16 @@ from __future__ import annotations
 import struct
 
 from testbed.export.build_id import build_id
-from testbed.export.dumped_memory import BELOW_SP, Piece, filled, image_range, pieces
-from testbed.export.register_layouts import LAYOUTS, MINIDUMP_PAC_MASK
+from testbed.export.dumped_memory import BELOW_SP, Piece, all_mappings, filled, image_range, pieces
+from testbed.export.register_layouts import LAYOUTS, MINIDUMP_MAPPINGS, MINIDUMP_PAC_MASK
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM = 3, 4, 5, 6, 7
 _LINUX, _MACOS = 0x8201, 0x8101
 _SIGTRAP = 5
+_COMMIT, _PRIVATE = 0x1000, 0x2_0000  # MEM_COMMIT, MEM_PRIVATE
+_PROTECTIONS = {(False, False): 0x02, (True, False): 0x04, (False, True): 0x20, (True, True): 0x40}  # PAGE_*
 THREAD = 1
 
 
@@ -39,7 +41,7 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     Raises UsageError where some registers of a group are known and others not: its flags speak of whole groups.
     """
     layouts = LAYOUTS[snapshot.arch.name]
-    streams = 6 if snapshot.pac_mask else 5
+    streams = 5 + bool(snapshot.pac_mask) + bool(all_mappings(snapshot))
     out = _MinidumpParts(bytearray(32 + 12 * streams))
     context = out.put(bytes(filled(layouts.minidump, snapshot, "a minidump")))
     memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot, below=below)]
@@ -52,6 +54,8 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     ]
     if snapshot.pac_mask:
         directory.append((MINIDUMP_PAC_MASK, out.put(struct.pack("<2Q", snapshot.pac_mask, snapshot.pac_mask))))
+    if mappings := all_mappings(snapshot):
+        directory.append((MINIDUMP_MAPPINGS, out.put(_mapped(mappings, pieces(snapshot, below=below)))))
     struct.pack_into("<4sIIIIIQ", out.data, 0, b"MDMP", 0xA793, streams, 32, 0, 0, 0)
     for i, (kind, at) in enumerate(directory):
         struct.pack_into("<III", out.data, 32 + 12 * i, kind, out.sizes[at], at)
@@ -106,6 +110,19 @@ def _code_view(loaded: LoadedImage) -> bytes:
 def _memory(memory: list[tuple[Piece, int]]) -> bytes:
     entries = [struct.pack("<QII", piece.address, len(piece.data), at) for piece, at in memory]
     return struct.pack("<I", len(entries)) + b"".join(entries)
+
+
+def _mapped(mappings: tuple[tuple[int, int], ...], memory: tuple[Piece, ...]) -> bytes:
+    """MDRawMemoryInfoList: size of header and entry, count; base, allocation, protection, size, state, type each."""
+    out = [struct.pack("<IIQ", 16, 48, len(mappings))]
+    for start, end in mappings:
+        inside = [piece for piece in memory if piece.address < end and start < piece.end]
+        allowed = any(piece.writable for piece in inside), any(piece.executable for piece in inside)
+        protection = _PROTECTIONS[allowed]
+        out.append(
+            struct.pack("<QQIIQIIII", start, start, protection, 0, end - start, _COMMIT, protection, _PRIVATE, 0)
+        )
+    return b"".join(out)
 
 
 def _exception(snapshot: Snapshot, context: int, size: int) -> bytes:

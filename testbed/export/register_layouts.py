@@ -19,6 +19,10 @@ MINIDUMP_PAC_MASK = 0x5442_0406  # a stream of ours, beyond those that are reser
 # LLDB's note in Mach-O cores says it as the number of bits that are the address.
 MACHO_ADDRESS_BITS = b"addrable bits"
 
+# Of a core one takes its segments for all that was mapped. A note of ours says that there was more.
+PARTIAL_OWNER, PARTIAL = "TESTBED", 1
+MINIDUMP_MAPPINGS = 16  # MemoryInfoList: what was mapped, whether the dump has it or not
+
 
 @dataclass(frozen=True, slots=True)
 class RegisterBlock:

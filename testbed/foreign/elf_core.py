@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS
+from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS, PARTIAL, PARTIAL_OWNER
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _CORE_FILE, _LOAD, _NOTES = 4, 1, 4
 _PRSTATUS, _AUXV, _FILE = 1, 6, 0x4649_4C45
-_SYSINFO_EHDR = 33
+_RANDOM, _EXECFN, _SYSINFO_EHDR = 25, 31, 33
 _AGAIN = "the file is cut off or damaged: take it again (ulimit -c unlimited, and enough room on the disk)"
 
 
@@ -67,6 +67,7 @@ def read_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         (*_files(arch, notes, mappings, memory), *_vdso(arch, notes, memory)),
         len(threads),
         _pac_mask(its),
+        _mapped(arch, notes, mappings),
     )
 
 
@@ -151,31 +152,34 @@ def _pac_mask(notes: list[_CoreNote]) -> int | None:
     return None if note is None else note.content.unsigned(8, 8, "the note NT_ARM_PAC_MASK")
 
 
+def _mapped(arch: Arch, notes: list[_CoreNote], segments: list[_LoadSegment]) -> tuple[tuple[int, int], ...]:
+    """All that was mapped: the kernel writes a PT_LOAD per mapping, gcore leaves out files, which NT_FILE has.
+
+    Nothing, where there was more: our own note says so; or the first thread's stack, to which the kernel has put what
+    AT_RANDOM and AT_EXECFN point to, is there in part only.
+    """
+    found = [(segment.address, segment.address + segment.size) for segment in segments]
+    if any((note.owner, note.kind) == (PARTIAL_OWNER, PARTIAL) for note in notes):
+        return ()
+    pointers = [value for key, value, _ in _auxiliary(arch, notes) if key in (_RANDOM, _EXECFN) and value]
+    if not all(any(start <= at < end for start, end in found) for at in pointers):
+        return ()
+    return (*found, *((start, end) for start, end, *_ in _file_mappings(arch, notes)))
+
+
 def _files(
     arch: Arch, notes: list[_CoreNote], mappings: list[_LoadSegment], memory: tuple[tuple[int, bytes], ...]
 ) -> Iterator[Module]:
-    """The mapped program files, by NT_FILE: count, page size, {start, end, offset} each, then the names.
+    """The mapped program files.
 
     A program file has code mapped, or its header lies where its first mapping does: of mappings of code that nothing
     was written to, gcore leaves out the very program header.
     """
-    note = next((n for n in notes if (n.owner, n.kind) == ("CORE", _FILE)), None)
-    if note is None:
-        return
-    part, word = note.content, arch.word
-    count = part.unsigned(0, word, "NT_FILE")
-    part.take(2 * word, 3 * word * count, "the mappings of NT_FILE")
     code = [(m.address, m.address + m.size) for m in mappings if m.executable]
-    page = part.unsigned(word, word, "NT_FILE")
     starts: dict[str, tuple[int, int, int]] = {}
     with_code: set[str] = set()
-    at = 2 * word + 3 * word * count
-    for i in range(count):
-        entry = 2 * word + 3 * word * i
-        start, end, pages = (part.unsigned(entry + word * j, word, "NT_FILE") for j in range(3))
-        name = part.string(at, "a name in NT_FILE")
-        at += len(part.data[at : part.data.index(b"\0", at)]) + 1
-        starts.setdefault(name, (start, pages * page, part.start + entry))
+    for start, end, offset, said_at, name in _file_mappings(arch, notes):
+        starts.setdefault(name, (start, offset, said_at))
         if any(low < end and start < high for low, high in code):
             with_code.add(name)
     for name, (start, offset, said_at) in starts.items():
@@ -183,14 +187,37 @@ def _files(
             yield Module(name, start, said_at, offset=offset)
 
 
-def _vdso(arch: Arch, notes: list[_CoreNote], memory: tuple[tuple[int, bytes], ...]) -> Iterator[Module]:
+def _file_mappings(arch: Arch, notes: list[_CoreNote]) -> Iterator[tuple[int, int, int, int, str]]:
+    """NT_FILE: count, page size, {start, end, offset in pages} each, then the names. As (start, end, offset in bytes,
+    where the dump says it, name)."""
+    note = next((n for n in notes if (n.owner, n.kind) == ("CORE", _FILE)), None)
+    if note is None:
+        return
+    part, word = note.content, arch.word
+    count = part.unsigned(0, word, "NT_FILE")
+    part.take(2 * word, 3 * word * count, "the mappings of NT_FILE")
+    page = part.unsigned(word, word, "NT_FILE")
+    at = 2 * word + 3 * word * count
+    for entry in range(2 * word, at, 3 * word):
+        start, end, pages = (part.unsigned(entry + word * j, word, "NT_FILE") for j in range(3))
+        name = part.string(at, "a name in NT_FILE")
+        at += len(part.data[at : part.data.index(b"\0", at)]) + 1
+        yield start, end, pages * page, part.start + entry, name
+
+
+def _auxiliary(arch: Arch, notes: list[_CoreNote]) -> Iterator[tuple[int, int, int]]:
+    """NT_AUXV: pairs of words. As (key, value, where the dump says it)."""
     note = next((n for n in notes if (n.owner, n.kind) == ("CORE", _AUXV)), None)
     for at in range(0, len(note.content) - 2 * arch.word + 1, 2 * arch.word) if note else ():
-        if note and note.content.unsigned(at, arch.word, "NT_AUXV") == _SYSINFO_EHDR:
-            start = note.content.unsigned(at + arch.word, arch.word, "NT_AUXV")
-            data = _bytes_at(memory, start)
-            if data[:4] == b"\x7fELF":
-                yield Module("[vdso]", start, note.content.start + at, content=data)
+        assert note is not None
+        key, value = (note.content.unsigned(at + i * arch.word, arch.word, "NT_AUXV") for i in range(2))
+        yield key, value, note.content.start + at
+
+
+def _vdso(arch: Arch, notes: list[_CoreNote], memory: tuple[tuple[int, bytes], ...]) -> Iterator[Module]:
+    for key, start, said_at in _auxiliary(arch, notes):
+        if key == _SYSINFO_EHDR and (data := _bytes_at(memory, start))[:4] == b"\x7fELF":
+            yield Module("[vdso]", start, said_at, content=data)
 
 
 def _bytes_at(memory: tuple[tuple[int, bytes], ...], start: int) -> bytes:

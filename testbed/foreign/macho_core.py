@@ -36,13 +36,14 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         raise file.error(12, f"a Mach-O file of type {kind}, not a core (4): give a core file")
     if count > MOST_PIECES:
         raise file.error(16, f"{count} load commands; {_AGAIN}")
-    memory, threads, at, mask = [], [], _HEADER, None
+    memory, mapped, threads, at, mask = [], [], [], _HEADER, None
     for number in range(count):
         what = f"load command {number}; {_AGAIN}:"
         command, size = file.unsigned(at, 4, what), file.unsigned(at + 4, 4, what)
         part = file.part(at, max(size, 8), what)
         if command == _SEGMENT:
-            address, _, offset, in_file = (part.unsigned(24 + 8 * i, 8, what) for i in range(4))
+            address, size_there, offset, in_file = (part.unsigned(24 + 8 * i, 8, what) for i in range(4))
+            mapped.append((address, min(address + size_there, 1 << 64)))
             memory.append((address, file.take(offset, in_file, f"the memory at {address:#x}; {_AGAIN}:")))
             if address + in_file > 1 << 64:
                 raise file.error(at, f"memory at {address:#x} leaves the address space; {_AGAIN}")
@@ -54,7 +55,9 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
     if not 0 <= thread < len(threads):
         raise file.error(16, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
     registers = _registers(arch, threads[thread])
-    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask)
+    whole = any(start <= registers.get(arch.pc, 0) < end for start, end in mapped)  # LLDB also writes stacks alone
+    mappings = tuple((start, end) for start, end in mapped if start < end) if whole else ()
+    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask, mappings)
 
 
 def _signature_mask(note: DumpBytes) -> int | None:

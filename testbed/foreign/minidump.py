@@ -2,6 +2,7 @@
 
 The registers are those of the exception's context, where there is one, else of the chosen thread. Memory is the
 MemoryList or Memory64List, and each thread's stack. A register that the context's flags do not speak for is unknown.
+What was mapped is said by MemoryInfoList or LinuxMaps; without them, nothing is known of what the dump does not have.
 A module's file is known by its CodeView record: ``BpEL`` and a build id, or ``RSDS`` and a GUID.
 
 Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h.
@@ -9,16 +10,19 @@ Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.export.register_layouts import LAYOUTS, MINIDUMP_PAC_MASK, RegisterBlock
+from testbed.export.register_layouts import LAYOUTS, MINIDUMP_MAPPINGS, MINIDUMP_PAC_MASK, RegisterBlock
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
 _NAMES = {_THREADS: "ThreadList", _MODULES: "ModuleList", _SYSTEM: "SystemInfo"}
 _THREAD_SIZE, _MODULE_SIZE = 48, 108
+_LINUX_MAPS = 0x4767_0009
+_COMMIT, _INFO_SIZE = 0x1000, 48  # MEM_COMMIT: mapped and not only reserved
 _MOST_STREAMS = 4096
 _AGAIN = "the file is cut off or damaged: take it again"
 
@@ -49,6 +53,7 @@ def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump
         tuple(_module(file, entry) for entry in _items(streams[_MODULES], _MODULE_SIZE, "ModuleList")),
         len(threads),
         _pac_mask(streams),
+        _mapped(streams),
     )
 
 
@@ -105,6 +110,22 @@ def _context(file: DumpBytes, streams: dict[int, DumpBytes], threads: list[DumpB
 def _pac_mask(streams: dict[int, DumpBytes]) -> int | None:
     stream = streams.get(MINIDUMP_PAC_MASK)
     return None if stream is None else stream.unsigned(8, 8, "the masks of signature bits")
+
+
+def _mapped(streams: dict[int, DumpBytes]) -> tuple[tuple[int, int], ...]:
+    """All that was mapped: MemoryInfoList, which Crashpad and Windows write, else Breakpad's copy of /proc/PID/maps."""
+    if stream := streams.get(MINIDUMP_MAPPINGS):
+        what = "MemoryInfoList"
+        header, size, count = (stream.unsigned(at, n, what) for at, n in ((0, 4), (4, 4), (8, 8)))
+        if count > MOST_PIECES or size < _INFO_SIZE:
+            raise stream.error(0, f"{what} claims {count} entries of {size} bytes; {_AGAIN}")
+        entries = [stream.part(header + i * size, size, f"entry {i} of {what}; {_AGAIN}:") for i in range(count)]
+        used = [entry for entry in entries if entry.unsigned(32, 4, what) == _COMMIT]
+        ranges = [(entry.unsigned(0, 8, what), entry.unsigned(24, 8, what)) for entry in used]
+        return tuple((start, start + length) for start, length in ranges if 0 < length <= (1 << 64) - start)
+    text = streams[_LINUX_MAPS].data.decode("latin-1") if _LINUX_MAPS in streams else ""
+    found = ((int(m[1], 16), int(m[2], 16)) for m in re.finditer(r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ", text, re.M))
+    return tuple((start, end) for start, end in found if start < end)
 
 
 def _context_layout(arch: Arch, context: DumpBytes) -> RegisterBlock:

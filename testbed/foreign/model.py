@@ -39,7 +39,7 @@ class Dump:
     """One file, read: a thread's registers, disjoint memory, modules in ascending order.
 
     ``threads`` is how many there are, ``kind`` what the file is, ``pac_mask`` which bits of a code pointer are its
-    signature (None: the file does not say).
+    signature (None: the file does not say), ``mappings`` all that was mapped (empty: it does not say).
     """
 
     path: Path
@@ -50,6 +50,7 @@ class Dump:
     modules: tuple[Module, ...]
     threads: int = 1
     pac_mask: int | None = None
+    mappings: tuple[tuple[int, int], ...] = field(default=(), repr=False)
 
 
 class DumpBytes(FileBytes):

@@ -38,8 +38,9 @@ def read_snapshot(path: Path | str, places: Places | None = None, *, thread: int
     dump = read_dump(path, thread)
     images, left_out = loaded_images(dump, places or Places())
     memory = filled_from(dump.memory, memory_of(images))
+    parts = (dump.arch, dump.registers, memory, images, dump.pac_mask, dump.mappings)
     try:
-        return Foreign(Snapshot.of_loaded(dump.arch, dump.registers, memory, images, dump.pac_mask), dump, left_out)
+        return Foreign(Snapshot.of_loaded(*parts), dump, left_out)
     except UsageError as error:
         raise SnapshotFileError(path, 0, str(error)) from error
 

@@ -64,6 +64,7 @@ class _JsonReader:
             memory,
             tuple(self.module(arch, i, said) for i, said in enumerate(self.items(told, "images"))),
             pac_mask=self.number(told["pac_mask"], "pac_mask", 64) if "pac_mask" in told else None,
+            mappings=self.mappings(told),
         )
 
     def arch(self, said: object) -> Arch:
@@ -94,6 +95,15 @@ class _JsonReader:
         if not 0 <= value < 1 << bits:
             self.wrong(f'{place}: {said!r} is no number of {bits} bits written as "0x..."')
         return value
+
+    def mappings(self, told: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+        found = []
+        for i, said in enumerate(self.items(told, "mappings") if "mappings" in told else ()):
+            if not isinstance(said, dict):
+                self.wrong(f"mappings[{i}]: it needs a start and an end")
+            start, end = (self.number(said.get(key), f"mappings[{i}].{key}", 64) for key in ("start", "end"))
+            found.append((start, end))
+        return tuple(found)
 
     def piece(self, arch: Arch, i: int, said: object) -> tuple[int, bytes]:
         place = f"memory[{i}]"

@@ -9,7 +9,7 @@ from pathlib import Path
 from testbed.arch import Arch, arch_named
 from testbed.image import LoadedImage, describe, image_covering, read_image
 from testbed.trace.memory import Memory
-from testbed.words.errors import UnknownRegister, UnsupportedRule, UsageError
+from testbed.words.errors import UnknownRegister, UnreadableMemory, UnsupportedRule, UsageError
 from testbed.words.nearest import nearest
 
 LEAST_ADDRESS_BITS = 36  # of a process, under Linux's smallest configuration
@@ -24,6 +24,10 @@ class Snapshot:
     are the bits of a code pointer that a signature lies in where return addresses are signed; None: not known. It
     depends on how wide the process's addresses are: of 48 bits it is ``0x7f << 48``, of 39 bits, as on Android,
     ``0xffff << 39`` (Linux, Documentation/arch/arm64/pointer-authentication.rst).
+
+    A dump may have less memory than there was, so its end is not the end of the stack. ``mappings`` are all ranges
+    [start, end) that were mapped, as far as that is known: empty, nothing is known of what the memory does not have.
+    None: the memory is all that was mapped, as in a trace.
     """
 
     arch: Arch
@@ -32,6 +36,7 @@ class Snapshot:
     images: tuple[LoadedImage, ...]
     step: int | None = None
     pac_mask: int | None = None
+    mappings: tuple[tuple[int, int], ...] | None = field(default=None, repr=False)
 
     @property
     def pc(self) -> int:
@@ -46,6 +51,41 @@ class Snapshot:
         if name not in self.registers:
             raise UnknownRegister(name)
         return self.registers[name]
+
+    def stack_end(self) -> tuple[int, bool]:
+        """Up to where the stack above SP is here, and whether it ends there: True at the end of SP's mapping.
+
+        Raises UnreadableMemory where SP points to nothing that is here.
+        """
+        end = self.memory.mapped_until(self.sp)
+        if self.mappings is None:
+            return end, True
+        limit = next((limit for start, limit in self.mappings if start <= self.sp < limit), None)
+        if limit is None:
+            return end, False
+        while end < limit:  # a dump may have a mapping in several pieces
+            try:
+                end = self.memory.mapped_until(end)
+            except UnreadableMemory:
+                return end, False
+        return limit, True
+
+    @property
+    def is_whole(self) -> bool:
+        """True where all of the stack is here, and it is known what was mapped elsewhere."""
+        if not self.mappings:
+            return self.mappings is None
+        try:
+            return self.stack_end()[1]
+        except UnreadableMemory:
+            return False
+
+    def is_unmapped(self, address: int, size: int) -> bool:
+        """True where it is known that some of these bytes, which cannot be read, were not mapped either."""
+        if self.mappings is None:
+            return True
+        ends = (address, address + size - 1)
+        return bool(self.mappings) and not all(any(s <= at < end for s, end in self.mappings) for at in ends)
 
     def without_signature(self, value: int) -> int:
         """The address that a signed return address names: its signature taken off, unverified.
@@ -74,12 +114,15 @@ class Snapshot:
         memory: Iterable[tuple[int, bytes]],
         images: Iterable[tuple[Path | str, int]],
         pac_mask: int | None = None,
+        mappings: Iterable[tuple[int, int]] = (),
     ) -> Snapshot:
         """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``.
 
         ``testbed.arch`` has the names of the registers. pc and SP must be there; any other may be missing, which means
         unknown: a strategy that needs it stops there. The pieces of memory are disjoint. ``pac_mask``: the bits of a
-        return address that its signature lies in, where addresses are signed.
+        return address that its signature lies in, where addresses are signed. ``mappings``: all ranges ``(start, end)``
+        that were mapped in the process. Without them the end of the memory that is given is not taken for the end of
+        the stack: nothing says that the stack did not go on.
 
         Raises UsageError for registers and memory that break this, ImageError for a file that cannot be read.
         """
@@ -90,6 +133,7 @@ class Snapshot:
             memory,
             tuple(LoadedImage(read_image(path, arch=table), bias) for path, bias in images),
             pac_mask,
+            tuple(mappings),
         )
 
     @classmethod
@@ -100,6 +144,7 @@ class Snapshot:
         memory: Iterable[tuple[int, bytes]],
         images: tuple[LoadedImage, ...],
         pac_mask: int | None = None,
+        mappings: tuple[tuple[int, int], ...] = (),
     ) -> Snapshot:
         """As `from_parts`, of files that are read already."""
         if unknown := [name for name in registers if name not in arch.by_name]:
@@ -113,13 +158,15 @@ class Snapshot:
         for image in images:
             if image.image.arch is not arch:
                 raise UsageError(f"{image} is for {image.image.arch}, the registers are those of {arch}")
+        if wrong := [(start, end) for start, end in mappings if not 0 <= start < end <= arch.word_mask + 1]:
+            raise UsageError(f"mappings: {wrong[0][0]:#x} to {wrong[0][1]:#x} is no range of addresses of {arch}")
         if pac_mask is not None:
             _check_mask(arch, pac_mask)
         try:
             mapped = Memory.of(memory)
         except ValueError as error:
             raise UsageError(f"{error}: give disjoint pieces") from error
-        return cls(arch, dict(registers), mapped, images, pac_mask=pac_mask)
+        return cls(arch, dict(registers), mapped, images, pac_mask=pac_mask, mappings=mappings)
 
 
 def _check_mask(arch: Arch, mask: int) -> None:

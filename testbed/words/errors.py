@@ -141,6 +141,14 @@ class UnreadableMemory(UnwindError):
         self.address, self.size = address, size
 
 
+class NotInSnapshot(UnwindError):
+    """A dump does not have the memory from ``address`` on, and does not say that nothing was there."""
+
+    def __init__(self, address: int) -> None:
+        super().__init__(f"the snapshot has no memory at {address:#x}: whether the stack goes on there is not known")
+        self.address = address
+
+
 class NoProgress(UnwindError):
     """The caller's frame is not further out than this one: the walk would loop or run backwards."""
 

@@ -20,7 +20,7 @@ from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory
-from unwinders.chains.frame_records import link_register, listed, read_record, record_in_force
+from unwinders.chains.frame_records import ends_the_list, link_register, listed, read_record, record_in_force
 from unwinders.chains.qi_stack_frame import LISTED, MOST_FRAMES
 from unwinders.shared_limits import RECORDS
 
@@ -40,8 +40,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
         address = return_address
         try:
             previous, return_address = read_record(snapshot, record, previous)
-        except UnreadableMemory:
-            break
+        except UnreadableMemory as end:
+            return listed(snapshot, found, None if ends_the_list(snapshot, end) else end)
         found.append((address, f"frame record {record.name}"))
     return listed(snapshot, found)
 

@@ -12,7 +12,7 @@ from testbed.arch import FrameRecord
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import image_covering
 from testbed.trace import Snapshot
-from testbed.words.errors import UnwindError
+from testbed.words.errors import UnreadableMemory, UnwindError
 
 
 def record_in_force(snapshot: Snapshot) -> FrameRecord:
@@ -42,6 +42,14 @@ def read_record(snapshot: Snapshot, record: FrameRecord, pointer: int) -> tuple[
     words = (pointer + record.saved_pointer, pointer + record.return_address)
     previous, return_address = (snapshot.memory.unsigned(at & arch.word_mask, arch.word) for at in words)
     return previous, return_address
+
+
+def ends_the_list(snapshot: Snapshot, unreadable: UnreadableMemory) -> bool:
+    """True where a logger in the process would have come to the end of its list: nothing was mapped there.
+
+    Of memory that a dump left out it is not known what the logger would have found.
+    """
+    return snapshot.is_unmapped(unreadable.address, unreadable.size)
 
 
 def listed(snapshot: Snapshot, addresses: Iterable[tuple[int, str]], stopped: UnwindError | None = None) -> Backtrace:

@@ -6,7 +6,8 @@
     while  stack pointer <= frame pointer < end of the stack:  take the return address, go to next
 
 Out of bounds simply ends the list. The real function starts at its own frame and leaves itself out; here it is asked
-from the interrupted instruction. Its ``__libc_stack_end`` is the end of the mapping that SP lies in.
+from the interrupted instruction. Its ``__libc_stack_end`` is the end of the mapping that SP lies in; a dump may have
+less of it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnknownRegister, UnreadableMemory
+from testbed.words.errors import NotInSnapshot, UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import listed, read_record, record_in_force
 from unwinders.shared_limits import RECORDS
 
@@ -26,17 +27,18 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     record = record_in_force(snapshot)
     found: list[tuple[int, str]] = []
     try:
-        end = snapshot.memory.mapped_until(snapshot.sp)
+        end, whole = snapshot.stack_end()
         pointer = snapshot.register(record.pointer)
-    except (UnknownRegister, UnreadableMemory) as stop:
+    except (NotInSnapshot, UnknownRegister, UnreadableMemory) as stop:
         return listed(snapshot, (), stop)
     while snapshot.sp <= pointer < end and len(found) + 1 < MOST_FRAMES:
         try:
             pointer, return_address = read_record(snapshot, record, pointer)
-        except UnreadableMemory:  # the record's second word lies past the end
-            break
+        except UnreadableMemory as past:  # the record's second word lies past the end
+            return listed(snapshot, found, None if whole else past)
         found.append((return_address, f"frame record {record.name}"))
-    return listed(snapshot, found)
+    # Whether a record that lies past the end of a dump's part of the stack is within bounds is not known.
+    return listed(snapshot, found, NotInSnapshot(end) if pointer >= end and not whole else None)
 
 
 LIMITS = limits_of(

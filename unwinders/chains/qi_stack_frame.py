@@ -21,7 +21,14 @@ from testbed.contract.limits import Reasons, limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister, UnreadableMemory
-from unwinders.chains.frame_records import KERNEL_ARM64, link_register, listed, read_record, record_in_force
+from unwinders.chains.frame_records import (
+    KERNEL_ARM64,
+    ends_the_list,
+    link_register,
+    listed,
+    read_record,
+    record_in_force,
+)
 from unwinders.shared_limits import RECORDS
 
 MOST_FRAMES = 50
@@ -38,8 +45,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     while pointer and len(found) + 1 < MOST_FRAMES:
         try:
             pointer, return_address = read_record(snapshot, record, pointer)
-        except UnreadableMemory:
-            break
+        except UnreadableMemory as end:
+            return listed(snapshot, found, None if ends_the_list(snapshot, end) else end)
         if return_address == 0:
             break
         found.append((return_address, f"frame record {record.name}"))

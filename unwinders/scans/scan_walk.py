@@ -6,7 +6,8 @@ From SP upwards, one word at a time::
     return address = *location,  caller's SP = location + one word
 
 What counts as plausible, and how many words are tried, is the strategy's choice. The scan that reaches the end of the
-mapped stack has seen every word there is, so it claims the root; one that gives up before that stops honestly.
+stack's mapping has seen every word there is, so it claims the root; one that gives up before that stops honestly, and
+so does one that reaches the end of what a dump has of the stack.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo, UnreadableMemory
+from testbed.words.errors import NotInSnapshot, NoUnwindInfo, UnreadableMemory, UnwindError
 
 MAX_FRAMES = 1024
 HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
@@ -46,15 +47,17 @@ def scan(snapshot: Snapshot, options: Scan) -> Backtrace:
     frames = [frame]
     location = -(-snapshot.sp // arch.word) * arch.word
     try:
-        end = snapshot.memory.mapped_until(snapshot.sp)
+        end, whole = snapshot.stack_end()
     except UnreadableMemory as stop:
         return _stopped(snapshot, frames, stop)
     while len(frames) < MAX_FRAMES:
         words = options.first_words if len(frames) == 1 else options.words
         found = _next(snapshot, options, frame, location, min(end, location + words * arch.word))
         if found is None:
-            if location + words * arch.word >= end:
+            if location + words * arch.word >= end and whole:
                 return Backtrace(tuple(frames), None, snapshot.images)
+            if location + words * arch.word > end:
+                return _stopped(snapshot, frames, NotInSnapshot(end))
             return _stopped(
                 snapshot, frames, NoUnwindInfo(f"no plausible return address in {words} words from {location:#x}")
             )
@@ -92,6 +95,6 @@ def _code_range(images: tuple[LoadedImage, ...]) -> tuple[int, int]:
     return min((low for low, _ in spans), default=0), max((high for _, high in spans), default=0)
 
 
-def _stopped(snapshot: Snapshot, frames: list[Frame], stop: NoUnwindInfo | UnreadableMemory) -> Backtrace:
+def _stopped(snapshot: Snapshot, frames: list[Frame], stop: UnwindError) -> Backtrace:
     stop.pc = frames[-1].pc
     return Backtrace(tuple(frames), stop, snapshot.images)

@@ -1,0 +1,171 @@
+"""The end of what a dump has is not the end of the stack: nothing that was cut off may be taken for the root."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import testbed
+from testbed.arch import ARCHES
+from testbed.export.core import core_bytes
+from testbed.export.macho_core import macho_core_bytes
+from testbed.export.minidump import minidump_bytes
+from testbed.export.snapshot_json import snapshot_data
+from testbed.foreign import read_snapshot
+from testbed.runs.run import Run
+from testbed.trace import Memory, Snapshot
+from testbed.words.errors import UsageError
+from tests.unwinders.missing import says_less
+from unwinders import UNWINDERS
+
+SCANS = ("stack_scan", "stack_scan_strict", "stack_scan_breakpad")
+LOGGERS = ("glibc_backtrace_fp", "qi_stack_frame", "bs_backtrace")
+FILES: dict[str, Callable[[Snapshot], bytes]] = {
+    "core": core_bytes,
+    "minidump": minidump_bytes,
+    "json": lambda snapshot: json.dumps(snapshot_data(snapshot)).encode(),
+}
+UNITS = [("recursion", "x86_64", "clang-O0-fp"), ("recursion", "arm64", "clang-O0-fp"), ("leaf_call", "arm32", None)]
+
+
+@cache
+def recorded(name: str, arch: str, recipe: str | None) -> Run:
+    return testbed.run(name, arch=arch, recipe=recipe)
+
+
+def cut(snapshot: Snapshot, kept: int) -> Snapshot:
+    """A dump that has ``kept`` bytes of the stack from SP on, and does not say what else was mapped."""
+    parts = []
+    for start, size in snapshot.memory.regions:
+        end = snapshot.sp + kept if start <= snapshot.sp < start + size else start + size
+        parts.append((start, snapshot.memory.read(start, end - start)))
+    return replace(snapshot, memory=Memory.of(parts), mappings=())
+
+
+@pytest.mark.parametrize(("name", "arch", "recipe"), UNITS)
+def test_no_strategy_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, recipe: str | None) -> None:
+    run, stops = recorded(name, arch, recipe), set()
+    for step in range(0, len(run), max(1, len(run) // 12)):
+        snapshot = run[step]
+        left = snapshot.memory.mapped_until(snapshot.sp) - snapshot.sp
+        for kept in {8, 16, 24, 64, left // 2 & -8, left} - {0}:
+            if kept > left:
+                continue
+            for unwinder in UNWINDERS.values():
+                if unwinder.applies_to(run.built.image):
+                    whole, part = unwinder.unwind(snapshot), unwinder.unwind(cut(snapshot, kept))
+                    assert not says_less(part, whole), (
+                        f"{unwinder}, step {step}, {kept} bytes: {says_less(part, whole)}"
+                    )
+                    if part.stopped:
+                        stops.add((unwinder.name, part.stopped.reason))
+                    assert unwinder.name not in SCANS or part.stopped is not None
+    assert {(scan, "NotInSnapshot") for scan in SCANS} <= stops
+    assert ("glibc_backtrace_fp", "NotInSnapshot") in stops
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("name", SCANS)
+def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: Path) -> None:
+    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    for part in (snapshot, cut(snapshot, 64)):
+        path = tmp_path / "snapshot"
+        path.write_bytes(FILES[kind](part))
+        back = read_snapshot(path).snapshot
+        assert back.stack_end()[1] == back.is_whole == (part is snapshot)
+        said = UNWINDERS[name].unwind(back).stopped
+        assert (said is None) == (UNWINDERS[name].unwind(part).stopped is None)
+        assert part is snapshot or (said is not None and said.reason == "NotInSnapshot")
+
+
+def test_a_mach_o_core_has_no_way_to_say_that_the_stack_is_cut_off() -> None:
+    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    with pytest.raises(UsageError, match=r"part of the stack is missing.*--format json"):
+        macho_core_bytes(cut(snapshot, 64))
+
+
+def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path: Path) -> None:
+    """What the kernel writes where a limit on the size, or a filter, left out the rest of a mapping."""
+    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    content = bytearray(core_bytes(snapshot))
+    count = struct.unpack_from("<H", content, 56)[0]
+    for at in range(64, 64 + 56 * count, 56):
+        kind, _, _, address, _, in_file, _, _ = struct.unpack_from("<IIQQQQQQ", content, at)
+        if kind == 1 and address <= snapshot.sp < address + in_file:
+            struct.pack_into("<Q", content, at + 32, snapshot.sp + 64 - address)
+    (tmp_path / "core").write_bytes(content)
+    back = read_snapshot(tmp_path / "core").snapshot
+    assert back.stack_end() == (snapshot.sp + 64, False)
+    assert UNWINDERS["stack_scan"].unwind(back).stopped is not None
+
+
+def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(tmp_path: Path) -> None:
+    """A tool that writes as much of the stack as it likes; the auxiliary vector points to what is not there."""
+    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    end = snapshot.memory.mapped_until(snapshot.sp)
+    for pointer, whole in ((end - 8, True), (end + 8, False)):
+        content = core_bytes(snapshot)
+        entry = struct.pack("<2Q", 9, snapshot.images[0].entry)  # AT_ENTRY: the program's file is known without it
+        content = content.replace(entry, struct.pack("<2Q", 31, pointer), 1)
+        (tmp_path / "core").write_bytes(content)
+        assert read_snapshot(tmp_path / "core").snapshot.is_whole is whole
+
+
+def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None:
+    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    start, end = next((a, a + n) for a, n in snapshot.memory.regions if a <= snapshot.sp < a + n)
+    for last in (end, end + 0x1000):
+        content = bytearray(minidump_bytes(snapshot))
+        text = f"{start:08x}-{last:08x} rw-p 00000000 00:00 0    [stack]\n".encode()
+        count, at = struct.unpack_from("<II", content, 8)
+        for entry in range(at, at + 12 * count, 12):
+            if struct.unpack_from("<I", content, entry)[0] == 16:
+                struct.pack_into("<III", content, entry, 0x4767_0009, len(text), len(content))
+        (tmp_path / "x.dmp").write_bytes(bytes(content) + text)
+        back = read_snapshot(tmp_path / "x.dmp").snapshot
+        assert back.mappings == ((start, last),)
+        assert back.is_whole is (last == end)
+
+
+def test_memory_in_several_pieces_is_one_stack(tmp_path: Path) -> None:
+    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    start, size = next((a, n) for a, n in snapshot.memory.regions if a <= snapshot.sp < a + n)
+    middle = snapshot.sp + 16
+    halves = [(start, snapshot.memory.read(start, middle - start))]
+    halves.append((middle, snapshot.memory.read(middle, start + size - middle)))
+    rest = [(a, snapshot.memory.read(a, n)) for a, n in snapshot.memory.regions if a != start]
+    parts = dict(arch="x86_64", registers=snapshot.registers, memory=[*rest, *halves])
+    images = [(snapshot.images[0].image.path, 0)]
+    whole = Snapshot.from_parts(**parts, images=images, mappings=[(a, a + n) for a, n in snapshot.memory.regions])
+    unknown = Snapshot.from_parts(**parts, images=images)
+    for name in SCANS:
+        said, recorded_says = UNWINDERS[name].unwind(whole), UNWINDERS[name].unwind(snapshot)
+        assert not says_less(said, recorded_says)
+        assert str(said.stopped) == str(recorded_says.stopped)
+        assert UNWINDERS[name].unwind(unknown).stopped is not None
+
+
+@pytest.mark.parametrize("name", LOGGERS[1:])
+def test_a_logger_cannot_know_what_it_would_have_read(name: str) -> None:
+    """In the process an unreadable record ends the list; in a dump it may just not be there."""
+    registers = {"rip": 0x1000, "rsp": 0x8000, "rbp": 0x8000}
+    record = [(0x8000, struct.pack("<4Q", 0x8010, 0x1234, 0x9000, 0x1240))]
+    given = dict(arch="x86_64", registers=registers, memory=record, images=[])
+    assert UNWINDERS[name].unwind(Snapshot.from_parts(**given)).stopped is not None
+    assert UNWINDERS[name].unwind(Snapshot.from_parts(**given, mappings=[(0x8000, 0x8020)])).stopped is None
+    there = [(0x8000, 0x8020), (0x9000, 0xA000)]  # mapped, and not in the dump
+    assert UNWINDERS[name].unwind(Snapshot.from_parts(**given, mappings=there)).stopped is not None
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_range_that_is_none_is_refused(arch: str) -> None:
+    given = dict(arch=arch, registers={ARCHES[arch].pc: 0, ARCHES[arch].sp: 0}, memory=[], images=[])
+    for start, end in ((2, 1), (0, 1 << 65), (-1, 4)):
+        with pytest.raises(UsageError, match=r"mappings: .* is no range of addresses"):
+            Snapshot.from_parts(**given, mappings=[(start, end)])
