@@ -1,8 +1,9 @@
 """From what is known before an instruction to the rules of a row: where the CFA and the caller's registers are.
 
 The CFA counts from SP wherever SP is known, else from a frame pointer or another register that calls leave alone, else
-from where it is stored in the frame, as a function that realigns its stack stores it. A register that nothing is known
-of is `Undefined`: unknown in the caller.
+from where it is stored in the frame, as a function that realigns its stack stores it. A register that was seen saved is
+where it was saved, also while it is unchanged as far as the instructions say: control may come back from elsewhere with
+other registers (`__builtin_longjmp`). A register that nothing is known of is `Undefined`: unknown in the caller.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]
         value = EntryValue(name)
         if state.registers.get(name) != value:
             rules[name] = _held(arch, state, value) or Undefined()
+        elif isinstance(slot := _slot(arch, state, value), AtCfa):
+            rules[name] = slot
     value, where = link
     if where is not None:
         rules[arch.return_address] = where

@@ -15,7 +15,7 @@ U = Undefined()
 X86 = {
     "": (SP8, {}),
     ".byte 0xf3, 0x0f, 0x1e, 0xfa": (SP8, {}),
-    "push rbp": (RegisterPlus("rsp", 16), {}),
+    "push rbp": (RegisterPlus("rsp", 16), {"rbp": AtCfa(-16)}),
     "push rbp; mov rbp, rsp": (RegisterPlus("rsp", 16), {"rbp": AtCfa(-16)}),
     "push rbx; mov ebx, 5": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16)}),
     "push rbx; xor ebx, ebx; pop rbx": (SP8, {}),
@@ -31,7 +31,7 @@ X86 = {
     "mov eax, 0x5000; sub rsp, rax": (RegisterPlus("rsp", 0x5008), {}),
     "movabs rax, 0x100000000; sub rsp, rax": (RegisterPlus("rsp", 0x1_0000_0008), {}),
     "mov [rsp - 8], rbx; sub rsp, 8; inc rbx": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16)}),
-    "sub rsp, 24; mov [rsp + 8], rbx; dec rbx; mov rbx, [rsp + 8]": (RegisterPlus("rsp", 32), {}),
+    "sub rsp, 24; mov [rsp + 8], rbx; dec rbx; mov rbx, [rsp + 8]": (RegisterPlus("rsp", 32), {"rbx": AtCfa(-24)}),
     "sub rsp, 24; mov [rsp + 8], rbx; dec rbx; mov dword ptr [rsp + 12], 1": (RegisterPlus("rsp", 32), {"rbx": U}),
     "push rbp; mov rbp, rsp; sub rsp, 32; leave": (SP8, {}),
     "enter 32, 0": (RegisterPlus("rsp", 48), {"rbp": AtCfa(-16)}),
@@ -59,7 +59,7 @@ X86 = {
 LR = "x30"
 A64 = {
     "": (RegisterPlus("sp", 0), {}),
-    "stp x29, x30, [sp, #-16]!": (RegisterPlus("sp", 16), {LR: AtCfa(-8)}),
+    "stp x29, x30, [sp, #-16]!": (RegisterPlus("sp", 16), {LR: AtCfa(-8), "x29": AtCfa(-16)}),
     "stp x29, x30, [sp, #-16]!; mov x29, sp": (RegisterPlus("sp", 16), {LR: AtCfa(-8), "x29": AtCfa(-16)}),
     "stp x29, x30, [sp, #-16]!; ldp x29, x30, [sp], #16": (RegisterPlus("sp", 0), {}),
     "sub sp, sp, #32; str x30, [sp, #16]; mov x30, #1": (RegisterPlus("sp", 32), {LR: AtCfa(-16)}),
@@ -84,21 +84,28 @@ A64 = {
         RegisterPlus("sp", 16),
         {"x19": AtCfa(-16), "x20": AtCfa(-8)},
     ),
-    "hint #25; stp x29, x30, [sp, #-16]!": (RegisterPlus("sp", 16), {LR: AtCfa(-8), RA_SIGNED: 1}),
+    "hint #25; stp x29, x30, [sp, #-16]!": (
+        RegisterPlus("sp", 16),
+        {LR: AtCfa(-8), "x29": AtCfa(-16), RA_SIGNED: 1},
+    ),
     "hint #25; hint #29": (RegisterPlus("sp", 0), {}),
     "mov x9, x30; mov x30, #0": (RegisterPlus("sp", 0), {LR: RegisterPlus("x9", 0)}),
     "csel x19, x1, x2, eq": (RegisterPlus("sp", 0), {"x19": U}),
     "cmp sp, x9; tst x19, x20": (RegisterPlus("sp", 0), {}),
-    "stp x19, x20, [sp, #-16]!; mov x19, #0; str w1, [sp, #4]": (RegisterPlus("sp", 16), {"x19": U}),
+    "stp x19, x20, [sp, #-16]!; mov x19, #0; str w1, [sp, #4]": (
+        RegisterPlus("sp", 16),
+        {"x19": U, "x20": AtCfa(-8)},
+    ),
 }
 
+R4: dict[str, Rule | int] = {"r4": AtCfa(-12)}
 A32 = {
     "": (RegisterPlus("sp", 0), {}),
-    "push {r4, r11, lr}": (RegisterPlus("sp", 12), {"lr": AtCfa(-4)}),
+    "push {r4, r11, lr}": (RegisterPlus("sp", 12), {"r4": AtCfa(-12), "r11": AtCfa(-8), "lr": AtCfa(-4)}),
     "push {r4, lr}; mov r4, #0; pop {r4, lr}": (RegisterPlus("sp", 0), {}),
     "str lr, [sp, #-4]!; mov lr, #0": (RegisterPlus("sp", 4), {"lr": AtCfa(-4)}),
     "str lr, [sp, #-8]!; sub sp, sp, #0x400; add sp, sp, #0x400; ldr lr, [sp], #8": (RegisterPlus("sp", 0), {}),
-    "stmdb sp!, {r4, r5, lr}; mov r5, #1": (RegisterPlus("sp", 12), {"lr": AtCfa(-4), "r5": AtCfa(-8)}),
+    "stmdb sp!, {r4, r5, lr}; mov r5, #1": (RegisterPlus("sp", 12), R4 | {"lr": AtCfa(-4), "r5": AtCfa(-8)}),
     "sub sp, sp, #16; stmib sp, {r4, lr}; mov r4, #1; mov lr, #1": (
         RegisterPlus("sp", 16),
         {"r4": AtCfa(-12), "lr": AtCfa(-8)},
@@ -127,13 +134,13 @@ A32 = {
 }
 
 THUMB = {
-    "push {r4, r7, lr}": (RegisterPlus("sp", 12), {"lr": AtCfa(-4)}),
+    "push {r4, r7, lr}": (RegisterPlus("sp", 12), {"r4": AtCfa(-12), "r7": AtCfa(-8), "lr": AtCfa(-4)}),
     "push {r7, lr}; add r7, sp, #0; sub sp, #8": (RegisterPlus("sp", 16), {"r7": AtCfa(-8), "lr": AtCfa(-4)}),
     "push {r7, lr}; sub sp, #8; add sp, #8; pop {r7}": (RegisterPlus("sp", 4), {"lr": AtCfa(-4)}),
-    "push.w {r4, r8, lr}; mov.w r8, #1": (RegisterPlus("sp", 12), {"r8": AtCfa(-8), "lr": AtCfa(-4)}),
+    "push.w {r4, r8, lr}; mov.w r8, #1": (RegisterPlus("sp", 12), R4 | {"r8": AtCfa(-8), "lr": AtCfa(-4)}),
     "push {r4, r5, r6, r7, lr}; add r7, sp, #12; str r11, [sp, #-4]!": (
         RegisterPlus("sp", 24),
-        {"r7": AtCfa(-8), "lr": AtCfa(-4)},
+        {"r4": AtCfa(-20), "r5": AtCfa(-16), "r6": AtCfa(-12), "r7": AtCfa(-8), "r11": AtCfa(-24), "lr": AtCfa(-4)},
     ),
     "sub.w sp, sp, #0x1000; subw sp, sp, #5": (RegisterPlus("sp", 0x1005), {}),
     "push {r7, lr}; mov r7, sp; mov r4, sp; mov sp, r0": (
@@ -208,3 +215,32 @@ def test_a_call_keeps_sp_and_the_callee_saved_registers(isa: str, text: str, los
 def test_after_a_call_the_link_register_leads_nowhere() -> None:
     with pytest.raises(NoUnwindInfo, match="the return address is in no"):
         row_after("arm64", "bl 0x9000")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("mov [rsp - 24], rbx; sub rsp, 40; call 0x9000; xor ebx, ebx", AtCfa(-32)),
+        ("mov [rsp - 24], rbx; call 0x9000; sub rsp, 40; xor ebx, ebx", U),
+        ("push rbx; pop rcx; call 0x9000; sub rsp, 40; xor ebx, ebx", U),
+        ("push rbx; pop rcx; sub rsp, 40; xor ebx, ebx", AtCfa(-16)),
+    ],
+)
+def test_a_call_uses_the_stack_below_sp_as_it_likes(text: str, rule: Rule) -> None:
+    assert row_after("x86_64", text).registers["rbx"] == rule
+
+
+SETJMP = {
+    "a32": "push {r4, r5, r11, lr}; add r11, sp, #12; stmib r3, {r2, sp}; bl 0x9000; bl 0xa000",
+    "thumb": "push {r4, r5, r7, lr}; add r7, sp, #0; bl 0x1900; bl 0x1a00",
+    "arm64": "stp x29, x30, [sp, #-32]!; mov x29, sp; stp x19, x20, [sp, #16]; bl 0x9000; bl 0xa000",
+    "x86_64": "push rbp; mov rbp, rsp; push r12; push rbx; call 0x9000; call 0xa000",
+}
+
+
+@pytest.mark.parametrize("isa", SETJMP)
+def test_a_register_that_was_seen_saved_is_taken_from_there(isa: str) -> None:
+    """Behind the call that throws with __builtin_longjmp control comes back with other registers than before it."""
+    row = row_after(isa, SETJMP[isa])
+    saved = {"a32": "r4 r5 r11", "thumb": "r4 r5 r7", "arm64": "x19 x20 x29", "x86_64": "rbx r12 rbp"}[isa].split()
+    assert all(isinstance(row.registers.get(name), AtCfa) for name in saved), row.registers
