@@ -30,6 +30,15 @@ from unwinders import UNWINDERS
 @click.option(
     "--file", "files", multiple=True, metavar="PATH[@BASE]", help="A program file, mapped from address BASE on."
 )
+@click.option(
+    "--debug-dir",
+    "debug_dirs",
+    multiple=True,
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER",
+    help="Look for separate debug files, there and beside the program files, as gdb's debug-file-directory: "
+    "/usr/lib/debug. Repeatable; without it none is read.",
+)
 @click.option("--skip-missing", is_flag=True, help="Go on without the program files that are not found.")
 @click.option("--thread", type=click.IntRange(0), help="Which thread, from 0 (default: the one that stopped).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -38,6 +47,7 @@ def command(
     names: tuple[str, ...],
     sysroot: Path | None,
     files: tuple[str, ...],
+    debug_dirs: tuple[Path, ...],
     skip_missing: bool,
     thread: int | None,
     as_json: bool,
@@ -50,7 +60,7 @@ def command(
     for name in names:
         if name not in UNWINDERS:
             raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
-    places = Places(tuple(_file(text) for text in files), sysroot, skip_missing)
+    places = Places(tuple(_file(text) for text in files), sysroot, skip_missing, debug_dirs)
     foreign = read_snapshot(path, places, thread=thread)
     said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in _chosen(foreign, names)}
     if as_json:

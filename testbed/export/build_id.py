@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 
 from testbed.image import Image
+from testbed.image.separate_debug import gnu_build_id
 
-_NT_GNU_BUILD_ID = 3
 _LC_UUID = 0x1B
 _HASHED = 4096
 
@@ -19,18 +19,6 @@ def build_id(image: Image) -> bytes:
     """The identifier of an image: of any length, 16 bytes where it is computed."""
     note = image.sections.get(".note.gnu.build-id")
     return (note and gnu_build_id(note.data)) or _uuid(image.content) or _folded(image)
-
-
-def gnu_build_id(notes: bytes) -> bytes:
-    """The descriptor of the NT_GNU_BUILD_ID note among ELF notes; empty where there is none."""
-    at = 0
-    while at + 12 <= len(notes):
-        name_size, size, kind = struct.unpack_from("<III", notes, at)
-        start = at + 12 + -(-name_size // 4) * 4
-        if kind == _NT_GNU_BUILD_ID and notes[at + 12 : at + 12 + name_size] == b"GNU\0":
-            return notes[start : start + size]
-        at = start + -(-size // 4) * 4
-    return b""
 
 
 def debug_identifier(identifier: bytes) -> str:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from testbed.arch import Arch, FrameRecord
-from testbed.export.build_id import build_id, gnu_build_id
+from testbed.export.build_id import build_id
 from testbed.foreign.model import Dump, Module
 from testbed.image import Image, LoadedImage, read_image
+from testbed.image.separate_debug import DebugDirs, gnu_build_id
 from testbed.words.errors import ImageError, SnapshotFileError, UsageError
 
 _PAGE = 0x1000
@@ -21,11 +22,13 @@ class Places:
     ``files`` are (path, address): that file is mapped with its lowest segment at that address; without an address it
     stands for the module with the same file name. With a ``sysroot`` the dump's own paths are not looked at: they name
     files of another machine. ``skip_missing``: a module that is not found is left out instead of an error.
+    ``debug_dirs`` are folders with separate debug files; without any, none is looked for.
     """
 
     files: tuple[tuple[Path, int | None], ...] = ()
     sysroot: Path | None = None
     skip_missing: bool = False
+    debug_dirs: tuple[Path, ...] = ()
 
 
 def loaded_images(dump: Dump, places: Places) -> tuple[tuple[LoadedImage, ...], tuple[str, ...]]:
@@ -50,7 +53,7 @@ def loaded_images(dump: Dump, places: Places) -> tuple[tuple[LoadedImage, ...], 
         if path not in used:
             if address is None:
                 raise UsageError(f"--file {path}: no module has that name; say where it is mapped: --file {path}@0x...")
-            image = read_image(path, arch=dump.arch)
+            image = read_image(path, arch=dump.arch, debug=DebugDirs(places.debug_dirs))
             images.append(LoadedImage(image, address - _lowest_page(image)))
     for loaded in images:
         if loaded.image.arch is not dump.arch:
@@ -92,7 +95,8 @@ def _image(dump: Dump, module: Module, given: Path | None, places: Places) -> Im
             f"give --sysroot FOLDER or --file PATH@{_where(module)}, or --skip-missing to go without it",
         )
     try:
-        image = read_image(path, _records(dump.arch, module), arch=dump.arch)
+        debug = DebugDirs(places.debug_dirs, module.name)
+        image = read_image(path, _records(dump.arch, module), arch=dump.arch, debug=debug)
     except ImageError:
         if given is None and places.skip_missing:
             return None

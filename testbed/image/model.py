@@ -73,6 +73,8 @@ class Image:
     imports: tuple[str, ...] = ()  # names that other files must define before it can run
     content: bytes = field(default=b"", repr=False)
     relocatable: bool = False  # an object file: its sections have no addresses yet, and words in them are not filled in
+    debug_file: Path | None = None  # the separate file that its debug information came from
+    notes: tuple[str, ...] = ()  # what belongs to it and was not read, and why: names may be missing
     executable_stack: bool = False  # it asks for a stack that code may lie on: GCC's nested functions do
 
     def __str__(self) -> str:

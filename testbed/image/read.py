@@ -9,6 +9,7 @@ from pathlib import Path
 from testbed.arch import Arch, FrameRecord
 from testbed.image.elf import read_elf
 from testbed.image.model import Image
+from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.words.errors import ImageError
 
 
@@ -18,10 +19,12 @@ def read_image(
     *,
     arch: Arch | None = None,
     content: bytes | None = None,
+    debug: DebugDirs = NOWHERE,
 ) -> Image:
     """Read an ELF or Mach-O executable or library; ``arch`` chooses in a file that holds several.
 
-    With ``content``, read these bytes as the file ``path``. Raises ImageError (file, offset, what is wrong) for
+    With ``content``, read these bytes as the file ``path``. ``debug`` are folders in which the separate debug file of
+    an ELF file is looked for. Raises ImageError (file, offset, what is wrong) for
     anything else.
     """
     path = Path(path)
@@ -31,7 +34,7 @@ def read_image(
     except OSError as error:
         raise ImageError(path, 0, error.strerror or str(error)) from error
     if magic == b"\x7fELF":
-        return read_elf(path, frame_records, content=content)
+        return read_elf(path, frame_records, content=content, debug=debug)
     from testbed.image.macho import MAGICS, read_macho  # a run of an ELF file needs no reader of others
 
     if magic in MAGICS:
@@ -39,9 +42,9 @@ def read_image(
     raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
 
 
-def linked_image(path: Path, *, arch: Arch | None = None) -> Image:
+def linked_image(path: Path, *, arch: Arch | None = None, debug: DebugDirs = NOWHERE) -> Image:
     """Read a file for what it says at its addresses. Raises ImageError for an object file too: it has none yet."""
-    image = read_image(path, arch=arch)
+    image = read_image(path, arch=arch, debug=debug)
     if image.relocatable:
         raise ImageError(
             path,

@@ -7,6 +7,7 @@ from typing import Any
 
 from testbed.contract.frames import Backtrace
 from testbed.foreign.read import Foreign
+from testbed.image import LoadedImage
 from testbed.naming.symbolize import symbolize
 from testbed.report.debugger_styles import frames_data, gdb, shown
 
@@ -21,6 +22,9 @@ def foreign_text(of: Foreign, said: Mapping[str, Backtrace]) -> Iterator[str]:
     for loaded in of.snapshot.images:
         start = min((segment.address for segment in loaded.image.segments), default=0) + loaded.bias
         yield f"  {loaded.image.path} at {start:#x}"
+        if loaded.image.debug_file is not None:
+            yield f"    debug information from {loaded.image.debug_file}"
+        yield from (f"    {note}" for note in loaded.image.notes)
     for name in of.left_out:
         yield f"  {name}: left out, its file was not found"
     yield NOTE
@@ -42,7 +46,7 @@ def foreign_data(of: Foreign, said: Mapping[str, Backtrace]) -> dict[str, Any]:
         "arch": of.dump.arch.name,
         "threads": of.dump.threads,
         "judged": False,
-        "images": [{"path": str(loaded.image.path), "bias": hex(loaded.bias)} for loaded in of.snapshot.images],
+        "images": [_image(loaded) for loaded in of.snapshot.images],
         "left_out": list(of.left_out),
         "backtraces": {
             name: {
@@ -52,6 +56,14 @@ def foreign_data(of: Foreign, said: Mapping[str, Backtrace]) -> dict[str, Any]:
             for name, backtrace in said.items()
         },
     }
+
+
+def _image(loaded: LoadedImage) -> dict[str, Any]:
+    image = loaded.image
+    said: dict[str, Any] = {"path": str(image.path), "bias": hex(loaded.bias)}
+    if image.debug_file is not None:
+        said["debug_file"] = str(image.debug_file)
+    return {**said, "notes": list(image.notes)} if image.notes else said
 
 
 def _grouped(said: Mapping[str, Backtrace]) -> list[tuple[list[str], Backtrace]]:

@@ -162,3 +162,59 @@ def test_names_come_from_compressed_debug_data(program: Path, gcore: Path, tmp_p
     assert "middle" not in stripped
     functions = names(gcore, "eh_frame", Places(files=((tmp_path / "with", start),)))[1]
     assert [name for name in functions if name in ("compare", "middle", "main")] == ["compare", "middle", "main"]
+
+
+GDB_NAMES = """
+frame = gdb.newest_frame()
+while frame:
+    place = frame.find_sal()
+    print("FRAME", frame.name(), place.symtab.filename.split("/")[-1] if place.symtab else None, place.line)
+    frame = frame.older()
+"""
+
+
+@needs_gdb
+@pytest.mark.parametrize("found_by", ["build id", "debug link"])
+def test_names_that_gdb_has_from_a_separate_debug_file_come_out(
+    found_by: str, program: Path, gcore: Path, tmp_path: Path
+) -> None:
+    """A stripped program, as distributions install them, and its debug file in a folder that the user names."""
+    if shutil.which("objcopy") is None:
+        pytest.skip("Debian package: binutils")
+    (tmp_path / "program").write_bytes(program.read_bytes())
+    debug = tmp_path / "debug" / "program.debug"
+    if found_by == "build id":
+        note = read_image(program).sections.get(".note.gnu.build-id")
+        if note is None:
+            pytest.skip("this gcc links without build ids")
+        identifier = note.data[16:].hex()
+        debug = tmp_path / "debug" / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
+    debug.parent.mkdir(parents=True)
+    commands = [["objcopy", "--only-keep-debug", "program", str(debug)], ["objcopy", "--strip-all", "program"]]
+    if found_by == "debug link":
+        commands.append(["objcopy", f"--add-gnu-debuglink={debug}", "program"])
+    for command in commands:
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    start = next(m.start for m in read_snapshot(gcore).dump.modules if m.name.endswith("/program"))
+    files = ((tmp_path / "program", start),)
+    if found_by == "debug link":  # beside the program
+        (tmp_path / "program.debug").write_bytes(debug.read_bytes())
+
+    def named(places: Places) -> list[tuple[str, str | None, int]]:
+        of = read_snapshot(gcore, places).snapshot
+        frames = symbolize(of.images, UNWINDERS["eh_frame"].unwind(of)).frames
+        return [(f.function, f.line.name if f.line else None, f.line.line if f.line else 0) for f in frames]
+
+    assert "middle" not in [name for name, _, _ in named(Places(files))]
+    ours = named(Places(files, debug_dirs=(tmp_path / "debug",)))
+    script = tmp_path / "names.py"
+    script.write_text(GDB_NAMES)
+    settings = ("set backtrace past-main on", f"set debug-file-directory {tmp_path}/debug")
+    options = [part for setting in settings for part in ("-iex", setting)]
+    done = subprocess.run(
+        ["gdb", "-nx", "-batch", *options, "-x", script, tmp_path / "program", gcore],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    theirs = re.findall(r"^FRAME (\w+) program\.c (\d+)$", done.stdout, re.M)
+    assert [name for name, _ in theirs] == ["compare", "middle", "main"], done.stdout + done.stderr
+    assert [(name, str(line)) for name, file, line in ours if file == "program.c"] == theirs

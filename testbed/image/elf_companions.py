@@ -1,0 +1,120 @@
+"""What belongs to a stripped ELF file and lies elsewhere: its separate debug file, and its MiniDebugInfo.
+
+Of both are taken the symbols, and the sections of debug information and ``.debug_frame`` that the file itself does not
+have. MiniDebugInfo is an ELF file in the section ``.gnu_debugdata``, xz-compressed: Fedora's has symbols, Android's
+``.debug_frame`` too.
+
+Source: manual of gdb, sections "Debugging Information in Separate Files" and "MiniDebugInfo".
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+
+from testbed.arch import Arch
+from testbed.image.elf_symbols import SymbolTables, elf_symbols, joined
+from testbed.image.model import Section, Segment
+from testbed.image.separate_debug import ALTERNATE, BUILD_ID, DebugDirs, alternate_name, find_debug_file, gnu_build_id
+from testbed.words.errors import ImageError
+
+_MINI = ".gnu_debugdata"
+_MOST_MINI = 1 << 28  # bytes, unpacked
+# What pyelftools stumbles over in a corrupt file.
+CORRUPT = (
+    *(ELFError, ConstructError, AssertionError, ValueError, KeyError, IndexError, OverflowError, TypeError),
+    *(AttributeError, MemoryError, UnicodeDecodeError, zlib.error),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ElfParts:
+    """What was read of an ELF file, and what was added to it from where; ``notes`` say what was not."""
+
+    arch: Arch
+    segments: tuple[Segment, ...]
+    sections: Mapping[str, Section]
+    symbols: SymbolTables
+    debug_file: Path | None = None
+    notes: tuple[str, ...] = ()
+
+
+def with_companions(path: Path, own: ElfParts, dirs: DebugDirs) -> ElfParts:
+    """A file with what belongs to it. Raises ImageError for MiniDebugInfo that cannot be unpacked: that is in the file.
+
+    A separate debug file that is damaged, or another program's, is told in ``notes``.
+    """
+    parts = own
+    found = find_debug_file(path, own.sections, dirs)
+    parts = replace(parts, notes=found.notes)
+    if found.path is not None:
+        if why := _wrong(own, found.content):
+            parts = replace(parts, notes=(*parts.notes, f"{found.path} is not its debug file: {why}"))
+        else:
+            parts = replace(_added(parts, found.content), debug_file=found.path)
+    if _MINI in own.sections:
+        parts = _added(parts, _unpacked(path, own.sections[_MINI]))
+    if name := alternate_name(parts.sections):
+        note = f"a part of its debug information is in {name} ({ALTERNATE}), which is not read: names may be missing"
+        parts = replace(parts, notes=(*parts.notes, note))
+    return parts
+
+
+def _wrong(own: ElfParts, content: bytes) -> str:
+    """Why a file that was found cannot be the debug file of another one; empty where it can."""
+    try:
+        elf = ELFFile(io.BytesIO(content))
+        theirs = elf.get_section_by_name(BUILD_ID)
+        identifier = gnu_build_id(theirs.data()) if theirs is not None else b""
+        address = next((segment.header.p_vaddr for segment in elf.iter_segments("PT_LOAD")), None)
+        elf_symbols(elf, own.arch)
+        _debug_sections(elf, {})
+        wide = elf.elfclass == 8 * own.arch.word
+    except CORRUPT as error:
+        return f"corrupt ELF structure: {error or type(error).__name__}"
+    note = own.sections.get(BUILD_ID)
+    ours = gnu_build_id(note.data) if note is not None else b""
+    if identifier and ours and identifier != ours:
+        return f"its build id is {identifier.hex()}, not {ours.hex()}"
+    if not wide or (own.segments and address not in (None, own.segments[0].address)):
+        return "it has addresses of another size, or was linked at another address"
+    return ""
+
+
+def _added(parts: ElfParts, content: bytes) -> ElfParts:
+    elf = ELFFile(io.BytesIO(content))
+    more = _debug_sections(elf, parts.sections)
+    symbols = joined(parts.symbols, elf_symbols(elf, parts.arch))
+    return replace(parts, sections={**parts.sections, **more}, symbols=symbols)
+
+
+def _debug_sections(elf: Any, own: Mapping[str, Section]) -> dict[str, Section]:
+    """Sections of debug information. They refer to each other: a file with its own takes none but ``.debug_frame``."""
+    wanted = {}
+    for section in elf.iter_sections():
+        name, header = section.name, section.header
+        if header.sh_type == "SHT_NOBITS" or name in own or not name.startswith((".debug_", ALTERNATE)):
+            continue
+        if name == ".debug_frame" or ".debug_info" not in own:
+            wanted[name] = Section(name, header.sh_addr, header.sh_offset, section.data())
+    return wanted
+
+
+def _unpacked(path: Path, section: Section) -> bytes:
+    try:
+        unpacker = lzma.LZMADecompressor(memlimit=_MOST_MINI)
+        content = unpacker.decompress(section.data, _MOST_MINI)
+    except lzma.LZMAError as error:
+        raise ImageError(path, section.offset, f"section {_MINI} is not xz data: {error}") from error
+    if not unpacker.eof:
+        raise ImageError(path, section.offset, f"section {_MINI} is cut off, or unpacks to over {_MOST_MINI:#x} bytes")
+    return content
