@@ -56,7 +56,10 @@ def exidx_row(image: Image, pc: int) -> UnwindRow:
     entry = exception_index(image).at(pc)
     if entry is None:
         raise NoUnwindInfo(f"no entry of {INDEX} covers {pc:#x}")
-    return _row_of(image, entry)
+    row = _row_of(image, entry)
+    if not row.start <= pc < row.end:  # linkers join entries: other functions that cannot be unwound follow the first
+        raise NoUnwindInfo(f"{row.found_by}: the function at {pc:#x} cannot be unwound (EXIDX_CANTUNWIND)")
+    return row
 
 
 def exidx_table(image: Image) -> RowTable:
@@ -70,6 +73,15 @@ def exidx_table(image: Image) -> RowTable:
     return RowTable(INDEX, tuple(rows))
 
 
+def _first_function(image: Image) -> tuple[int, int]:
+    """[start, end) of the function at the image's entry, as symbols say; without one, of one instruction."""
+    function = image.function_at(image.entry)
+    if function is None:
+        return image.entry, image.entry + 2
+    following = (s.address for s in image.symbols if s.is_function and s.address > function.address)
+    return function.address, function.address + function.size if function.size else next(following, 1 << 32)
+
+
 def _row_of(image: Image, entry: IndexEntry) -> UnwindRow:
     rows = _ROWS.setdefault(image, {})
     if entry.offset not in rows:
@@ -78,11 +90,18 @@ def _row_of(image: Image, entry: IndexEntry) -> UnwindRow:
 
 
 def entry_row(image: Image, entry: IndexEntry) -> UnwindRow:
-    """The row of one index entry. A function that cannot be unwound is where unwinding ends: it has no caller."""
+    """The row of one index entry.
+
+    Raises NoUnwindInfo for a function that cannot be unwound (EXIDX_CANTUNWIND), but for the one that the image begins
+    with: nobody called that.
+    """
     arch, found_by = image.arch, f"{INDEX}+{entry.offset:#x}"
     if entry.cannot_unwind:
+        start, end = _first_function(image)
+        if not entry.start <= start < entry.end:
+            raise NoUnwindInfo(f"{found_by}: the function at {entry.start:#x} cannot be unwound (EXIDX_CANTUNWIND)")
         rules: dict[str, Rule] = {arch.return_address: Undefined()}
-        return UnwindRow(entry.start, entry.end, None, rules, arch.return_address, found_by=found_by)
+        return UnwindRow(start, min(end, entry.end), None, rules, arch.return_address, found_by=found_by)
     undone = _Undone(arch)
     undone.execute(decode(operation_bytes(image, entry)))
     cfa, rules = undone.rules()

@@ -1,9 +1,14 @@
 """`.ARM.exidx` and `.ARM.extab`: what C++ exceptions on 32-bit Arm unwind by, present in every program.
 
 A binary search in the index finds the function, its entry says how to undo its prologue. It says one thing for the
-whole function, and that is true at its call sites: an exception cannot be thrown from anywhere else. A function
-marked "cannot be unwound" (EXIDX_CANTUNWIND) is taken for the outermost one, as GNU libunwind and LLVM's take it: the
-start code is marked so. Source: Exception Handling ABI for the Arm Architecture (EHABI32).
+whole function, and that is true at its call sites: an exception cannot be thrown from anywhere else.
+
+A function marked EXIDX_CANTUNWIND "cannot be unwound": unwinding fails there, it does not end (EHABI32, section 6,
+index table entries). Linkers mark so whatever has no table, compilers what throws nothing. GNU libunwind and LLVM's
+end the stack there, which hides all callers. Here it is a stop. Only the function that the image begins with has no
+caller: the file's header says so, and start code carries the mark so that unwinding goes no further.
+
+Source: Exception Handling ABI for the Arm Architecture (EHABI32).
 """
 
 from __future__ import annotations
@@ -41,12 +46,13 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
+_CANTUNWIND = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#index-table-entries"
 # Section 3: exceptions appear to be thrown at the sites of calls only; prologues and epilogues are exception-free.
 _SYNCHRONOUS = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
 
 LIMITS = limits_of(
     """
-    CANNOT_UNWIND         arm32   refused ended_early skipped wrong
+    CANNOT_UNWIND         arm32   refused stopped skipped wrong
     NO_TABLE              arm32   refused skipped
     PROLOGUE              arm32   refused ended_early skipped phantom wrong_register wrong
     EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
@@ -59,12 +65,16 @@ LIMITS = limits_of(
     INEXPRESSIBLE         arm32   wrong_register
     LOST_REGISTER         arm32   skipped
     OPEN_END              arm32   stopped phantom
+    OTHER_STACK+ROOT      arm32   stopped
     """,
     {
         "CANNOT_UNWIND": (
-            "EXIDX_CANTUNWIND marks the outermost frame, and every function that throws nothing: it is taken for the "
-            "first",
+            "EXIDX_CANTUNWIND says that unwinding fails in a function, and linkers say it of code without a table",
             "https://github.com/llvm/llvm-project/issues/57648",
+        ),
+        "OTHER_STACK+ROOT": (
+            "a coroutine's first function is marked EXIDX_CANTUNWIND, which does not say that it has no caller",
+            _CANTUNWIND,
         ),
         "NO_TABLE": (
             "the index says where functions begin, not where they end: code without an entry has the one before it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from gc import collect
 from random import Random
 from weakref import ref
@@ -15,7 +16,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.rows import AtCfa, RegisterPlus, Undefined, UnwindRow
-from testbed.image import Image, LoadedImage, Section, Segment
+from testbed.image import Image, LoadedImage, Section, Segment, Symbol
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
 from testbed.trace import Snapshot
@@ -75,6 +76,12 @@ def made(index: bytes, table: bytes | None = None) -> Image:
     if table is not None:
         sections[".ARM.extab"] = Section(".ARM.extab", TABLE, 0, table)
     return Image(plain.path, ARM32, START, plain.segments, sections, ())
+
+
+def beginning(searched: Image, entry: int, *functions: tuple[int, int]) -> Image:
+    """The same image with its entry there, and functions as (address, size)."""
+    symbols = tuple(Symbol(f"f{at:x}", at, size, is_function=True) for at, size in functions)
+    return replace(searched, entry=entry, symbols=symbols)
 
 
 def row(second: int, table: bytes | None = None) -> UnwindRow:
@@ -156,9 +163,35 @@ def test_without_the_section_there_is_nothing() -> None:
 # The entries
 
 
-def test_a_function_that_cannot_be_unwound_is_the_outermost() -> None:
+def test_the_first_function_that_cannot_be_unwound_has_no_caller() -> None:
     said = row(CANTUNWIND)
     assert (said.cfa, said.registers, said.return_address) == (None, {"lr": Undefined()}, "lr")
+
+
+def test_any_other_function_that_cannot_be_unwound_is_no_end_of_the_stack() -> None:
+    """EHABI32, section 6: unwinding fails there. Linkers mark so all code without a table."""
+    searched = made(index_of(*THREE))
+    with pytest.raises(NoUnwindInfo, match=r"\+0x10: the function at 0x1060 cannot be unwound \(EXIDX_CANTUNWIND\)"):
+        exidx_row(searched, START + 0x60)
+
+
+@pytest.mark.parametrize(
+    ("functions", "inside", "outside"),
+    [
+        (((START + 0x60, 8), (START + 0x68, 8)), START + 0x67, START + 0x68),
+        (((START + 0x60, 0), (START + 0x70, 8)), START + 0x6F, START + 0x70),  # no size: up to the next one
+        ((), START + 0x61, START + 0x62),  # no symbol: its first instruction
+    ],
+)
+def test_code_that_a_linker_joined_to_the_first_function_is_not_the_first(
+    functions: tuple[tuple[int, int], ...], inside: int, outside: int
+) -> None:
+    searched = beginning(made(index_of(*THREE)), START + 0x60, *functions)
+    first = exidx_row(searched, inside)
+    assert (first.start, first.end, first.registers) == (START + 0x60, inside + 1, {"lr": Undefined()})
+    with pytest.raises(NoUnwindInfo, match="cannot be unwound"):
+        exidx_row(searched, outside)
+    assert [found.start for found in exidx_table(searched)] == [START, START + 0x20, START + 0x60]
 
 
 def test_an_inline_entry_has_three_bytes_of_operations() -> None:
@@ -253,9 +286,9 @@ def test_only_the_entry_that_is_found_can_be_broken() -> None:
 
 def test_what_cannot_be_unwound_by_rows_is_not_claimed() -> None:
     searched = made(index_of(THREE[0], (START + 0x20, 0x80FF_FFFF), (START + 0x40, 0x8080_00B0), THREE[2]))
-    assert [found.start for found in exidx_table(searched)] == [START, START + 0x60]
+    assert [found.start for found in exidx_table(searched)] == [START]
     assert EHABI.rows is not None
-    assert len(EHABI.rows(searched)) == 2
+    assert len(EHABI.rows(searched)) == 1
 
 
 def test_what_was_read_does_not_keep_the_image_alive() -> None:
@@ -304,13 +337,19 @@ def calling(searched: Image, *stack: int, pc: int, bias: int = 0, **registers: i
     return snapshot(ARM32, values, [(STACK, words(ARM32, *stack))], [LoadedImage(searched, bias)])
 
 
-def test_frame_by_frame_to_the_function_that_cannot_be_unwound() -> None:
-    searched = made(index_of(*THREE))
+def test_frame_by_frame_to_the_first_function() -> None:
+    searched = beginning(made(index_of(*THREE)), START + 0x60, (START + 0x60, 0x20))
     said = EHABI.unwind(calling(searched, 0x44, 0x5_1069, pc=START + 8, lr=0x5_1031, bias=0x5_0000))
     assert said.stopped is None
     assert [frame.pc for frame in said.frames] == [0x5_1008, 0x5_1030, 0x5_1068]
     assert said.frames[2].registers["r4"] == 0x44
     assert [frame.cfa for frame in said.frames] == [STACK, STACK + 8, None]
+
+
+def test_frame_by_frame_to_another_one_that_cannot_be_unwound() -> None:
+    said = EHABI.unwind(calling(made(index_of(*THREE)), 0x44, 0x1069, pc=START + 8, lr=0x1031))
+    assert [frame.pc for frame in said.frames] == [0x1008, 0x1030, 0x1068]
+    assert said.stopped is not None and "EXIDX_CANTUNWIND" in str(said.stopped)
 
 
 def test_a_caller_is_looked_up_inside_its_call() -> None:
