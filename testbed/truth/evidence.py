@@ -5,13 +5,13 @@ Facts about one transfer are functions here; what has to be remembered until som
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from testbed.truth.hands import Hands, popped
 from testbed.truth.hindsight import Learned
 from testbed.truth.model import Activation
-from testbed.truth.native.near import NEAR
+from testbed.truth.native.near import ANY, NEAR
 from testbed.truth.transfers import Event
 
 
@@ -46,7 +46,7 @@ def leads_back_from_above(hands: Hands, event: Event, top: Activation) -> bool:
 
 class _Left(NamedTuple):
     """The jump after which an activation was thought gone, where that one would return to, its CFA, and the registers
-    (a set of bits) that may have held an address to return to when it left."""
+    (a set of bits) that may have held an address to return to when it left; ANY of a call that was thought none."""
 
     jump: tuple[int, int]
     return_address: int
@@ -60,11 +60,16 @@ class Evidence:
     def __init__(self, hands: Hands) -> None:
         self._hands = hands
         self.returned: set[int] = set()  # call sites of what came back
-        self.thrown_away: set[int] = set()  # call sites of what was thrown away by its parent's ordinary return
+        self.thrown_away: dict[int, int] = {}  # call sites of what went as its parent returned, and where it came back
         self.elsewhere: set[int] = set()  # call sites of those among them that jumped as if they came back elsewhere
         self._jumped: dict[int, bool] = {}  # activation that jumped so -> is the jump alone enough?
         self._left: dict[int, _Left] = {}  # activation -> who was thought to have landed in it last
+        self._ended: dict[int, tuple[int, int]] = {}  # activation -> the jump that ended it elsewhere
+        self._landed: dict[int, tuple[int, int]] = {}  # activation -> the landing that ended it
         self._no_landings: set[tuple[int, int]] = set()  # the jumps of those that returned after it
+        self._switches: set[tuple[int, int]] = set()  # landings after which who was gone goes on
+        self.arrived: set[int] = set()  # where a return went that belongs to no call
+        self.handed: set[tuple[int, int]] = set()  # jumps that made a promise which was kept
 
     def jumps_back(self, event: Event, top: Activation) -> None:
         """The innermost activation jumps as if it came back elsewhere."""
@@ -79,17 +84,40 @@ class Evidence:
         """
         pushed = pushes and site.transfer and site.before != site.sp
         if ordinary and not pushed:
-            self.thrown_away.add(site.site)
+            self.thrown_away[site.site] = site.fall
         led = (ordinary or inside) and index in self._jumped
         if led:
             self.elsewhere.add(site.site)
         return led
 
-    def lands(self, event: Event, top: Activation, landed: int) -> None:
-        """The innermost activation is thought gone by a jump to a landing pad in ``landed``."""
+    def lands(self, event: Event, top: Activation, landed: int, gone: Iterable[int]) -> None:
+        """The innermost activation, with others, is thought gone by a jump to a landing pad in ``landed``."""
+        jump = (event.site, event.pc)
+        self._landed.update(dict.fromkeys(gone, jump))
         if top.return_address is not None and top.cfa is not None:
             held = self._hands.between(event, top.return_address, top.return_address + NEAR)
-            self._left[landed] = _Left((event.site, event.pc), top.return_address, top.cfa, held)
+            self._left[landed] = _Left(jump, top.return_address, top.cfa, held)
+
+    def drops(self, event: Event, top: int, cfa: int) -> None:
+        """A call whose word comes off the stack at once is thought to be none."""
+        self._left[top] = _Left((event.site, event.pc), event.fall, cfa, ANY)
+
+    def goes_elsewhere(self, event: Event, index: int) -> None:
+        """An activation is thought over by a jump to another address than its return address."""
+        self._ended[index] = (event.site, event.pc)
+
+    def comes_to(self, event: Event, opened: int, site: int, dead: int | None) -> None:
+        """Control is where activation ``opened`` would come back to, whose caller may be ``dead``.
+
+        By hand: then it had been a call; it had not been over when it went elsewhere; and its caller was not gone.
+        """
+        if (opened in self._ended or dead is not None) and (popped(event) or self._hands.held(event)):
+            if opened in self._ended:
+                self._no_landings.add(self._ended[opened])
+            if dead is not None:
+                self.returned.add(site)
+            if dead in self._landed:
+                self._switches.add(self._landed[dead])
 
     def look_back(self, event: Event, top: int) -> None:
         """Does this jump show that a landing in the innermost activation was none?"""
@@ -97,16 +125,26 @@ class Evidence:
         if left is None:
             return
         if event.pc == left.return_address:
-            by_hand = popped(event) or (event.sp != left.cfa and self._hands.held(event) != 0)
+            held = (event.sp != left.cfa or left.held == ANY) and self._hands.held(event) != 0
+            by_hand = popped(event) or held
         else:
             same = left.held & self._hands.held(event)
             by_hand = is_near(event, left.return_address, left.cfa) and (popped(event) or same != 0)
         if by_hand:
             self._no_landings.add(left.jump)
 
-    def shown(self, learned: Learned, still_open: Iterable[tuple[int, int]]) -> Learned:
-        """What this pass has shown. ``still_open`` are the activations at its end, with their call sites."""
+    def shown(self, learned: Learned, still_open: Iterable[tuple[int, int]], kept: Collection[int]) -> Learned:
+        """What this pass has shown. ``still_open`` are the activations at its end, with their call sites; ``kept`` the
+        return addresses that were stored."""
         certain = {site for index, site in still_open if self._jumped.get(index)} - self.returned
         elsewhere = self.elsewhere | certain
-        no_calls = self.thrown_away - self.returned - elsewhere - learned.elsewhere
-        return Learned(frozenset(no_calls), frozenset(elsewhere), frozenset(self._no_landings))
+        thrown = {site for site, fall in self.thrown_away.items() if fall not in kept}
+        no_calls = thrown - self.returned - elsewhere - learned.elsewhere
+        return Learned(
+            frozenset(no_calls),
+            frozenset(elsewhere),
+            frozenset(self._no_landings),
+            frozenset(self._switches),
+            frozenset(self.arrived),
+            frozenset(self.handed),
+        )

@@ -6,11 +6,12 @@ come back to; whoever jumps to what came of that address returns. SP says which 
 The rules, at a transfer to ``(pc, SP)`` while ``top`` is the innermost activation:
 
 0. a signal opens two: its trampoline, which the handler returns to, and the handler;
-1. the effect of a call opens an activation;
+1. the effect of a call opens an activation, and so does a promise, which is a jump with an address to come back to;
 2. ``(pc, SP) = (top.return_address, top.cfa)``: it is over, whatever instruction did that;
 3. ``(pc, SP)`` is where some call of a living activation comes back to: ``longjmp`` if that one is on this
    stack, a switch of stacks if it is not;
-4. ``top`` comes back elsewhere, as it does if the jump takes the word off the stack that its call had put there: over;
+4. ``top`` comes back elsewhere, as it does if the jump takes the word off the stack that its call had put there: over,
+   and the jump is its parent's;
 5. ``SP`` is on no stack of this chain, or above its bottom: a fresh stack, with a bottom of its own;
 6. ``SP`` above ``top.entry_sp``: it comes back to a call of a dead activation whose parent lives (a function that
    returns twice: it lives again); or to ``top.return_address``: it is over, and has taken its arguments off; or to a
@@ -22,17 +23,19 @@ What cannot be seen when it happens is learned from what comes later: `testbed.t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
 
 from testbed.trace import Trace
 from testbed.truth.evidence import Evidence, leads_back, leads_back_from_above
-from testbed.truth.hands import Hands
+from testbed.truth.hands import Hands, popped
 from testbed.truth.hindsight import Learned
+from testbed.truth.links import kept_links
+from testbed.truth.living import Living
 from testbed.truth.model import Activation, Activations, Path
-from testbed.truth.regions import StackRegions, StackSpan, is_in
+from testbed.truth.promises import events, find_promises, links
 from testbed.truth.transfers import Event, Transfers
 
 MAX_ROUNDS = 32
@@ -51,13 +54,12 @@ def follow(trace: Trace, transfers: Transfers) -> Path:
 
 def follow_readably(trace: Trace, transfers: Transfers) -> Path:
     """The rules as they read; `follow_native` has to find the same."""
-    events = tuple(transfers.events())
-    learned = Learned()
+    learned, kept, made = Learned(), frozenset(kept_links(trace).tolist()), links(transfers).made
     for _ in range(MAX_ROUNDS):
-        walk = _Walk(trace, learned)
-        for event in events:
+        walk = _Walk(trace, learned, made)
+        for event in events(transfers, find_promises(transfers, learned.arrived)):
             walk.at(event)
-        more = learned | walk.shown()
+        more = learned | walk.shown(kept)
         if more == learned:
             break
         learned = more
@@ -65,21 +67,20 @@ def follow_readably(trace: Trace, transfers: Transfers) -> Path:
 
 
 class _Walk:
-    """The state of one pass: the tree of activations, the innermost one, who is alive, who comes back where."""
+    """The state of one pass: the activations, the innermost one, who comes back where.
 
-    def __init__(self, trace: Trace, learned: Learned) -> None:
+    ``made`` are the addresses that a link register held and that no call had made.
+    """
+
+    def __init__(self, trace: Trace, learned: Learned, made: frozenset[int]) -> None:
         self._trace = trace
-        self._learned = learned
+        self._learned, self._made = learned, made
         self._hands = Hands(trace)
         self._evidence = Evidence(self._hands)
         self._pushes = trace.arch.link is None
         self._entry_cfa = trace.arch.entry_cfa
-        self._regions = StackRegions(trace)
-        self._activations: list[Activation] = []
-        self._alive: list[bool] = []
+        self._all = Living(trace)
         self._site: list[Event | None] = []
-        self._stack: list[StackSpan] = []  # the memory region that the activation's stack lies in
-        self._bottom: list[int] = []
         self._comes_back: dict[tuple[int, int], int] = {}  # (return address, CFA) -> the activation opened last
         self._changes: list[tuple[int, int]] = []
         self._jumps: list[tuple[int, int]] = []
@@ -93,23 +94,48 @@ class _Walk:
         if self._trace.interrupted(event.step - 1):
             self._interrupt(event)
             return
+        if event.promise and not self._is_new(event):
+            return
         if event.call and event.site not in self._learned.no_calls:
-            self._open(event)
+            if event.drops and (event.site, event.pc) not in self._learned.no_landings:
+                self._evidence.drops(event, self._top, event.sp + self._entry_cfa)
+            else:
+                self._open(event)
             return
-        if not event.transfer:
-            return
+        if event.transfer:
+            self._come_back(event)
+
+    def _is_new(self, event: Event) -> bool:
+        """Is the address at the return place another one than the innermost activation's own, wherever that is now?
+
+        Nor one of a call, unless that is over and its word was stored again; nor one that control came back to
+        already, unless this jump makes it again.
+        """
+        top, cfa = self._all[self._top], event.sp + self._entry_cfa
+        if event.fall == top.return_address or (self._pushes and cfa == top.cfa):
+            return False
+        before = self._comes_back.get((event.fall, cfa))
+        if before is None or self._all.alive[before]:
+            return before is None
+        site = self._site[before]
+        if site is None or not site.promise:
+            return self._pushes
+        return (event.site, event.pc) in self._learned.handed
+
+    def _come_back(self, event: Event) -> None:
+        """Rules 2 to 7."""
         pc, sp = event.pc, event.sp
-        top = self._activations[self._top]
+        top = self._all[self._top]
         if pc == top.return_address and sp == top.cfa:
             self._over(event)
             return
         opened = self._comes_back.get((pc, sp))
-        target = self._activations[opened].parent if opened is not None else None
-        lives = target is not None and self._alive[target]
-        if lives and target != self._top:
-            assert opened is not None
-            assert target is not None
-            self._evidence.returned.add(self._site_of(opened))
+        target = self._all[opened].parent if opened is not None else None
+        lives = target is not None and self._all.alive[target]
+        if opened is not None:
+            self._evidence.comes_to(event, opened, self._site_of(opened), None if lives else target)
+        if opened is not None and target is not None and lives and target != self._top:
+            self._returned(opened)
             self._leave_for(event, target)
             return
         self._evidence.look_back(event, self._top)
@@ -117,30 +143,33 @@ class _Walk:
             return
         if self._comes_back_elsewhere(event, top):
             self._over(event)
-        elif self._is_elsewhere(sp):
-            self._jumps.append((event.step, self._top))
-            self._open_bottom(event.step, sp)
-        elif sp > top.entry_sp and top.parent is not None:
-            self._go_up(event, target)
-        elif leads_back(self._hands, event, top):
+            if pc != top.return_address:
+                self._goes_away(event, target)
+            return
+        if self._pushes and popped(event):
+            self._evidence.arrived.add(pc)
+        if self._goes_away(event, target):
+            return
+        back = leads_back(self._hands, event, top)
+        if back:
             self._evidence.jumps_back(event, top)
+        if pc in self._made and not (back and pc == self._hands.link(event)):
+            self._evidence.arrived.add(pc)
 
-    def shown(self) -> Learned:
-        """What this pass has shown of the steps before; to be asked after the last event."""
+    def shown(self, kept: Collection[int]) -> Learned:
+        """What this pass has shown of the steps before; to be asked after the last event. ``kept``: see `links`."""
         still_open = [
             (index, site.site)
-            for index in self._chain(self._top if self._stack else None)
+            for index in self._all.chain(self._top if len(self._all) else None)
             if (site := self._site[index])
         ]
-        return self._evidence.shown(self._learned, still_open)
+        return self._evidence.shown(self._learned, still_open, kept)
 
     def path(self) -> Path:
         steps = np.array([step for step, _ in self._changes] + [len(self._trace)], np.int64)
         nodes = np.array([index for _, index in self._changes], np.int32)
         node = np.repeat(nodes, np.diff(steps))
-        known = [
-            replace(a, goes_on=self._goes_on[a.index]) if a.index in self._goes_on else a for a in self._activations
-        ]
+        known = [replace(a, goes_on=self._goes_on.get(a.index)) for a in self._all.activations]
         return Path(Activations.of(known), node, tuple(self._jumps), self._learned)
 
     def _now(self, step: int, index: int) -> None:
@@ -150,20 +179,16 @@ class _Walk:
         self._changes.append((step, index))
 
     def _add(self, activation: Activation, event: Event | None) -> None:
-        sp = activation.entry_sp
-        self._activations.append(activation)
-        self._alive.append(True)
+        self._all.add(activation, self._top)
         self._site.append(event)
-        self._stack.append(self._region(sp))
-        self._bottom.append(activation.index if activation.parent is None else self._bottom[activation.parent])
         self._now(activation.opened, activation.index)
 
     def _open_bottom(self, step: int, sp: int) -> None:
-        self._add(Activation(len(self._activations), None, None, sp, None, step), None)
+        self._add(Activation(len(self._all), None, None, sp, None, step), None)
 
     def _open(self, event: Event) -> None:
         cfa = event.sp + self._entry_cfa
-        index = len(self._activations)
+        index = len(self._all)
         self._comes_back[event.fall, cfa] = index
         self._add(Activation(index, self._top, event.fall, event.sp, cfa, event.step), event)
 
@@ -177,61 +202,40 @@ class _Walk:
             restorer = arch.code_address(int(self._trace.column(arch.link)[step]))
         site = event._replace(site=NOWHERE)
         pc, sp = int(self._trace.pc[step - 1]), int(self._trace.sp[step - 1])
-        index = len(self._activations)
+        index = len(self._all)
         self._add(Activation(index, self._top, pc, after, sp, step, signal=True), site)
         self._add(Activation(index + 1, index, restorer, event.sp, after, step), site)
-
-    def _region(self, sp: int) -> StackSpan:
-        """The region that a push at ``sp`` writes to; an empty one where nothing is mapped."""
-        if self._stack and is_in(sp, self._stack[self._top]):
-            return self._stack[self._top]
-        return self._regions.at(sp)
-
-    def _is_elsewhere(self, sp: int) -> bool:
-        """Rule 5. The bottom itself may set up any SP it likes: a bare-metal entry does.
-
-        An SP that points nowhere is no stack but a register that a function borrowed: nothing changes.
-        """
-        top = self._activations[self._top]
-        if top.parent is None:
-            return False
-        if is_in(sp, self._stack[self._top]):
-            bottom = self._bottom[self._top]
-            lowest = self._activations[bottom].entry_sp
-            return self._stack[bottom] == self._stack[self._top] and sp > lowest > top.entry_sp
-        if any(is_in(sp, self._stack[index]) for index in self._chain(self._top)):
-            return False
-        return is_in(sp, self._regions.at(sp))
-
-    def _chain(self, index: int | None) -> Iterator[int]:
-        while index is not None:
-            yield index
-            index = self._activations[index].parent
 
     def _leave_for(self, event: Event, target: int) -> None:
         """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
         self._jumps.append((event.step, self._top))
-        gone: list[int] = []
-        for index in self._chain(self._top):
-            if index == target:
-                self._throw_away(event, gone)
-                break
-            gone.append(index)
+        self._throw_away(event, self._all.inside(target, self._top))
         self._now(event.step, target)
 
     def _over(self, event: Event) -> None:
         """The innermost activation is over: control is back in its parent."""
-        top = self._activations[self._top]
+        top = self._all[self._top]
         assert top.parent is not None
-        self._evidence.returned.add(self._site_of(self._top))
-        self._alive[self._top] = False
+        self._returned(self._top)
+        self._all.alive[self._top] = False
         if event.pc != top.return_address:
             self._goes_on[self._top] = event.pc
+            self._evidence.goes_elsewhere(event, self._top)
         self._now(event.step, top.parent)
+
+    def _returned(self, index: int) -> None:
+        """Control came back to what a call or a promise handed over."""
+        site = self._site[index]
+        assert site is not None
+        self._evidence.returned.add(site.site)
+        if site.promise:
+            self._evidence.handed.add((site.site, site.pc))
 
     def _comes_back_elsewhere(self, event: Event, top: Activation) -> bool:
         """Rule 4. The word that the call pushed says where its callee returns, whatever it holds by then."""
         if top.parent is None or top.signal:
+            return False
+        if event.pc != top.return_address and (event.site, event.pc) in self._learned.no_landings:
             return False
         if self._pushes and (event.before, event.sp) == (top.entry_sp, top.cfa):
             return True
@@ -239,13 +243,25 @@ class _Walk:
             return leads_back_from_above(self._hands, event, top)
         return self._site_of(top.index) in self._learned.elsewhere and leads_back(self._hands, event, top)
 
+    def _goes_away(self, event: Event, target: int | None) -> bool:
+        """Rules 5 and 6; whether the innermost activation went to another stack, or up."""
+        top = self._all[self._top]
+        if (event.site, event.pc) in self._learned.switches or self._all.is_elsewhere(event.sp, self._top):
+            self._jumps.append((event.step, self._top))
+            self._open_bottom(event.step, event.sp)
+        elif event.sp > top.entry_sp and top.parent is not None:
+            self._go_up(event, target)
+        else:
+            return False
+        return True
+
     def _go_up(self, event: Event, target: int | None) -> None:
         """Rule 6."""
-        top = self._activations[self._top]
-        parent = self._activations[target].parent if target is not None else None
-        if target is not None and parent is not None and self._alive[parent]:
+        top = self._all[self._top]
+        parent = self._all[target].parent if target is not None else None
+        if target is not None and parent is not None and self._all.alive[parent]:
             self._leave_for(event, parent)
-            self._alive[target] = True
+            self._all.alive[target] = True
             self._now(event.step, target)
         elif event.pc == top.return_address:
             self._over(event)
@@ -255,31 +271,15 @@ class _Walk:
             self._land(event)
 
     def _land(self, event: Event) -> None:
-        """Rule 6. A function that called out cannot be at its entry SP where calls push nothing: so one goes too.
-
-        On a chain over two stacks (a call made on a stack of its own), what lies on the other stack goes first:
-        SPs of different stacks do not compare.
-        """
-        equal = not self._pushes
-        gone: list[int] = []
-        for index in self._chain(self._top):
-            activation = self._activations[index]
-            here = is_in(event.sp, self._stack[index])
-            if activation.parent is None or (here and activation.entry_sp > event.sp):
-                break
-            if here and activation.entry_sp == event.sp:
-                if not equal:
-                    break
-                equal = False
-            gone.append(index)
-        if not gone:
-            return
-        top = self._activations[self._top]
-        landed = self._activations[gone[-1]].parent or 0
-        self._jumps.append((event.step, self._top))
-        self._throw_away(event, gone)
-        self._evidence.lands(event, top, landed)
-        self._now(event.step, landed)
+        """Rule 6: a jump to a landing pad. The activations below SP are gone."""
+        gone = self._all.below(event.sp, self._top, self._pushes)
+        if gone:
+            top = self._all[self._top]
+            landed = self._all[gone[-1]].parent or 0
+            self._jumps.append((event.step, self._top))
+            self._throw_away(event, gone)
+            self._evidence.lands(event, top, landed, gone)
+            self._now(event.step, landed)
 
     def _site_of(self, index: int) -> int:
         site = self._site[index]
@@ -290,10 +290,10 @@ class _Walk:
         """These activations are over without a return of their own."""
         inside = False
         for index in reversed(gone):
-            self._alive[index] = False
-            site, parent = self._site[index], self._activations[index].parent
+            self._all.alive[index] = False
+            site, parent = self._site[index], self._all[index].parent
             assert site is not None
             assert parent is not None
-            outer = self._activations[parent]
+            outer = self._all[parent]
             ordinary = (event.pc, event.sp) == (outer.return_address, outer.cfa)
             inside = self._evidence.thrown(index, site, ordinary, inside, self._pushes)

@@ -36,7 +36,9 @@ def distinct(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 class Event(NamedTuple):
     """A candidate step. ``site`` is the pc of the instruction before it, ``fall`` the address after that one,
-    ``before`` SP before it."""
+    ``before`` SP before it. ``drops``: what was called takes the address off the stack at once. A ``promise`` comes
+    behind the jump that makes it: ``fall`` is the address to come back to, ``sp`` as if that had been pushed.
+    """
 
     step: int
     pc: int
@@ -46,20 +48,23 @@ class Event(NamedTuple):
     before: int
     transfer: bool
     call: bool
+    drops: bool
+    promise: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Transfers:
     """Per step: did control leave the fall-through address, and did it have the effect of a call.
 
-    ``stored`` are the code addresses that were stored until the end, other than by the calls themselves; only where
-    calls push.
+    ``drops`` are the calls whose word comes off the stack at once, and ``stored`` the code addresses that were stored
+    until the end, other than by the calls themselves; only where calls push.
     """
 
     trace: Trace
     fall: NDArray[np.uint64]
     transfer: Bools
     call: Bools
+    drops: Bools
     stored: NDArray[np.uint64]
 
     def events(self) -> Iterator[Event]:
@@ -67,7 +72,7 @@ class Transfers:
         steps = np.flatnonzero(self.transfer | self.call)
         pc, sp = self.trace.pc, self.trace.sp
         columns = (steps, pc[steps], sp[steps], pc[steps - 1], self.fall[steps], sp[steps - 1])
-        flags = (self.transfer[steps], self.call[steps])
+        flags = (self.transfer[steps], self.call[steps], self.drops[steps])
         return map(Event, *(column.tolist() for column in (*columns, *flags)))
 
 
@@ -84,11 +89,13 @@ def find_transfers(trace: Trace, stored: NDArray[np.uint64] = NOTHING_STORED) ->
         transfer |= _returned_to_next(trace, transfer)
     transfer[list(trace.resumed)] = True  # the interrupted code may lie right behind the trampoline
     if trace.arch.link:
+        transfer[_loaded_with_sp(trace, transfer)] = True
         call = _linked(trace, fall, transfer)
+        drops = np.zeros(len(trace), np.bool_)
     else:
-        call, stored = _pushed(trace, fall, transfer, stored)
+        call, drops, stored = _pushed(trace, fall, transfer, stored)
     call[:1] = False
-    return Transfers(trace, fall, transfer, call, stored)
+    return Transfers(trace, fall, transfer, call, drops, stored)
 
 
 def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
@@ -103,12 +110,46 @@ def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
     return linked & (transfer | fresh)
 
 
+_FAR = 4096  # no instruction adds more to SP than this and loads other registers too
+
+
+def _loaded_with_sp(trace: Trace, transfer: Bools) -> list[int]:
+    """``ldmia r1, {r4-r11, sp, pc}``: SP and pc were loaded from one place, pc with the next instruction's address.
+
+    A switch of stacks does so if the other stack's first function stands right behind it. No instruction is decoded:
+    SP went far, a callee-saved register changed too, and a register pointed to words one of which is SP and another pc.
+    """
+    sp, arch = trace.sp, trace.arch
+    far = np.flatnonzero(sp[1:] - sp[:-1] + np.uint64(_FAR) > np.uint64(2 * _FAR)) + 1
+    far = far[~transfer[far]]
+    if not len(far):
+        return []
+    others = [arch.index[name] for name in arch.preserved if name not in (arch.sp, arch.pc)]
+    registers = trace.registers
+    far = far[(registers[far][:, others] != registers[far - 1][:, others]).any(axis=1)]
+    reach = len(arch.registers) * arch.word
+    return [step for step in far.tolist() if _side_by_side(trace, step, reach)]
+
+
+def _side_by_side(trace: Trace, step: int, reach: int) -> bool:
+    memory, arch = trace.memory(step), trace.arch
+    for base in trace.registers[step - 1].tolist():
+        try:
+            words = np.frombuffer(memory.read(base, reach), f"<u{arch.word}")
+        except UnreadableMemory:
+            continue
+        if trace.sp[step] in words and trace.pc[step] in words & np.asarray(arch.code_mask, words.dtype):
+            return True
+    return False
+
+
 def _pushed(
     trace: Trace, fall: NDArray[np.uint64], transfer: Bools, stored: NDArray[np.uint64]
-) -> tuple[Bools, NDArray[np.uint64]]:
+) -> tuple[Bools, Bools, NDArray[np.uint64]]:
     """This step lowered SP by one word and stored the fall-through address there; or that lay there before a transfer.
 
-    Also the code addresses stored in other ways, with the ``stored`` ones.
+    Also which of these calls take the word off at once, and the code addresses stored in other ways, with the
+    ``stored`` ones. A call to the next address that does is none.
     """
     word = trace.arch.word
     writes, sp = trace.writes, trace.sp
@@ -123,10 +164,11 @@ def _pushed(
     call[after[pushed]] = True
     others = writes.value[whole[~pushed]]
     stored = np.union1d(stored, others[in_code(trace, others)])
-    undone = _takes_its_address_off(sp, word, call & ~transfer)
+    undone = _takes_its_address_off(sp, word, call, transfer)
     still = np.zeros(len(trace), np.bool_)
     still[1:] = sp[1:] == sp[:-1]  # a return or a call would have moved it
-    return (call & ~undone) | _made_before(trace, fall, transfer & still, stored), stored
+    made = _made_before(trace, fall, transfer & still, stored)
+    return (call & (transfer | ~undone)) | made, undone & transfer, stored
 
 
 def _made_before(trace: Trace, fall: NDArray[np.uint64], jump: Bools, stored: NDArray[np.uint64]) -> Bools:
@@ -137,9 +179,9 @@ def _made_before(trace: Trace, fall: NDArray[np.uint64], jump: Bools, stored: ND
     found = np.zeros(len(trace), np.bool_)
     near = np.flatnonzero(jump & np.isin(fall, stored)) if len(stored) else np.empty(0, np.int64)
     if len(near):
-        history = _history_of(trace, np.unique(trace.sp[near]))
+        history = history_of(trace, np.unique(trace.sp[near]))
         for step in near.tolist():
-            found[step] = _word_at(history, int(trace.sp[step]), trace.arch.word, step) == int(fall[step])
+            found[step] = word_at(history, int(trace.sp[step]), trace.arch.word, step) == int(fall[step])
     return found
 
 
@@ -170,24 +212,24 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
         if name not in moving:
             column = trace.column(name)
             near = near[column[near] == column[near - 1]]
-    near = near[_may_hold(trace, sp[near - 1], trace.pc[near])]
+    near = near[may_hold(trace, sp[near - 1], trace.pc[near])]
     rose[:] = False
     if not len(near):
         return rose
-    history = _history_of(trace, distinct(sp[near - 1]))
+    history = history_of(trace, distinct(sp[near - 1]))
     for step in near.tolist():
-        rose[step] = _word_at(history, int(sp[step - 1]), word, step) == int(trace.pc[step])
+        rose[step] = word_at(history, int(sp[step - 1]), word, step) == int(trace.pc[step])
     return rose
 
 
-def _word_at(history: History, address: int, word: int, step: int) -> int | None:
+def word_at(history: History, address: int, word: int, step: int) -> int | None:
     try:
         return int.from_bytes(history.read(address, word, step), "little")
     except UnreadableMemory:
         return None
 
 
-def _history_of(trace: Trace, address: NDArray[np.uint64]) -> History:
+def history_of(trace: Trace, address: NDArray[np.uint64]) -> History:
     """Memory at some words; the index of all of it is more work than the rest of the truth."""
     writes, word = trace.writes, np.uint64(trace.arch.word)
     first, last = writes.address // word, (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
@@ -197,7 +239,7 @@ def _history_of(trace: Trace, address: NDArray[np.uint64]) -> History:
     return History(trace.initial, chosen)
 
 
-def _may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64]) -> Bools:
+def may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64]) -> Bools:
     """Whether a word may ever have been at an address: written at once, or in parts, or there before the first step."""
     writes, mix, word = trace.writes, np.uint64(0x9E37_79B9_7F4A_7C15), trace.arch.word
     found = np.isin(address * mix ^ value, writes.address * mix ^ writes.value)
@@ -214,15 +256,16 @@ def _may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint6
     return found
 
 
-def _takes_its_address_off(sp: NDArray[np.uint64], word: int, next_call: Bools) -> Bools:
-    """``call next; next: pop rbx``: a call to the next address whose first two instructions undo the push.
+def _takes_its_address_off(sp: NDArray[np.uint64], word: int, call: Bools, transfer: Bools) -> Bools:
+    """``call next; next: pop rbx``: a call whose first two instructions undo the push, and do not return.
 
-    That is how position-independent code of 32-bit days asks for its own pc; nothing was called.
+    Position-independent code of 32-bit days asks for its own pc so; ``call 1f; int3; 1: add rsp, 8`` fills the
+    processor's return predictor.
     """
     undone = np.zeros(len(sp), np.bool_)
-    if not next_call.any():
-        return undone
+    places = np.flatnonzero(call)
     for distance in (1, 2):
-        if len(sp) > distance:
-            undone[:-distance] |= sp[distance:] == sp[:-distance] + np.uint64(word)
-    return undone & next_call
+        places = places[places + distance < len(sp)]
+        places = places[~transfer[places + distance]]
+        undone[places[sp[places + distance] == sp[places] + np.uint64(word)]] = True
+    return undone

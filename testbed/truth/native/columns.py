@@ -7,25 +7,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Columns of `links`: activation -> parent, bottom of its stack, region of its stack, row of `left`.
-PARENT, BOTTOM, REGION, LAST_LEFT = range(4)
-# Columns of `addresses`: return address, entry SP, CFA, the pc of the call, where it goes on if not at the former (0).
-RETURN, ENTRY, CFA, SITE, GOES_ON = range(5)
+# Columns of `links`: activation -> parent, bottom of its stack, region of its stack, rows of `left`: who was thought to
+# land in it last, and the landing that ended it.
+PARENT, BOTTOM, REGION, LAST_LEFT, LANDED = range(5)
+# Columns of `addresses`: return address, entry SP, CFA, the pc of the call, where it goes on if not at the return
+# address (0), and the pc of the jump that went there; its first pc.
+RETURN, ENTRY, CFA, SITE, GOES_ON, GOES_FROM, TARGET = range(7)
 # Columns of `marks`: is it alive, did it come back, was it thrown away by its parent's return, did its call push an
 # address and go elsewhere, did it jump as if it came back elsewhere, is that jump alone enough, did it so before it was
-# thrown away, did it go up with its return address, does its call site's callee come back elsewhere.
-ALIVE, RETURNED, THROWN, PUSHED, JUMPED, CERTAIN, LED, ASTRAY, ELSEWHERE = range(9)
-MARKS = 9
+# thrown away, did it go up with its return address, does its call site's callee come back elsewhere, did control come
+# to its return address after it had gone elsewhere, did a promise open it.
+ALIVE, RETURNED, THROWN, PUSHED, JUMPED, CERTAIN, LED, ASTRAY, ELSEWHERE, NOT_OVER, PROMISED = range(11)
+MARKS = 11
 # Columns of `left`: the jump after which an activation was thought gone, where that one would return to, its CFA, the
-# registers that held an address near there, and whether the landing was shown to be none.
-JUMP_SITE, JUMP_PC, LEFT_RETURN, LEFT_CFA, LEFT_HELD, LEFT_SHOWN = range(6)
-LEFT_COLUMNS = 6
+# registers that held an address near there, whether the landing was shown to be none, or a switch of stacks.
+JUMP_SITE, JUMP_PC, LEFT_RETURN, LEFT_CFA, LEFT_HELD, LEFT_SHOWN, LEFT_SWITCHED = range(7)
+LEFT_COLUMNS = 7
 
 
 class Tree(NamedTuple):
     """Activations in columns, with room for more. ``latest[place]`` is the last one to come back there, or -1.
 
-    ``left_used[0]`` is how many rows of ``left`` there are.
+    ``left_used[0]`` is how many rows of ``left`` there are. ``arrived[e]``: control came off the stack at event ``e``,
+    and that belongs to no call.
     """
 
     links: NDArray[np.int64]
@@ -35,6 +39,7 @@ class Tree(NamedTuple):
     latest: NDArray[np.int64]
     left: NDArray[np.uint64]
     left_used: NDArray[np.int64]
+    arrived: NDArray[np.bool_]
 
 
 class Log(NamedTuple):

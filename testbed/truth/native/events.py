@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.hindsight import Learned
+from testbed.truth.promises import Promises
 from testbed.truth.transfers import Transfers
 
 Ints = NDArray[np.int64]
@@ -17,7 +18,9 @@ Words = NDArray[np.uint64]
 class Events(NamedTuple):
     """The candidate steps of `testbed.truth.transfers.Event` in columns, and their rows in the trace.
 
-    ``elsewhere``: the callee comes back elsewhere. ``stays``: a jump that is no landing. Both are learned.
+    ``drops``: a call that is none, since its word comes off the stack at once. ``elsewhere``: the callee comes back
+    elsewhere. ``stays``: a jump that is no landing. ``switches``: one to another stack. ``handed``: one that has made a
+    promise. These four are learned. A ``promise`` is a row of its own behind its jump, and counts as a call.
     """
 
     steps: Ints
@@ -29,8 +32,13 @@ class Events(NamedTuple):
     before: Words
     transfer: NDArray[np.bool_]
     call: NDArray[np.bool_]
+    drops: NDArray[np.bool_]
+    promise: NDArray[np.bool_]
     elsewhere: NDArray[np.bool_]
     stays: NDArray[np.bool_]
+    switches: NDArray[np.bool_]
+    handed: NDArray[np.bool_]
+    made: NDArray[np.bool_]
 
     @classmethod
     def of(cls, transfers: Transfers, first: int = 0, end: int | None = None) -> Events:
@@ -48,22 +56,50 @@ class Events(NamedTuple):
             trace.sp[steps - 1],
             transfers.transfer[steps],
             transfers.call[steps],
-            nowhere,
-            nowhere,
+            transfers.drops[steps],
+            *(nowhere,) * 6,
         )
+
+    def at_made(self, made: frozenset[int]) -> Events:
+        """The same with the addresses that a link register held and that no call had made."""
+        return self._replace(made=np.isin(self.pc, np.array(sorted(made), np.uint64))) if made else self
+
+    def with_promises(self, promises: Promises) -> Events:
+        """The same, each promise behind its jump; those of these rows only."""
+        here = np.flatnonzero(np.isin(promises.steps, self.rows))
+        if not len(here):
+            return self
+        rows = promises.steps[here]
+        at = np.searchsorted(self.rows, rows, side="right")
+        no, yes = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
+        behind: list[Any] = [column[at - 1] for column in self]
+        made = Events(*behind)._replace(
+            sp=promises.sp[here], fall=promises.address[here], transfer=no, call=yes, drops=no, promise=yes
+        )
+        both: list[Any] = [np.insert(column, at, more) for column, more in zip(self, made, strict=True)]
+        return Events(*both)
 
     def knowing(self, learned: Learned) -> Events:
         """The same with what passes have shown."""
-        sites = [np.array(sorted(each), np.uint64) for each in (learned.no_calls, learned.elsewhere)]
-        stays = self.stays
-        if learned.no_landings:
-            jumps = np.array(sorted(learned.no_landings), np.uint64)
-            stays = np.isin(self.site, jumps[:, 0])
-            at = np.flatnonzero(stays)
+        no_call, elsewhere = (
+            np.isin(self.site, np.array(sorted(each), np.uint64)) for each in (learned.no_calls, learned.elsewhere)
+        )
+        stays, switches = self._jumps(learned.no_landings), self._jumps(learned.switches)
+        call, drops = self.call & ~no_call, self.drops & ~no_call & ~stays
+        handed = self._jumps(learned.handed)
+        return self._replace(
+            call=call & ~drops, drops=drops, elsewhere=elsewhere, stays=stays, switches=switches, handed=handed
+        )
+
+    def _jumps(self, jumps: frozenset[tuple[int, int]]) -> NDArray[np.bool_]:
+        """Which events are some jumps: (site, where it goes)."""
+        found = np.zeros(len(self.site), np.bool_)
+        if jumps:
+            found = np.isin(self.site, np.array(sorted(jumps), np.uint64)[:, 0])
+            at = np.flatnonzero(found)
             pairs = zip(self.site[at].tolist(), self.pc[at].tolist(), strict=True)
-            stays[at] = [pair in learned.no_landings for pair in pairs]
-        call = self.call & ~np.isin(self.site, sites[0])
-        return self._replace(call=call, elsewhere=np.isin(self.site, sites[1]), stays=stays)
+            found[at] = [pair in jumps for pair in pairs]
+        return found
 
 
 def number_places(known: Words, events: Events, cfa: Words, call: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Words]:

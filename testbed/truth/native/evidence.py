@@ -10,19 +10,26 @@ from testbed.native.compiled import compiled
 from testbed.truth.native.columns import (
     CERTAIN,
     CFA,
+    GOES_ON,
     JUMP_PC,
     JUMP_SITE,
     JUMPED,
+    LANDED,
     LAST_LEFT,
     LEFT_CFA,
     LEFT_HELD,
     LEFT_RETURN,
     LEFT_SHOWN,
+    LEFT_SWITCHED,
+    NOT_OVER,
+    PARENT,
     RETURN,
+    RETURNED,
 )
+from testbed.truth.native.near import ANY as ALL_REGISTERS
 from testbed.truth.native.near import NEAR as NEAR_BYTES
 
-NEAR = u64(NEAR_BYTES)
+NEAR, ANY = u64(NEAR_BYTES), u64(ALL_REGISTERS)
 
 
 @compiled()
@@ -43,7 +50,8 @@ def _by_hand(events: Any, e: Any, setting: Any) -> Any:
 
 
 @compiled(inline=True)
-def _is_link(row: Any, address: Any, setting: Any) -> Any:
+def is_link(row: Any, address: Any, setting: Any) -> Any:
+    """Did the link register hold an address before the jump to a row?"""
     return setting.link >= 0 and setting.registers[row - 1, setting.link] & setting.mask == address
 
 
@@ -61,9 +69,9 @@ def leads_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
         return sp != cfa and _by_hand(events, e, setting)
     if sp != cfa:
         return False
-    if sp > events.before[e] or _is_link(row, pc, setting):
+    if sp > events.before[e] or is_link(row, pc, setting):
         return True
-    return _is_link(row, returns, setting) and _is_near(events, e, returns, cfa) and _by_hand(events, e, setting)
+    return is_link(row, returns, setting) and _is_near(events, e, returns, cfa) and _by_hand(events, e, setting)
 
 
 @compiled()
@@ -79,7 +87,7 @@ def jumps_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
     """The innermost activation jumps as if it came back elsewhere."""
     pc = events.pc[e]
     tree.marks[top, JUMPED] = True
-    if pc != tree.addresses[top, RETURN] and (events.sp[e] > events.before[e] or _is_link(events.rows[e], pc, setting)):
+    if pc != tree.addresses[top, RETURN] and (events.sp[e] > events.before[e] or is_link(events.rows[e], pc, setting)):
         tree.marks[top, CERTAIN] = True
 
 
@@ -87,13 +95,43 @@ def jumps_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
 def lands(events: Any, e: Any, tree: Any, setting: Any, top: Any, landed: Any) -> None:
     """The innermost activation is thought gone by a jump to a landing pad in ``landed``."""
     returns = tree.addresses[top, RETURN]
+    held = between(events.rows[e], returns, returns + NEAR, setting)
+    row = _leaves(events, e, tree, returns, tree.addresses[top, CFA], held, landed)
+    index = top
+    while index != landed and index >= 0:
+        tree.links[index, LANDED] = row
+        index = tree.links[index, PARENT]
+
+
+@compiled(inline=True)
+def _leaves(events: Any, e: Any, tree: Any, returns: Any, cfa: Any, held: Any, landed: Any) -> Any:
+    """A row of `left`."""
     row = tree.left_used[0]
     tree.left[row, JUMP_SITE], tree.left[row, JUMP_PC] = events.site[e], events.pc[e]
-    tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA] = returns, tree.addresses[top, CFA]
-    tree.left[row, LEFT_HELD] = between(events.rows[e], returns, returns + NEAR, setting)
-    tree.left[row, LEFT_SHOWN] = 0
+    tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA], tree.left[row, LEFT_HELD] = returns, cfa, held
+    tree.left[row, LEFT_SHOWN], tree.left[row, LEFT_SWITCHED] = 0, 0
     tree.links[landed, LAST_LEFT] = row
     tree.left_used[0] += 1
+    return row
+
+
+@compiled()
+def drops(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
+    """A call whose word comes off the stack at once is thought to be none."""
+    _leaves(events, e, tree, events.fall[e], events.sp[e] + setting.entry_cfa, ANY, top)
+
+
+@compiled()
+def comes_to(events: Any, e: Any, tree: Any, setting: Any, opened: Any, dead: Any) -> None:
+    """Control is where activation ``opened`` would come back to, whose caller may be ``dead`` (or is, with -1, not)."""
+    if not _by_hand(events, e, setting):
+        return
+    if tree.addresses[opened, GOES_ON] != 0:
+        tree.marks[opened, NOT_OVER] = True
+    if dead >= 0:
+        tree.marks[opened, RETURNED] = True
+        if tree.links[dead, LANDED] >= 0:
+            tree.left[tree.links[dead, LANDED], LEFT_SWITCHED] = 1
 
 
 @compiled()
@@ -102,10 +140,12 @@ def look_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
     row = tree.links[top, LAST_LEFT]
     pc, off_stack = events.pc[e], events.sp[e] > events.before[e]
     returns, cfa = tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA]
+    held = tree.left[row, LEFT_HELD]
     if pc == returns:
-        shown = off_stack or (events.sp[e] != cfa and between(events.rows[e], pc, pc, setting) != u64(0))
+        away = events.sp[e] != cfa or held == ANY
+        shown = off_stack or (away and between(events.rows[e], pc, pc, setting) != u64(0))
     elif _is_near(events, e, returns, cfa):
-        same = tree.left[row, LEFT_HELD] & between(events.rows[e], pc, pc, setting)
+        same = held & between(events.rows[e], pc, pc, setting)
         shown = off_stack or same != u64(0)
     else:
         return

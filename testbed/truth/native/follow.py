@@ -15,31 +15,40 @@ from numpy.typing import NDArray
 from testbed.trace import Trace
 from testbed.truth.hands import address_columns, link_column
 from testbed.truth.hindsight import Learned
+from testbed.truth.links import kept_links
 from testbed.truth.model import Activations, Path
 from testbed.truth.native.columns import (
     ALIVE,
     CERTAIN,
     CFA,
     ENTRY,
+    GOES_FROM,
     GOES_ON,
     JUMP_PC,
     JUMP_SITE,
+    LANDED,
     LAST_LEFT,
     LED,
     LEFT_COLUMNS,
     LEFT_SHOWN,
+    LEFT_SWITCHED,
     MARKS,
+    NOT_OVER,
     PARENT,
+    PROMISED,
     RETURN,
     RETURNED,
     SITE,
+    TARGET,
     THROWN,
     Log,
     Setting,
     Tree,
 )
 from testbed.truth.native.events import Events, number_places
-from testbed.truth.native.walk import region_of, walk
+from testbed.truth.native.living import region_of
+from testbed.truth.native.walk import walk
+from testbed.truth.promises import find_promises, links
 from testbed.truth.transfers import Transfers
 
 Ints = NDArray[np.int64]
@@ -79,10 +88,25 @@ class Standing:
         return frozenset(np.unique(self.addresses[self.marks[:, mark], SITE]).tolist())
 
     @property
+    def thrown(self) -> frozenset[tuple[int, int]]:
+        """The call sites of those that were thrown away by their parent's return, and where they would come back."""
+        return _pairs(self.addresses[self.marks[:, THROWN]], SITE, RETURN)
+
+    @property
     def no_landings(self) -> frozenset[tuple[int, int]]:
-        """The jumps that were thought to land and did not."""
-        shown = self.left[self.left[:, LEFT_SHOWN] != 0]
-        return frozenset(map(tuple, shown[:, [JUMP_SITE, JUMP_PC]].tolist()))
+        """The jumps that were thought to land, or to end something, and did not."""
+        landings = _pairs(self.left[self.left[:, LEFT_SHOWN] != 0], JUMP_SITE, JUMP_PC)
+        return landings | _pairs(self.addresses[self.marks[:, NOT_OVER]], GOES_FROM, GOES_ON)
+
+    @property
+    def switches(self) -> frozenset[tuple[int, int]]:
+        """The jumps that were thought to land and went to another stack."""
+        return _pairs(self.left[self.left[:, LEFT_SWITCHED] != 0], JUMP_SITE, JUMP_PC)
+
+    @property
+    def handed(self) -> frozenset[tuple[int, int]]:
+        """The jumps that made a promise which was kept."""
+        return _pairs(self.addresses[self.marks[:, PROMISED] & self.marks[:, RETURNED]], SITE, TARGET)
 
     @property
     def still_open(self) -> frozenset[int]:
@@ -95,14 +119,23 @@ class Standing:
         return frozenset(found)
 
 
+def _pairs(rows: Words, first: int, second: int) -> frozenset[tuple[int, int]]:
+    """Two columns of some rows."""
+    return frozenset(map(tuple, rows[:, [first, second]].tolist()))
+
+
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """A pass over some steps: what stands at its end, nothing forgotten, and how it came there."""
+    """A pass over some steps: what stands at its end, nothing forgotten, and how it came there.
+
+    ``arrived`` are the addresses at which a return arrived that belongs to no call.
+    """
 
     standing: Standing
     change_steps: Ints
     change_nodes: NDArray[np.int32]
     jumps: tuple[tuple[int, int], ...]
+    arrived: frozenset[int]
 
     def nodes(self, end: int) -> NDArray[np.int32]:
         """The innermost activation of each step, up to ``end``."""
@@ -113,8 +146,8 @@ def standing_at_start(trace: Trace) -> Standing:
     """Before anything was called: the bottom of the first stack."""
     sp = trace.sp[0]
     return Standing(
-        np.array([[-1, 0, region_of(sp, _setting(trace)), -1]], np.int64),
-        np.array([[0, sp, 0, 0, 0]], np.uint64),
+        np.array([[-1, 0, region_of(sp, _setting(trace)), -1, -1]], np.int64),
+        np.array([[0, sp, 0, 0, 0, 0, 0]], np.uint64),
         np.zeros(1, np.int64),
         np.array([[mark == ALIVE for mark in range(MARKS)]]),
         0,
@@ -140,6 +173,7 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
         latest,
         _longer(before.left, count),
         np.array([len(before.left)], np.int64),
+        np.zeros(count, np.bool_),
     )
     room = count + 1
     log = Log(np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int32))
@@ -164,19 +198,23 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
         tree.left[: int(tree.left_used[0])],
     )
     left = tuple(zip(log.jump_steps[:jumps].tolist(), log.jump_nodes[:jumps].tolist(), strict=True))
-    return Walked(standing, log.change_steps[:changes], log.change_nodes[:changes], left)
+    arrived = frozenset(events.pc[tree.arrived].tolist())
+    return Walked(standing, log.change_steps[:changes], log.change_nodes[:changes], left, arrived)
 
 
 def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
     """What `testbed.truth.follow.follow` finds, for a long trace."""
-    events = Events.of(transfers)
-    learned = Learned()
+    alone = Events.of(transfers).at_made(links(transfers).made)
+    learned, kept = Learned(), frozenset(kept_links(trace).tolist())
     for _ in range(rounds):
+        events = alone.with_promises(find_promises(transfers, learned.arrived))
         walked = go_on(trace, standing_at_start(trace), events, learned)
         standing = walked.standing
         elsewhere = standing.sites(LED) | (standing.still_open - standing.sites(RETURNED))
-        no_calls = standing.sites(THROWN) - standing.sites(RETURNED) - elsewhere - learned.elsewhere
-        more = learned | Learned(no_calls, elsewhere, standing.no_landings)
+        thrown = frozenset(site for site, fall in standing.thrown if fall not in kept)
+        no_calls = thrown - standing.sites(RETURNED) - elsewhere - learned.elsewhere
+        landings = (standing.no_landings, standing.switches)
+        more = learned | Learned(no_calls, elsewhere, *landings, walked.arrived, standing.handed)
         if more == learned:
             break
         learned = more
@@ -197,10 +235,13 @@ def forget(standing: Standing) -> tuple[Standing, Ints]:
     number[stays] = np.arange(len(stays))
     links = standing.links[stays]
     links[:, :2] = number[links[:, :2]]
-    left, links[:, LAST_LEFT] = np.unique(links[:, LAST_LEFT], return_inverse=True)
+    rows = [LAST_LEFT, LANDED]
+    left, here = np.unique(links[:, rows], return_inverse=True)
+    here = here.reshape(-1, len(rows))
     if len(left) and left[0] < 0:
         left = left[1:]
-        links[:, LAST_LEFT] -= 1
+        here = here - 1
+    links[:, rows] = here
     return (
         Standing(
             links,

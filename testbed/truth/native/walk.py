@@ -21,44 +21,35 @@ from testbed.truth.native.columns import (
     CFA,
     ELSEWHERE,
     ENTRY,
+    GOES_FROM,
     GOES_ON,
     JUMPED,
+    LANDED,
     LAST_LEFT,
     LED,
     PARENT,
+    PROMISED,
     PUSHED,
     REGION,
     RETURN,
     RETURNED,
     SITE,
+    TARGET,
     THROWN,
 )
-from testbed.truth.native.evidence import jumps_back, lands, leads_back, leads_back_from_above, look_back
+from testbed.truth.native.evidence import (
+    comes_to,
+    drops,
+    is_link,
+    jumps_back,
+    lands,
+    leads_back,
+    leads_back_from_above,
+    look_back,
+)
+from testbed.truth.native.living import is_elsewhere, landing, region_near, same_chain
 
 NOTHING, LEFT, FRESH = range(3)  # what a transfer that is no ordinary return does besides: a jump; one to a fresh stack
-
-
-@compiled()
-def region_of(sp: Any, setting: Any) -> int:
-    """The mapped region that a push at ``sp`` writes to, or -1."""
-    for i in range(len(setting.starts)):
-        if setting.starts[i] < sp <= setting.ends[i]:
-            return i
-    return -1
-
-
-@compiled(inline=True)
-def _is_in(sp: Any, region: Any, setting: Any) -> Any:
-    return region >= 0 and setting.starts[region] < sp <= setting.ends[region]
-
-
-@compiled(inline=True)
-def _same_chain(links: Any, index: Any, target: Any) -> bool:
-    while index >= 0:
-        if index == target:
-            return True
-        index = links[index, PARENT]
-    return False
 
 
 @compiled()
@@ -75,21 +66,26 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
     for e in range(len(steps)):
         step = steps[e]
         if events.call[e]:
+            if events.promise[e] and not _is_new(events, e, places[e], tree, setting, top):
+                continue
             _open(events, e, tree, setting, used, top)
             tree.latest[places[e]] = used
             top = used
             used += 1
+        elif events.drops[e]:
+            drops(events, e, tree, setting, top)
+            continue
         elif not events.transfer[e]:
             continue
         else:
-            new_top, more = _come_back(events, e, places[e], tree, setting, top)
+            new_top, more, left = _come_back(events, e, places[e], tree, setting, top)
             if more != NOTHING:
-                log.jump_steps[jumps], log.jump_nodes[jumps] = step, top
+                log.jump_steps[jumps], log.jump_nodes[jumps] = step, left
                 jumps += 1
             elif new_top == top:
                 continue
             if more == FRESH:
-                _open_bottom(step, events.sp[e], tree, setting, used, top)
+                _open_bottom(step, events.sp[e], tree, setting, used, left)
                 new_top = used
                 used += 1
             top = new_top
@@ -105,19 +101,35 @@ def _open(events: Any, e: Any, tree: Any, setting: Any, new: Any, top: Any) -> N
     """Rule 1: event ``e`` has the effect of a call."""
     sp = events.sp[e]
     tree.links[new, PARENT], tree.links[new, BOTTOM] = top, tree.links[top, BOTTOM]
-    tree.links[new, REGION] = _region_near(sp, tree.links[top, REGION], setting)
+    tree.links[new, REGION] = region_near(sp, tree.links[top, REGION], setting)
     tree.addresses[new, RETURN], tree.addresses[new, ENTRY] = events.fall[e], sp
     tree.addresses[new, CFA], tree.addresses[new, SITE] = sp + setting.entry_cfa, events.site[e]
     tree.opened[new] = events.steps[e]
     _begin(tree, new)
     tree.marks[new, PUSHED] = setting.pushes and events.transfer[e] and events.before[e] != sp
     tree.marks[new, ELSEWHERE] = events.elsewhere[e]
+    tree.marks[new, PROMISED], tree.addresses[new, TARGET] = events.promise[e], events.pc[e]
+
+
+@compiled(inline=True)
+def _is_new(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """A promise that is not the innermost activation's own return address, nor one that was kept already."""
+    addresses, marks = tree.addresses, tree.marks
+    if tree.links[top, PARENT] >= 0:
+        own = setting.pushes and events.sp[e] + setting.entry_cfa == addresses[top, CFA]
+        if own or events.fall[e] == addresses[top, RETURN]:
+            return False
+    before = tree.latest[place]
+    if before < 0 or marks[before, ALIVE]:
+        return before < 0
+    return events.handed[e] if marks[before, PROMISED] else setting.pushes
 
 
 @compiled(inline=True)
 def _begin(tree: Any, new: Any) -> None:
     """What every activation has at its first step."""
-    tree.addresses[new, GOES_ON], tree.links[new, LAST_LEFT] = 0, -1
+    tree.addresses[new, GOES_ON], tree.addresses[new, GOES_FROM] = 0, 0
+    tree.links[new, LAST_LEFT], tree.links[new, LANDED] = -1, -1
     tree.marks[new, :] = False
     tree.marks[new, ALIVE] = True
 
@@ -126,7 +138,7 @@ def _begin(tree: Any, new: Any) -> None:
 def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any) -> None:
     """Rule 5: control came, from ``top``, to a fresh stack."""
     tree.links[new, PARENT], tree.links[new, BOTTOM] = -1, new
-    tree.links[new, REGION] = _region_near(sp, tree.links[top, REGION], setting)
+    tree.links[new, REGION] = region_near(sp, tree.links[top, REGION], setting)
     tree.addresses[new, RETURN], tree.addresses[new, ENTRY] = 0, sp
     tree.addresses[new, CFA], tree.addresses[new, SITE] = 0, 0
     tree.opened[new] = step
@@ -134,55 +146,76 @@ def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any
 
 
 @compiled(inline=True)
-def _region_near(sp: Any, region: Any, setting: Any) -> Any:
-    """`region_of`, where a region is the likely answer."""
-    return region if _is_in(sp, region, setting) else region_of(sp, setting)
-
-
-@compiled(inline=True)
 def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rules 2 to 7: the innermost activation after a transfer, and LEFT or FRESH where it was a jump."""
+    """Rules 2 to 7: the innermost activation after a transfer; LEFT or FRESH where it was a jump, and who jumped."""
     links, addresses, marks = tree.links, tree.addresses, tree.marks
     pc, sp = events.pc[e], events.sp[e]
     inner = links[top, PARENT] >= 0
     if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
         marks[top, RETURNED], marks[top, ALIVE] = True, False
-        return links[top, PARENT], NOTHING
+        return links[top, PARENT], NOTHING, top
     came = tree.latest[place] if place >= 0 else np.int64(-1)
     target = links[came, PARENT] if came >= 0 else np.int64(-1)
     lives = target >= 0 and marks[target, ALIVE]
+    if came >= 0 and (not lives or addresses[came, GOES_ON] != 0):
+        comes_to(events, e, tree, setting, came, np.int64(-1) if lives else target)
     if lives and target != top:
         marks[came, RETURNED] = True
         _leave_for(pc, sp, target, tree, setting, top)
-        return target, LEFT
+        return target, LEFT, top
     if links[top, LAST_LEFT] >= 0:  # asked here: a call of a function takes longer than the question
         look_back(events, e, tree, setting, top)
     if lives:
-        return top, NOTHING
+        return top, NOTHING, top
     if inner and _comes_back_elsewhere(events, e, tree, setting, top):
-        return _over(pc, tree, top), NOTHING
-    if inner and _is_elsewhere(sp, tree, setting, top):
-        return top, FRESH
-    if inner and sp > addresses[top, ENTRY]:
-        return _go_up(events, e, target, tree, setting, top)
+        outer = _over(events, e, tree, top)
+        if pc != addresses[top, RETURN] and _goes_away(events, e, tree, setting, outer):
+            return _away(events, e, target, tree, setting, outer)
+        return outer, NOTHING, top
+    tree.arrived[e] = setting.pushes and sp > events.before[e]
+    if _goes_away(events, e, tree, setting, top):
+        return _away(events, e, target, tree, setting, top)
     near = inner and (pc == addresses[top, RETURN] or sp == addresses[top, CFA])
-    if near and leads_back(events, e, tree, setting, top):
+    back = near and leads_back(events, e, tree, setting, top)
+    if back:
         jumps_back(events, e, tree, setting, top)
-    return top, NOTHING
+    if events.made[e] and not (back and is_link(events.rows[e], pc, setting)):
+        tree.arrived[e] = True
+    return top, NOTHING, top
 
 
 @compiled(inline=True)
-def _over(pc: Any, tree: Any, top: Any) -> Any:
+def _goes_away(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """Rules 5 and 6: the innermost activation goes to another stack, or up."""
+    sp = events.sp[e]
+    if events.switches[e]:
+        return True
+    return tree.links[top, PARENT] >= 0 and (sp > tree.addresses[top, ENTRY] or is_elsewhere(sp, tree, setting, top))
+
+
+@compiled()
+def _away(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) -> Any:
+    """The innermost activation then; LEFT or FRESH, or NOTHING if it returned; and who jumped."""
+    if events.switches[e] or is_elsewhere(events.sp[e], tree, setting, top):
+        return top, FRESH, top
+    new_top, more = _go_up(events, e, target, tree, setting, top)
+    return new_top, more, top
+
+
+@compiled(inline=True)
+def _over(events: Any, e: Any, tree: Any, top: Any) -> Any:
     """The innermost activation is over: control is back in its parent."""
     tree.marks[top, RETURNED], tree.marks[top, ALIVE] = True, False
-    if pc != tree.addresses[top, RETURN]:
-        tree.addresses[top, GOES_ON] = pc
+    if events.pc[e] != tree.addresses[top, RETURN]:
+        tree.addresses[top, GOES_ON], tree.addresses[top, GOES_FROM] = events.pc[e], events.site[e]
     return tree.links[top, PARENT]
 
 
 @compiled(inline=True)
 def _comes_back_elsewhere(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
     """Rule 4."""
+    if events.stays[e] and events.pc[e] != tree.addresses[top, RETURN]:
+        return False
     if setting.pushes and events.before[e] == tree.addresses[top, ENTRY] and events.sp[e] == tree.addresses[top, CFA]:
         return True
     if tree.marks[top, ASTRAY]:
@@ -200,11 +233,11 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
         tree.marks[target, ALIVE] = True
         return target, LEFT
     if pc == tree.addresses[top, RETURN]:
-        return _over(pc, tree, top), NOTHING
+        return _over(events, e, tree, top), NOTHING
     if events.stays[e]:
         tree.marks[top, ASTRAY] = True
         return top, NOTHING
-    outer = _landing(sp, tree, setting, top)
+    outer = landing(sp, tree, setting, top)
     if outer == top:
         return top, NOTHING
     _throw(pc, sp, outer, tree, setting, top)
@@ -213,27 +246,9 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
 
 
 @compiled(inline=True)
-def _is_elsewhere(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rule 5: ``sp`` is on no stack of this chain, or above its bottom."""
-    links, addresses = tree.links, tree.addresses
-    region = links[top, REGION]
-    if _is_in(sp, region, setting):
-        low = links[top, BOTTOM]
-        return links[low, REGION] == region and sp > addresses[low, ENTRY] > addresses[top, ENTRY]
-    if region_of(sp, setting) < 0:
-        return False
-    index = top
-    while index >= 0:
-        if _is_in(sp, links[index, REGION], setting):
-            return False
-        index = links[index, PARENT]
-    return True
-
-
-@compiled(inline=True)
 def _leave_for(pc: Any, sp: Any, target: Any, tree: Any, setting: Any, top: Any) -> None:
     """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
-    if _same_chain(tree.links, top, target):
+    if same_chain(tree.links, top, target):
         _throw(pc, sp, target, tree, setting, top)
 
 
@@ -260,21 +275,3 @@ def _throw(pc: Any, sp: Any, outer: Any, tree: Any, setting: Any, top: Any) -> N
                     marks[led, LED] = True
                     led = links[led, PARENT]
         index = parent
-
-
-@compiled(inline=True)
-def _landing(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rule 6: the activation that a landing pad belongs to: the first on the chain that is not below ``sp``."""
-    links, addresses = tree.links, tree.addresses
-    equal = not setting.pushes
-    index = top
-    while index >= 0:
-        here = _is_in(sp, links[index, REGION], setting)
-        if links[index, PARENT] < 0 or (here and addresses[index, ENTRY] > sp):
-            break
-        if here and addresses[index, ENTRY] == sp:
-            if not equal:
-                break
-            equal = False
-        index = links[index, PARENT]
-    return index

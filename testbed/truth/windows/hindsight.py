@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Exited
 from testbed.truth.hindsight import Learned
+from testbed.truth.promises import NO_LINKS, Links
 from testbed.words.errors import EmulationError
 
 
@@ -47,9 +48,14 @@ class Known:
     saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     return_saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     returned: frozenset[int] = frozenset()  # call sites of what came back
-    thrown: frozenset[int] = frozenset()  # call sites of what was thrown away by its parent's return
+    thrown: frozenset[tuple[int, int]] = frozenset()  # those thrown away by their parent's return; where they come back
     led: frozenset[int] = frozenset()  # call sites of those that had jumped as if they came back elsewhere
     no_landings: frozenset[tuple[int, int]] = frozenset()  # jumps that were shown not to land
+    switches: frozenset[tuple[int, int]] = frozenset()  # jumps that were shown to go to another stack
+    kept: frozenset[int] = frozenset()  # return addresses that were stored
+    arrived: frozenset[int] = frozenset()  # where returns arrived that belong to no call
+    handed: frozenset[tuple[int, int]] = frozenset()  # jumps that made a promise which was kept
+    links: Links = NO_LINKS
     reviving: set[int] = field(default_factory=set)
     steps: int = 0
     windows: int = 0
@@ -58,8 +64,10 @@ class Known:
     @property
     def shown(self) -> Learned:
         """What is known of calls and jumps after this pass."""
-        no_calls = self.thrown - self.returned - self.led - self.learned.elsewhere
-        return self.learned | Learned(no_calls, self.led, self.no_landings)
+        thrown = frozenset(site for site, fall in self.thrown if fall not in self.kept)
+        no_calls = thrown - self.returned - self.led - self.learned.elsewhere
+        jumps = (self.no_landings, self.switches)
+        return self.learned | Learned(no_calls, self.led, *jumps, self.arrived, self.handed)
 
     @property
     def complete(self) -> bool:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from testbed.truth.follow import MAX_ROUNDS
 from testbed.truth.function_facts import executed, framed_pcs, saving_pcs
-from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, RETURN, RETURNED, THROWN
+from testbed.truth.links import kept_links
+from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, RETURN, RETURNED
 from testbed.truth.native.events import Events
 from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.native.sites import steps_by_activation
+from testbed.truth.promises import find_promises, links
 from testbed.truth.regions import StackRegions
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, is_targets, isas
@@ -73,6 +75,8 @@ class _Look:
         transfers = find_transfers(raw, before.stored) if before else find_transfers(raw)
         self._known, self._before = known, before
         standing = before.standing if before else standing_at_start(raw)
+        if first_time:
+            known.links |= links(transfers, slice(window.start, window.stop))
         self._walked = walked = _go_on(window, standing, transfers, known)
         everyone = walked.standing
         node = walked.nodes(window.end)
@@ -239,13 +243,17 @@ class _Look:
         """Take down what the next pass has to know beforehand."""
         known, standing = self._known, self._walked.standing
         known.returned |= standing.sites(RETURNED)
-        known.thrown |= standing.sites(THROWN)
+        known.thrown |= standing.thrown
         known.led |= standing.sites(LED)
         known.no_landings |= standing.no_landings
+        known.switches |= standing.switches
+        known.handed |= standing.handed
+        known.arrived |= self._walked.arrived
         inner = standing.links[:, PARENT] >= 0
         known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
         trace, steps = self.window.trace, slice(self.window.start, self.window.stop)
         told, arch = (trace, self._activations, self._rows), trace.arch
+        known.kept |= frozenset(kept_links(trace, steps).tolist())
         known.executed = np.unique(np.concatenate((known.executed, executed(trace, steps))), axis=0)
         known.framed = np.union1d(known.framed, framed_pcs(*told, steps))
         known.saving = np.union1d(known.saving, saving_pcs(*told, arch.preserved, steps))
@@ -269,6 +277,7 @@ class _Look:
 
 
 def _go_on(window: Window, standing: Standing, transfers: Transfers, known: Known) -> Walked:
-    events = Events.of(transfers, window.start, window.stop)
+    promises = find_promises(transfers, known.learned.arrived)
+    events = Events.of(transfers, window.start, window.stop).at_made(known.links.made).with_promises(promises)
     events.steps[:] += window.first - window.start
     return go_on(window.trace, standing, events, known.learned, window.first)

@@ -1,0 +1,85 @@
+"""Programs whose right stacks follow from the code alone, and which look like something else while they run.
+
+`declared/NAME.ISA.S` declares the right stacks. With `PLAIN` set, the same source gets to the same places by ordinary
+calls, returns and switches. Each is watched readably, natively and in pieces, and by the second witness.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from testbed.campaign.prove import prove
+from testbed.runs.by_name import named_run
+from testbed.runs.run import Run
+from tests.truth.pieces import agree_in_pieces
+from tests.truth.watched import agree
+
+SOURCES = sorted((Path(__file__).parent / "declared").glob("*.S"))
+BY_NAME = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name.removesuffix(".S"))
+
+
+@cache
+def run_of(source: Path) -> Run:
+    return named_run({}, str(source), None, None, seed=1, budget=10_000, fresh=False)
+
+
+def ends_as_declared(run: Run) -> bool:
+    """It ran to its exit, with its status, and was at every declared place."""
+    header = run.built.source.header
+    places = [f"{each.location}#{each.visit or 1}" for each in header.frames]
+    return run.failure == "" and places != [] and all(run.step_at(place) > 0 for place in places)
+
+
+@BY_NAME
+def test_the_right_stack_is_told(source: Path) -> None:
+    run = run_of(source)
+    assert ends_as_declared(run)
+    assert run.disagreements == ()
+
+
+@BY_NAME
+def test_the_same_done_plainly_is_told_right(source: Path, tmp_path: Path) -> None:
+    plain = tmp_path / source.name
+    text = source.read_text(encoding="utf-8")
+    assert text.count(".set PLAIN, 0\n") == 1
+    plain.write_text(text.replace(".set PLAIN, 0\n", ".set PLAIN, 1\n"), encoding="utf-8")
+    run = run_of(plain)
+    assert ends_as_declared(run)
+    assert run.disagreements == ()
+    assert not prove(run.watched).dissents
+
+
+@BY_NAME
+def test_it_is_told_the_same_natively_and_in_pieces(source: Path) -> None:
+    run = run_of(source)
+    if run.trace.sizes.all():  # no signal arrives
+        agree(run.trace)
+        for length in (4, 5, 9, 30):
+            agree_in_pieces(run.watched, length)
+
+
+# What the second witness does not tell right today.
+WITNESS_WRONG = (
+    *("copied_stack", "injected_call", "longjmp_retpoline", "return_chain", "return_elsewhere"),
+    *("rsb_refill", "stack_in_frame", "switch_return_thunk"),
+)
+
+
+class Disagree(AssertionError):
+    """The witnesses say different things. No other failure is expected below."""
+
+
+def both(source: Path) -> object:
+    known = source.name.split(".")[0] in WITNESS_WRONG
+    mark = pytest.mark.xfail(strict=True, raises=Disagree, reason="the second witness tells it wrong")
+    return pytest.param(source, id=source.name.removesuffix(".S"), marks=[mark] if known else [])
+
+
+@pytest.mark.parametrize("source", map(both, SOURCES))
+def test_both_witnesses_tell_the_same(source: Path) -> None:
+    proof = prove(run_of(source).watched)
+    if proof.dissents or proof.unfollowed:
+        raise Disagree("\n".join(map(str, proof.dissents)))
