@@ -119,12 +119,16 @@ class Evidence:
             if dead in self._landed:
                 self._switches.add(self._landed[dead])
 
-    def look_back(self, event: Event, top: int) -> None:
-        """Does this jump show that a landing in the innermost activation was none?"""
+    def look_back(self, event: Event, top: int, known: bool) -> None:
+        """Does this jump show that a landing in the innermost activation was none?
+
+        It may go to where a call of that one came back already (``known``): who went there had been called, too, since
+        `longjmp` takes its word off the stack at once.
+        """
         left = self._left.get(top)
         if left is None:
             return
-        if event.pc == left.return_address:
+        if event.pc == left.return_address or (known and left.held == ANY):
             held = (event.sp != left.cfa or left.held == ANY) and self._hands.held(event) != 0
             by_hand = popped(event) or held
         else:

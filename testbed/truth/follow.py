@@ -138,7 +138,7 @@ class _Walk:
             self._returned(opened)
             self._leave_for(event, target)
             return
-        self._evidence.look_back(event, self._top)
+        self._evidence.look_back(event, self._top, lives)
         if lives:
             return
         if self._comes_back_elsewhere(event, top):

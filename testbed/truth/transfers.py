@@ -257,15 +257,16 @@ def may_hold(trace: Trace, address: NDArray[np.uint64], value: NDArray[np.uint64
 
 
 def _takes_its_address_off(sp: NDArray[np.uint64], word: int, call: Bools, transfer: Bools) -> Bools:
-    """``call next; next: pop rbx``: a call whose first two instructions undo the push, and do not return.
+    """``call next; next: pop rbx``: a call one of whose first two instructions undoes the push, and does not return.
 
     Position-independent code of 32-bit days asks for its own pc so; ``call 1f; int3; 1: add rsp, 8`` fills the
     processor's return predictor.
     """
     undone = np.zeros(len(sp), np.bool_)
     places = np.flatnonzero(call)
-    for distance in (1, 2):
+    for distance in (1, 2):  # the second one, if the first leaves SP alone
         places = places[places + distance < len(sp)]
         places = places[~transfer[places + distance]]
         undone[places[sp[places + distance] == sp[places] + np.uint64(word)]] = True
+        places = places[sp[places + distance] == sp[places]]
     return undone

@@ -7,7 +7,7 @@ address that merely looks alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from testbed.witness.continuations import Act, Birth, Continuation, Followed, Ha
 from testbed.witness.decode import Instructions
 from testbed.witness.extents import Extents
 from testbed.witness.labels import Labels
-from testbed.witness.passage import Flow, Passage, holds
+from testbed.witness.passage import Flow, Passage, Spot, holds
 from testbed.witness.signals import labels_from_frame, labels_into_frame
 from testbed.words.errors import UnreadableMemory
 
+_AHEAD = 64  # words above the top of the stack that may be return addresses
 _PIECE = 4096  # rows of the trace that are Python numbers at a time
 
 
@@ -40,6 +41,8 @@ class _Follower:
         self.happenings: list[Happening] = []
         self.last: list[int] = []
         self.used: set[int] = set()
+        self.dropped: set[int] = set()
+        self.last_sp: dict[int, int] = {}
         self.pc, self.sp = self.arch.index[self.arch.pc], self.arch.index[self.arch.sp]
         self.flags = self.arch.index[self.arch.flags]
         self.link = None if self.arch.link is None else self.arch.index[self.arch.link]
@@ -54,7 +57,9 @@ class _Follower:
                 self.resume(step, row, after)
             else:
                 self.execute(step, sizes[step], row, after)
-        return Followed(self.continuations, self.happenings, self.last, frozenset(self.used))
+        return Followed(
+            self.continuations, self.happenings, self.last, frozenset(self.used), frozenset(self.dropped), self.last_sp
+        )
 
     def execute(self, step: int, size: int, row: Sequence[int], after: Sequence[int]) -> None:
         """One instruction: its moves, what it wrote to memory, and where it went."""
@@ -64,8 +69,11 @@ class _Follower:
             self.labels.written(step)
             return
         target = self.labels.at(effect.target, row) if effect.target is not None else None
+        top = None if self.link is not None else self.labels.held.get(row[self.sp])
         self.carry(effect, step, row, after)
         if effect.flow is Flow.NEXT:
+            if top is not None and top >= 0 and top not in self.used and after[self.sp] > row[self.sp]:
+                self.dropped.add(top)
             return
         to = after[self.pc]
         fell_through = to == pc + size
@@ -77,20 +85,25 @@ class _Follower:
 
     def carry(self, effect: Passage, step: int, row: Sequence[int], after: Sequence[int]) -> None:
         labels = self.labels
-        found: list[tuple[str | int, int | None]] = []
+        found: list[tuple[Spot, int, int | None]] = []
         for to, sources in effect.moves:
             label = labels.chosen(sources, row, to, after) if effect.chosen else labels.of(sources, row, effect)
             if label is not None and label >= 0:
                 self.used.add(label)
-            found.append((to if isinstance(to, str) else to.address(row) & self.arch.word_mask, label))
+            found.append((to, 0 if isinstance(to, str) else to.address(row) & self.arch.word_mask, label))
         labels.written(step)
-        for key, label in found:
-            labels.set(key, label)
+        for to, key, label in found:
+            if isinstance(to, str):
+                labels.set(to, label)
+            else:
+                labels.put(to, key, label)
 
     def call(self, step: int, pc: int, address: int, row: Sequence[int], after: Sequence[int]) -> None:
         """A call instruction: the link register, or the word that it pushed, is a continuation."""
         made = self.create(Birth.CALL, step, address, row[self.sp], pc, after[self.pc])
-        self.labels.set(self.return_place(after), made)
+        place = self.return_place(after)
+        self.labels.set(place, made)
+        self.labels.moved.discard(after[self.sp])
         self.happened(step, Act.CALL, pc, after, made)
 
     def jump(self, step: int, pc: int, after: Sequence[int], label: int | None) -> None:
@@ -102,10 +115,11 @@ class _Follower:
                 self.returned(step, pc, after, label)
                 return
         leaves = not self.extents.same(pc, to)
-        made = copy = -1
+        made: tuple[int, ...] = ()
+        copy = -1
         if leaves:
             made, copy = self.handed_over(step, pc, after)
-        self.happened(step, Act.JUMP, pc, after, made, copy, leaves)
+        self.happened(step, Act.JUMP, pc, after, copy=copy, leaves=leaves, made=made)
 
     def goes_on(self, continuation: Continuation, to: int) -> bool:
         """A jump to ``to`` goes on there: exactly, or elsewhere in the function that handed it over (an inline table).
@@ -120,15 +134,18 @@ class _Follower:
         whole = self.continuations[label].whole
         for index in {label, whole}:
             self.last[index] = step
+            self.last_sp[index] = after[self.sp]
         # A stack switched by hand is the one of the call again, whatever arithmetic made of its address.
         self.labels.set(self.arch.sp, self.continuations[whole].stack)
-        self.happened(step, Act.RETURN, pc, after, whole, label if label != whole else -1)
+        ahead = self.labels.above(after[self.sp]) if self.link is None else None
+        self.happened(step, Act.RETURN, pc, after, whole, label if label != whole else -1, ahead=ahead)
 
-    def handed_over(self, step: int, pc: int, after: Sequence[int]) -> tuple[int, int]:
+    def handed_over(self, step: int, pc: int, after: Sequence[int]) -> tuple[tuple[int, ...], int]:
         """What a jump to another function leaves where a return address belongs.
 
-        (a new continuation, -1), where that is an address of the jumping function; (-1, a copy), where it is a
-        continuation that was not returned to, and SP is on another stack than it was then; else (-1, -1).
+        (new continuations, -1), where addresses of code are there that nobody handed over, innermost last: several that
+        lie side by side were pushed ahead. ((), a copy), where it is a continuation that was not returned to, and SP is
+        on another stack than it was then; else ((), -1).
         """
         place = self.return_place(after)
         label = self.labels.held.get(place)
@@ -136,18 +153,38 @@ class _Follower:
         if open_one and label is not None:
             one = self.continuations[label]
             if one.stack == self.labels.held.get(self.arch.sp):
-                return -1, -1
+                return (), -1
             made = self.create(Birth.COPY, step, one.address, one.cfa, one.function, one.target, one.whole)
             self.labels.set(place, made)
-            return -1, made
-        value = after[self.link] if self.link is not None else self.top_of_stack(step + 1, after)
-        address = self.arch.without_signature(value)
-        if not self.extents.same(address, pc):
-            return -1, -1
+            return (), made
+        made_here: list[int] = []
         cfa = after[self.sp] + self.arch.entry_cfa
-        made = self.create(Birth.JUMP, step, address, cfa, pc, after[self.pc])
-        self.labels.set(place, made)
-        return made, -1
+        for key, value in self.ahead(step + 1, after):
+            address = self.arch.without_signature(value)
+            if self.extents.start(address) is None or address == after[self.pc]:
+                break
+            function = pc if self.extents.same(address, pc) else address
+            made = self.create(Birth.JUMP, step, address, cfa, function, after[self.pc])
+            self.labels.set(key, made)
+            made_here.append(made)
+            cfa += self.arch.word
+        return tuple(reversed(made_here)), -1
+
+    def ahead(self, step: int, after: Sequence[int]) -> Iterable[tuple[str | int, int]]:
+        """What lies at the return place, and in the words above it that nothing is known of: places and values."""
+        if self.arch.link is not None and self.link is not None:
+            yield self.arch.link, after[self.link]
+            return
+        place = after[self.sp]
+        yield place, self.top_of_stack(step, after)
+        for _ in range(_AHEAD):
+            place += self.arch.word
+            if place in self.labels.held:
+                return
+            try:
+                yield place, self.labels.value(place, step)
+            except UnreadableMemory:
+                return
 
     def top_of_stack(self, step: int, row: Sequence[int]) -> int:
         """The word that SP points at; 0, which is no code, where nothing is mapped."""
@@ -173,7 +210,8 @@ class _Follower:
         label = labels_from_frame(self.labels, row)
         pc = row[self.pc]
         returns = label is not None and label >= 0 and self.goes_on(self.continuations[label], after[self.pc])
-        self.happened(step, Act.RESUME, pc, after, label if returns and label is not None else -1)
+        made = () if returns or after[self.pc] == pc else self.handed_over(step, pc, after)[0]
+        self.happened(step, Act.RESUME, pc, after, label if returns and label is not None else -1, made=made)
         if returns and label is not None:
             self.used.add(label)
             self.returned(step, pc, after, label)
@@ -204,10 +242,12 @@ class _Follower:
         continuation: int = -1,
         copy: int = -1,
         leaves: bool = False,
+        made: tuple[int, ...] = (),
+        ahead: Mapping[int, int] | None = None,
     ) -> None:
         stack = self.labels.stack()
         self.happenings.append(
-            Happening(step, act, pc, after[self.pc], after[self.sp], stack, continuation, copy, leaves)
+            Happening(step, act, pc, after[self.pc], after[self.sp], stack, continuation, copy, leaves, made, ahead)
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -50,8 +51,10 @@ class Act(Enum):
 class Happening:
     """One act of one step. ``sp`` and ``stack`` are those after it, ``at`` the pc before it, ``to`` after it.
 
-    ``continuation`` is the one handed over, or returned to, or -1: of a jump one that it may hand over. ``copy`` is
-    the one that tells whether a jump to another stack takes its caller along, or -1.
+    ``continuation`` is the one handed over by a call, or returned to, or -1. ``made`` are those that a jump may hand
+    over, innermost last. ``copy`` is the one that tells whether a jump to another stack takes its caller along, or -1.
+    ``ahead``: where the stack holds which continuations, at a return that took its address from a word which a call had
+    not put there.
     """
 
     step: int
@@ -63,19 +66,24 @@ class Happening:
     continuation: int = -1
     copy: int = -1
     leaves: bool = False
+    made: tuple[int, ...] = ()
+    ahead: Mapping[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
     """The result of the first pass. ``last`` is the last step that went on at a continuation, -1: none ever did.
 
-    ``used`` are those that some instruction read: to keep, to compute with, or to jump to.
+    ``used`` are those that some instruction read: to keep, to compute with, or to jump to; ``dropped`` those in words
+    that SP was moved over before anybody had. ``last_sp`` is SP at the ``last`` step.
     """
 
     continuations: list[Continuation] = field(repr=False)
     happenings: list[Happening] = field(repr=False)
     last: list[int] = field(repr=False)
     used: frozenset[int] = field(repr=False)
+    dropped: frozenset[int] = field(repr=False)
+    last_sp: Mapping[int, int] = field(repr=False)
 
     def came_back(self, one: Continuation) -> bool:
         """Control went on at what this instruction handed over, at this visit or at another one."""

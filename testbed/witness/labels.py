@@ -25,6 +25,8 @@ class Labels:
         self._stacks = FIRST_STACK
         self._writes = _WrittenPlaces(trace)
         self._unaligned = False
+        self.moved: set[int] = set()  # the words whose label a move put there
+        self._parts: dict[int, int] = {}  # the bytes of words of which parts were written: of which continuation
 
     def stack(self) -> int:
         return self.held[self.arch.sp]
@@ -35,9 +37,35 @@ class Labels:
 
     def at(self, spot: Spot, row: Sequence[int]) -> int | None:
         """The label at a spot, whose address the registers of ``row`` make."""
-        if isinstance(spot, MemoryWord):
-            return self.held.get(spot.address(row) & self.arch.word_mask)
-        return self.held.get(spot)
+        if not isinstance(spot, MemoryWord):
+            return self.held.get(spot)
+        address = spot.address(row) & self.arch.word_mask
+        return self._of_part(address) if spot.part else self.held.get(address)
+
+    def _of_part(self, address: int) -> int | None:
+        """The continuation that a byte belongs to."""
+        if address in self._parts:
+            return self._parts[address]
+        label = self.held.get(address & -self.arch.word)
+        return label if label is not None and label >= 0 else None
+
+    def put(self, spot: MemoryWord, key: int, label: int | None) -> None:
+        """A store: of a whole word, or of a part, which is a word of one continuation when all of its bytes are."""
+        word = self.arch.word
+        if not spot.part:
+            self.set(key, label)
+            self.moved.add(key)
+            return
+        continued = label is not None and label >= 0
+        for place in range(key, key + spot.part):
+            if continued and label is not None:
+                self._parts[place] = label
+            else:
+                self._parts.pop(place, None)
+        first = key & -word
+        if continued and all(self._parts.get(place) == label for place in range(first, first + word)):
+            self.set(first, label)
+            self.moved.add(first)
 
     def of(self, sources: tuple[Spot, ...], row: Sequence[int], effect: Passage) -> int | None:
         """The label of what is computed from some sources: a continuation before a stack, none if there are two."""
@@ -77,6 +105,12 @@ class Labels:
             if isinstance(key, int) and key % self.arch.word:
                 self._unaligned = True
 
+    def above(self, sp: int) -> dict[int, int] | None:
+        """The continuations in words from ``sp`` on, if the word that was taken off before was moved there."""
+        if not self.moved or sp - self.arch.word not in self.moved:
+            return None
+        return {key: label for key, label in self.held.items() if isinstance(key, int) and key >= sp and label >= 0}
+
     def written(self, step: int) -> None:
         """Forget what the memory writes of a step wrote over, unless the word has the same value again.
 
@@ -86,6 +120,8 @@ class Labels:
         for address, size in self._writes.of(step):
             if size == word and not address % word and not self._unaligned:
                 self.held.pop(address, None)
+                if self._parts:
+                    self._forget(address, word)
                 continue
             reach = range(address - word + 1, address + size) if self._unaligned else _words(address, size, word)
             for key in reach:
@@ -93,7 +129,19 @@ class Labels:
                     (key < address or address + size < key + word)
                     and self.value(key, step) == self.value(key, step + 1)
                 ):
+                    self._spread(key)
                     del self.held[key]
+            self._forget(address, size)
+
+    def _spread(self, key: int) -> None:
+        """A part of a word is written over: its other bytes still are the continuation's."""
+        label = self.held[key]
+        if label >= 0:
+            self._parts.update(dict.fromkeys(range(key, key + self.arch.word), label))
+
+    def _forget(self, address: int, size: int) -> None:
+        for place in range(address, address + size):
+            self._parts.pop(place, None)
 
     def value(self, address: int, step: int) -> int:
         """The word in memory before a step."""

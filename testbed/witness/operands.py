@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -61,20 +61,14 @@ class Reading:
 
 def words_at(memory: MemoryWord, word: int, size: int) -> tuple[MemoryWord, ...]:
     """The consecutive words of ``size`` bytes of memory."""
+    if 0 < size < word:
+        return (replace(memory, part=size),)
     return tuple(moved(memory, offset) for offset in range(0, max(size, 1), word))
 
 
 def moved(memory: MemoryWord, offset: int) -> MemoryWord:
     """The word this far behind another."""
-    return MemoryWord(
-        memory.base,
-        memory.displacement + offset,
-        memory.index,
-        memory.scale,
-        memory.index_bits,
-        memory.signed,
-        memory.aligned,
-    )
+    return replace(memory, displacement=memory.displacement + offset)
 
 
 def by_word(to: tuple[Spot, ...], *sources: tuple[Spot, ...]) -> tuple[Carry, ...]:

@@ -19,7 +19,8 @@ class MemoryWord:
         address = (base + extended(index) * scale + displacement) mod 2^(8 * word)
 
     ``base`` and ``index`` are columns of the trace, or None. ``index_bits`` of the index count, with their sign if
-    ``signed``. ``aligned``: rounded down to a multiple of 4, as ARM's addresses relative to pc are.
+    ``signed``. ``aligned``: rounded down to a multiple of 4, as ARM's addresses relative to pc are. ``part``: so many
+    bytes of the word are loaded or stored, fewer than all; 0 is all.
     """
 
     base: int | None
@@ -29,6 +30,7 @@ class MemoryWord:
     index_bits: int = 64
     signed: bool = False
     aligned: bool = False
+    part: int = 0
 
     def address(self, row: Sequence[int]) -> int:
         """Where the word is, with this row of the trace; not yet cut to the width of an address."""

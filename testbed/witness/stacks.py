@@ -6,7 +6,7 @@ A continuation that control never goes on at has an activation as long as it cou
 * **a landing**: a jump (of an unwinder, of an exception's last instruction) after which SP is beyond the activation's
   own frame; or where SP is exactly back, or on a stack further out, into the middle of the function that made the call;
 * **no call at all**: a call instruction that goes into its own function, not to its beginning, and whose continuation
-  is read as data only (``call next; pop``), or on a link-register machine not at all;
+  is read as data only (``call next; pop``), or dropped unread by moving SP, or on a link-register machine not read;
 * **a call used as a jump**: the link register's continuation was never even read, and the activation ended as control
   went on at a continuation further out;
 * **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
@@ -17,7 +17,8 @@ What a call instruction is does not change: one whose continuation was used at a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ def _no_calls(trace: Trace, followed: Followed, extents: Extents) -> set[int]:
         for one in followed.continuations
         if one.kind is Birth.CALL
         and not followed.came_back(one)
-        and (linked or one.index in followed.used)
+        and (linked or one.index in followed.used or one.index in followed.dropped)
         and extents.same(one.target, one.function)
         and extents.start(one.target) != one.target
     }
@@ -133,7 +134,31 @@ class _Stacks:
             self.jumps.update(self._unread(further_out[: further_out.index(index)]))
         elif parent not in further_out:  # another stack: who is on this one may come back
             self.left[self.activations[self.current].stack] = self.current
+            if self._copied_back(parent, happening, further_out):
+                return
         self.current = parent
+
+    def _copied_back(self, inner: int, happening: Happening, further_out: Sequence[int]) -> bool:
+        """A piece of a stack was copied below activations that are there: its outermost function returns to them."""
+        if happening.ahead is None:
+            return False
+        index, moved = inner, list[Seen]()
+        while True:
+            seen = self.activations[index]
+            if seen.parent is None or seen.cfa is None:
+                return False
+            lies = happening.ahead.get(seen.cfa - self.arch.entry_cfa)
+            if lies != seen.continuation:
+                break
+            moved.append(seen)
+            index = seen.parent
+        outer = None if lies is None else self.opened.get(lies)
+        if outer is None or outer not in further_out:
+            return False
+        self.current = outer
+        for seen in reversed(moved):
+            self.open(replace(seen, parent=self.current, opened=happening.step + 1))
+        return True
 
     def _outwards(self, index: int) -> Iterator[int]:
         """An activation and all those further out."""
@@ -156,13 +181,20 @@ class _Stacks:
         if happening.leaves and self._other_stack(happening):
             return
         self._land(happening)
-        number = happening.continuation
-        if number >= 0 and self.followed.last[number] > happening.step:
-            self.hand_over(number, happening.step)
+        self._made(happening)
+
+    def _made(self, happening: Happening) -> None:
+        """A jump hands over what control goes on at later."""
+        for number in happening.made:
+            if self.followed.last[number] > happening.step:
+                self.hand_over(number, happening.step)
 
     def _other_stack(self, happening: Happening) -> bool:
         """A jump to another function, on another stack: one that was left goes on, or a new one begins."""
         current = self.activations[self.current]
+        if self._in_a_frame(current, happening):
+            self.open(Seen(None, None, None, happening.step + 1, -1, happening.stack))
+            return True
         if any(happening.stack == self.activations[index].stack for index in self._outwards(self.current)):
             return False
         if happening.copy >= 0 and self.followed.last[happening.copy] > happening.step:
@@ -174,6 +206,12 @@ class _Stacks:
             return False
         self.open(Seen(None, None, None, happening.step + 1, -1, happening.stack))
         return True
+
+    def _in_a_frame(self, current: Seen, happening: Happening) -> bool:
+        """SP goes up into the frame of somebody further out, and who jumps goes on with SP as it was: another stack."""
+        here = current.stack == happening.stack and current.cfa is not None and happening.sp > current.cfa
+        goes_on = self.later(current, happening.step)
+        return here and goes_on and self.followed.last_sp[current.continuation] == current.cfa
 
     def _land(self, happening: Happening) -> None:
         """The activations whose frames a jump leaves behind are gone, if nobody goes on at their continuations."""
@@ -223,3 +261,4 @@ class _Stacks:
         self.current = interrupted.parent
         if happening.continuation < 0 and (happening.to, happening.sp) != (interrupted.address, interrupted.cfa):
             self._land(happening)
+            self._made(happening)

@@ -13,6 +13,8 @@ from testbed.witness.passage import Carry, Flow, MemoryWord, Passage, Spot
 _WIDE = re.compile(r"([xyz])mm(\d+)$")
 _WORDS = {"x": 2, "y": 4, "z": 8}
 _FLAGS = ("rflags", "rip", "rsp")
+_STRINGS = ("lods", "stos", "scas", "cmps", "ins", "outs")  # they go on along rsi and rdi
+_ALONG = ("rsi", "rdi")
 _WORD = 8
 
 
@@ -72,6 +74,8 @@ def _general(reading: Reading) -> tuple[Carry, ...]:
         if writes(operand):
             found.extend(by_word(_spots(reading, operand), *sources))
     known = {spot for spot, _ in found}
+    if reading.instruction.mnemonic.split()[-1].startswith(_STRINGS):
+        known.update(_ALONG)
     for number in reading.instruction.regs_access()[1]:
         found.extend((spot, ()) for spot in reading.register(number) if spot not in known and spot not in _FLAGS)
     return tuple(found)

@@ -61,25 +61,8 @@ def test_it_is_told_the_same_natively_and_in_pieces(source: Path) -> None:
             agree_in_pieces(run.watched, length)
 
 
-# What the second witness does not tell right today.
-WITNESS_WRONG = (
-    *("copied_stack", "injected_call", "longjmp_retpoline", "return_chain", "return_elsewhere"),
-    *("rsb_refill", "stack_in_frame", "switch_return_thunk"),
-)
-
-
-class Disagree(AssertionError):
-    """The witnesses say different things. No other failure is expected below."""
-
-
-def both(source: Path) -> object:
-    known = source.name.split(".")[0] in WITNESS_WRONG
-    mark = pytest.mark.xfail(strict=True, raises=Disagree, reason="the second witness tells it wrong")
-    return pytest.param(source, id=source.name.removesuffix(".S"), marks=[mark] if known else [])
-
-
-@pytest.mark.parametrize("source", map(both, SOURCES))
+@BY_NAME
 def test_both_witnesses_tell_the_same(source: Path) -> None:
     proof = prove(run_of(source).watched)
-    if proof.dissents or proof.unfollowed:
-        raise Disagree("\n".join(map(str, proof.dissents)))
+    assert proof.dissents == ()
+    assert not proof.unfollowed

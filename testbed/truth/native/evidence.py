@@ -135,13 +135,13 @@ def comes_to(events: Any, e: Any, tree: Any, setting: Any, opened: Any, dead: An
 
 
 @compiled()
-def look_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
-    """Does this jump show that a landing in the innermost activation was none? There has been one."""
+def look_back(events: Any, e: Any, tree: Any, setting: Any, top: Any, known: Any) -> None:
+    """Does this jump, to where a call came back already or not, show that a landing was none? There has been one."""
     row = tree.links[top, LAST_LEFT]
     pc, off_stack = events.pc[e], events.sp[e] > events.before[e]
     returns, cfa = tree.left[row, LEFT_RETURN], tree.left[row, LEFT_CFA]
     held = tree.left[row, LEFT_HELD]
-    if pc == returns:
+    if pc == returns or (known and held == ANY):
         away = events.sp[e] != cfa or held == ANY
         shown = off_stack or (away and between(events.rows[e], pc, pc, setting) != u64(0))
     elif _is_near(events, e, returns, cfa):

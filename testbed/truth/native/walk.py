@@ -164,7 +164,7 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
         _leave_for(pc, sp, target, tree, setting, top)
         return target, LEFT, top
     if links[top, LAST_LEFT] >= 0:  # asked here: a call of a function takes longer than the question
-        look_back(events, e, tree, setting, top)
+        look_back(events, e, tree, setting, top, lives)
     if lives:
         return top, NOTHING, top
     if inner and _comes_back_elsewhere(events, e, tree, setting, top):
