@@ -69,7 +69,8 @@ class Evidence:
         self._no_landings: set[tuple[int, int]] = set()  # the jumps of those that returned after it
         self._switches: set[tuple[int, int]] = set()  # landings after which who was gone goes on
         self.arrived: set[int] = set()  # where a return went that belongs to no call
-        self.handed: set[tuple[int, int]] = set()  # jumps that made a promise which was kept
+        self.promised: set[int] = set()  # the pcs of jumps that made a promise
+        self.handed: set[tuple[int, int]] = set()  # and, with their targets, of those that were kept
 
     def jumps_back(self, event: Event, top: Activation) -> None:
         """The innermost activation jumps as if it came back elsewhere."""
@@ -143,7 +144,7 @@ class Evidence:
         certain = {site for index, site in still_open if self._jumped.get(index)} - self.returned
         elsewhere = self.elsewhere | certain
         thrown = {site for site, fall in self.thrown_away.items() if fall not in kept}
-        no_calls = thrown - self.returned - elsewhere - learned.elsewhere
+        no_calls = ((thrown - elsewhere - learned.elsewhere) | self.promised) - self.returned
         return Learned(
             frozenset(no_calls),
             frozenset(elsewhere),

@@ -163,6 +163,7 @@ class _Walk:
             for index in self._all.chain(self._top if len(self._all) else None)
             if (site := self._site[index])
         ]
+        self._evidence.promised.update(site.site for site in self._site if site and site.promise)
         return self._evidence.shown(self._learned, still_open, kept)
 
     def path(self) -> Path:

@@ -81,7 +81,7 @@ class _Follower:
             if not fell_through or (effect.direct is not None and self.arch.code_address(effect.direct) == to):
                 self.call(step, pc, pc + size, row, after)
         elif effect.direct is None or not fell_through:
-            self.jump(step, pc, after, target)
+            self.jump(step, pc, after, target, effect.direct is None)
 
     def carry(self, effect: Passage, step: int, row: Sequence[int], after: Sequence[int]) -> None:
         labels = self.labels
@@ -106,18 +106,22 @@ class _Follower:
         self.labels.moved.discard(after[self.sp])
         self.happened(step, Act.CALL, pc, after, made)
 
-    def jump(self, step: int, pc: int, after: Sequence[int], label: int | None) -> None:
-        """A jump: a return if what it jumps to came out of a continuation."""
+    def jump(self, step: int, pc: int, after: Sequence[int], label: int | None, indirect: bool) -> None:
+        """A jump: a return if what it jumps to came out of a continuation.
+
+        In code without symbols any jump may hand over an address, and one to a computed place may leave the function.
+        """
         to = after[self.pc]
         if label is not None and label >= 0:
             self.used.add(label)
             if self.goes_on(self.continuations[label], to):
                 self.returned(step, pc, after, label)
                 return
-        leaves = not self.extents.same(pc, to)
+        bare = not self.extents.is_named(pc) and to != pc
+        leaves = not self.extents.same(pc, to) or (bare and indirect)
         made: tuple[int, ...] = ()
         copy = -1
-        if leaves:
+        if leaves or bare:
             made, copy = self.handed_over(step, pc, after)
         self.happened(step, Act.JUMP, pc, after, copy=copy, leaves=leaves, made=made)
 

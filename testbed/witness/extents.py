@@ -28,6 +28,10 @@ class Extents:
         start = self.start(one)
         return start is not None and start == self.start(other)
 
+    def is_named(self, address: int) -> bool:
+        """A symbol covers it. Where none does, nobody can say where one function ends and another begins."""
+        return self._named(address) is not None
+
     def _find(self, address: int) -> int | None:
         if image_covering(self._images, address) is None:
             return None

@@ -58,14 +58,20 @@ def stacks_of(trace: Trace, followed: Followed) -> Testimony:
 def _no_calls(trace: Trace, followed: Followed, extents: Extents) -> set[int]:
     """The continuations of call instructions that call nothing."""
     linked = trace.arch.link is not None
+
+    def inside(one: Continuation) -> bool:
+        """It goes into the middle of its own function; in code without symbols nobody can say."""
+        if one.index in followed.dropped and not extents.is_named(one.target):
+            return True
+        return extents.same(one.target, one.function) and extents.start(one.target) != one.target
+
     return {
         one.index
         for one in followed.continuations
         if one.kind is Birth.CALL
         and not followed.came_back(one)
         and (linked or one.index in followed.used or one.index in followed.dropped)
-        and extents.same(one.target, one.function)
-        and extents.start(one.target) != one.target
+        and inside(one)
     }
 
 

@@ -70,7 +70,6 @@ def test_both_witnesses_say_the_same(unit: Unit) -> None:
 
 # What the truth that is watched by effect does not see today: by rule, and why. One that it sees may be taken out.
 NOT_WATCHED = {
-    "by_hand": "a call in two instructions comes back right behind its jump, or it is none to it",
     "left": "a jump back to a stack that was left by a jump begins a new stack to it",
 }
 

@@ -6,6 +6,7 @@ calls, returns and switches. Each is watched readably, natively and in pieces, a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from testbed.campaign.prove import prove
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run
+from testbed.truth import observe
 from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import agree
 
@@ -64,5 +66,17 @@ def test_it_is_told_the_same_natively_and_in_pieces(source: Path) -> None:
 @BY_NAME
 def test_both_witnesses_tell_the_same(source: Path) -> None:
     proof = prove(run_of(source).watched)
+    assert proof.dissents == ()
+    assert not proof.unfollowed
+
+
+@BY_NAME
+def test_both_tell_the_same_without_symbols(source: Path) -> None:
+    """Neither needs to know where a function begins."""
+    run = run_of(source)
+    bare = tuple(replace(loaded, image=replace(loaded.image, symbols=())) for loaded in run.trace.images)
+    truth = observe(replace(run.trace, images=bare))
+    assert truth.node.tolist() == run.watched.node.tolist()
+    proof = prove(truth)
     assert proof.dissents == ()
     assert not proof.unfollowed

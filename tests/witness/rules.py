@@ -21,6 +21,20 @@ INLINE = {
     "fn f\nmov r1, lr\nldrh r0, [r1, #-1]\nin_f: adds r1, #2\nbx r1",
 }
 
+# The address to come back to is put together from its bytes; on x86 f goes along the data with a string instruction.
+BYTES = {
+    "x86_64": "fn main\nsub rsp, 24\nlea rdi, [rsp + 8]\ncall f\n.byte 1, 2, 0\nback: mov eax, 42\nadd rsp, 24\nret\n"
+    "fn f\npop rsi\nmore: lodsb\ntest al, al\njnz more\npush rsi\nxor ecx, ecx\ncopy: mov al, [rsp + rcx]\n"
+    "mov [rdi + rcx], al\ninc ecx\ncmp ecx, 8\njne copy\npop rdx\nin_f: jmp [rdi]",
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nback: mov x0, #42\nldr x30, [sp], #16\nret\n"
+    "fn f\nstr x30, [sp, #-32]!\nmov x1, #0\nadd x3, sp, #16\ncopy: ldrb w2, [sp, x1]\nstrb w2, [x3, x1]\n"
+    "add x1, x1, #1\ncmp x1, #8\nb.ne copy\nldr x4, [sp, #16]\nadd sp, sp, #32\nin_f: br x4",
+    "a32": "fn main\npush {r4, lr}\nbl f\nback: mov r0, #42\npop {r4, pc}\nfn f\npush {r4, lr}\nldrb r0, [sp, #4]\n"
+    "ldrb r1, [sp, #5]\nldrb r2, [sp, #6]\nldrb r3, [sp, #7]\norr r0, r0, r1, lsl #8\norr r0, r0, r2, lsl #16\n"
+    "orr r0, r0, r3, lsl #24\npop {r4, r1}\nin_f: bx r0",
+}
+BYTES["thumb"] = BYTES["a32"].replace("mov r0, #42", "movs r0, #42")
+
 # The address to come back to is put where a return address belongs, and f is jumped to.
 BY_HAND = {
     "x86_64": "fn main\nlea rax, [rip + back]\npush rax\njmp f\nnop\nback: mov eax, 42\nret\nfn f\nnop\nin_f: ret",
@@ -111,6 +125,7 @@ LEFT = {
 RULES = {
     "tail": TAIL,
     "inline": INLINE,
+    "bytes": BYTES,
     "by_hand": BY_HAND,
     "no_call": NO_CALL,
     "pc": PC,

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.program.header import Signal
 from testbed.witness import attest
-from tests.witness.rules import BY_HAND, INLINE, LANDING, LEFT, LINKED, LONGJMP, MOVED, NO_CALL, PC, TAIL
+from tests.witness.rules import BY_HAND, BYTES, INLINE, LANDING, LEFT, LINKED, LONGJMP, MOVED, NO_CALL, PC, TAIL
 from tests.witness.witnessed import functions, recorded, visits, witness
 
 EXIT = {
@@ -25,6 +25,11 @@ def test_a_tail_call_keeps_the_continuation(isa: str) -> None:
 @pytest.mark.parametrize("isa", INLINE)
 def test_a_return_to_a_little_behind_the_call(isa: str) -> None:
     witness(isa, INLINE[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
+
+
+@pytest.mark.parametrize("isa", BYTES)
+def test_an_address_that_is_moved_by_bytes(isa: str) -> None:
+    witness(isa, BYTES[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
 
 
 @pytest.mark.parametrize("isa", BY_HAND)

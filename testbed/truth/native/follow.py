@@ -212,7 +212,7 @@ def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
         standing = walked.standing
         elsewhere = standing.sites(LED) | (standing.still_open - standing.sites(RETURNED))
         thrown = frozenset(site for site, fall in standing.thrown if fall not in kept)
-        no_calls = thrown - standing.sites(RETURNED) - elsewhere - learned.elsewhere
+        no_calls = ((thrown - elsewhere - learned.elsewhere) | standing.sites(PROMISED)) - standing.sites(RETURNED)
         landings = (standing.no_landings, standing.switches)
         more = learned | Learned(no_calls, elsewhere, *landings, walked.arrived, standing.handed)
         if more == learned:

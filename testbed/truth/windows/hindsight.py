@@ -54,7 +54,8 @@ class Known:
     switches: frozenset[tuple[int, int]] = frozenset()  # jumps that were shown to go to another stack
     kept: frozenset[int] = frozenset()  # return addresses that were stored
     arrived: frozenset[int] = frozenset()  # where returns arrived that belong to no call
-    handed: frozenset[tuple[int, int]] = frozenset()  # jumps that made a promise which was kept
+    promised: frozenset[int] = frozenset()  # the pcs of jumps that made a promise
+    handed: frozenset[tuple[int, int]] = frozenset()  # and, with their targets, of those that were kept
     links: Links = NO_LINKS
     reviving: set[int] = field(default_factory=set)
     steps: int = 0
@@ -65,7 +66,7 @@ class Known:
     def shown(self) -> Learned:
         """What is known of calls and jumps after this pass."""
         thrown = frozenset(site for site, fall in self.thrown if fall not in self.kept)
-        no_calls = thrown - self.returned - self.led - self.learned.elsewhere
+        no_calls = ((thrown - self.led - self.learned.elsewhere) | self.promised) - self.returned
         jumps = (self.no_landings, self.switches)
         return self.learned | Learned(no_calls, self.led, *jumps, self.arrived, self.handed)
 

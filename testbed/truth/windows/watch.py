@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from testbed.truth.follow import MAX_ROUNDS
 from testbed.truth.function_facts import executed, framed_pcs, saving_pcs
 from testbed.truth.links import kept_links
-from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, RETURN, RETURNED
+from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
 from testbed.truth.native.events import Events
 from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.native.sites import steps_by_activation
@@ -247,6 +247,7 @@ class _Look:
         known.led |= standing.sites(LED)
         known.no_landings |= standing.no_landings
         known.switches |= standing.switches
+        known.promised |= standing.sites(PROMISED)
         known.handed |= standing.handed
         known.arrived |= self._walked.arrived
         inner = standing.links[:, PARENT] >= 0
