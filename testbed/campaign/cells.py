@@ -70,7 +70,7 @@ def difference(run: Run, unwinder: Unwinder, step: int, *, number: int | None = 
         number,
         where,
         verdict.outcome,
-        limit.trait if limit else None,
+        limit.mechanism if limit else None,
         f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
     )

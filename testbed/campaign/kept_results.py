@@ -32,7 +32,6 @@ from testbed.program.model import Program
 from testbed.verdicts.one import Callers
 from testbed.words.files import cache_folder, checksum, write_whole
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 _PACKAGES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
 _SUFFIX = ".judged"
@@ -212,12 +211,12 @@ def _cell(unit: Unit, data: Mapping[str, Any]) -> Cell:
 def _difference_data(difference: Difference | None) -> list[Any] | None:
     if difference is None:
         return None
-    trait = difference.trait.name if difference.trait else None
-    return [difference.step, difference.where, difference.outcome.name, trait, difference.sentence]
+    told = (difference.mechanism, difference.sentence)
+    return [difference.step, difference.where, difference.outcome.name, *told]
 
 
 def _difference(data: Sequence[Any] | None) -> Difference | None:
     if data is None:
         return None
-    step, where, outcome, trait, sentence = data
-    return Difference(step, where, Outcome[outcome], Trait[trait] if trait else None, sentence)
+    step, where, outcome, mechanism, sentence = data
+    return Difference(step, where, Outcome[outcome], mechanism, sentence)

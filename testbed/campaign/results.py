@@ -13,7 +13,6 @@ from testbed.arch import ARCHES
 from testbed.verdicts.one import NO_CALLERS, Callers
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,7 +37,7 @@ class Difference:
     step: int
     where: str
     outcome: Outcome
-    trait: Trait | None  # of the limit that explains it; None: unexplained
+    mechanism: str | None  # of the limit that explains it; None: unexplained
     sentence: str
 
 

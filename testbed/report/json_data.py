@@ -145,6 +145,6 @@ def _difference(difference: Difference | None) -> dict[str, Any] | None:
         "step": difference.step,
         "where": difference.where,
         "outcome": difference.outcome.value,
-        "explained_by": difference.trait.name if difference.trait else None,
+        "explained_by": difference.mechanism,
         "sentence": difference.sentence,
     }
