@@ -91,7 +91,7 @@ def test_the_frame_that_differs_is_marked_and_explained(leaf_call: Path) -> None
         heads = page.locator("#callers thead th").all_inner_texts()
         assert [head.split() for head in heads if "fp_chain" in head.split()] == [["SKIPPED", "fp_chain"]]
         assert page.locator("#callers .differs").first.inner_text() == "≠ main+0x10"
-        assert "PROLOGUE: the function has linked no frame record yet" in page.inner_text("#why")
+        assert "PROLOGUE+UNLINKED: the function has linked no frame record yet" in page.inner_text("#why")
         page.wait_for_function("document.getElementById('live').textContent.includes('fp_chain skipped')")
 
 
