@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from testbed.referee.lldb import strategy as lldb
@@ -83,6 +86,23 @@ def test_a_mach_o_program_lies_where_it_was_loaded(arch: str) -> None:
     said = theirs.unwind(run[step])
     assert judge(run, step, said).exact
     assert "compact unwind info" in {frame.found_by for frame in said.frames} or arch == "x86_64"
+
+
+@pytest.mark.parametrize(("part", "there"), [(".", True), ("native", True), (None, False)])
+def test_a_module_is_there_where_its_compiled_part_is(part: str | None, there: bool, tmp_path: Path) -> None:
+    """Beside the module up to version 21, in a folder of its own since; a link that leads nowhere is none."""
+    folder = tmp_path / "lib" / "python3.11" / "site-packages"
+    compiled = folder / "lldb" / (part or ".") / "_lldb.cpython-311-x86_64-linux-gnu.so"
+    compiled.parent.mkdir(parents=True)
+    if part is None:
+        compiled.symlink_to(tmp_path / "gone.so")
+    else:
+        compiled.touch()
+    program = tmp_path / "lldb"
+    program.write_text(f"#!/bin/sh\necho {folder}\n")
+    program.chmod(0o755)
+    python = shutil.which("python3.11", path="/usr/bin:/usr/local/bin")
+    assert lldb.python_for(str(program)) == ((python, str(folder)) if there and python else None)
 
 
 @pytest.mark.parametrize("finding", LLDB.findings, ids=lambda finding: f"{finding.unwinder}-{finding.program}")

@@ -61,7 +61,7 @@ def python_for(path: str) -> tuple[str, str] | None:
     """
     folder = _printed(path, "-P").strip()
     module = Path(folder) / "lldb"
-    if not folder or not any(part.exists() for part in module.glob("_lldb*.so")):
+    if not folder or not any(part.exists() for part in module.rglob("_lldb*.so")):
         return None
     version = re.search(r"/python(3(?:\.\d+)?)/", folder + "/")
     python = shutil.which(f"python{version[1] if version else 3}", path="/usr/bin:/usr/local/bin")
