@@ -95,7 +95,7 @@ def llvm_arm(
             (Trait.EPILOGUE, elsewhere, epilogue, last),
             (Trait.PROLOGUE, begins, prologue, between),
             (Trait.FRAMELESS, elsewhere, frameless, behind),
-            (Trait.FRAMELESS, frozenset({Trait.PARTLY_RUN}), frameless, behind),
+            (Trait.FRAMELESS, frozenset({Trait.PASSED_OVER}), frameless, behind),
         )
     )
 

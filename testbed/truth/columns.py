@@ -7,6 +7,7 @@ columns, so what is about signals is nowhere here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -215,9 +216,9 @@ def _ahead(truth: Watched, at: FrameSites, until: Mapping[int, int]) -> Bools:
     return found
 
 
-def _partly_run(truth: Watched, at: FrameSites) -> Bools:
-    found: Bools = (at.depth == 0) & _by_pc(truth.trace.pc[at.step], truth.is_partly_run).astype(np.bool_)
-    return found
+def _standing_at(holds: Callable[[Watched, int], bool]) -> TraitColumn:
+    """A fact about the pc of an interrupted frame."""
+    return lambda truth, at: (at.depth == 0) & _by_pc(truth.trace.pc[at.step], partial(holds, truth)).astype(np.bool_)
 
 
 def _nameless(truth: Watched, at: FrameSites) -> Bools:
@@ -263,7 +264,8 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
-        Trait.PARTLY_RUN: _partly_run,
+        Trait.PARTLY_RUN: _standing_at(Watched.is_partly_run),
+        Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,

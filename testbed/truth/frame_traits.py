@@ -124,6 +124,10 @@ def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
 
 
+def _passed_over(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and truth.is_passed_over(int(truth.trace.pc[at.own]))
+
+
 def _partly_run(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
 
@@ -169,6 +173,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
         Trait.PARTLY_RUN: _partly_run,
+        Trait.PASSED_OVER: _passed_over,
         Trait.NAMELESS: _nameless,
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,

@@ -91,6 +91,12 @@ class Watched:
         symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
         return symbol is not None and self._run_bytes.get(start, 0) < symbol.size
 
+    def is_passed_over(self, pc: int) -> bool:
+        """Less was executed between the beginning of the function there and this instruction than lies between them."""
+        start = self.function(pc)
+        first, end = np.searchsorted(self.executed[:, 0], [np.uint64(start), np.uint64(pc)])
+        return int(self.executed[first:end, 1].sum()) < pc - start
+
     @cached_property
     def _run_bytes(self) -> Mapping[int, int]:
         """By function: how many bytes of its code were executed."""

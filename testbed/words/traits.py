@@ -32,6 +32,7 @@ class Trait(Enum):
     FRAME_ELSEWHERE = "the function has a frame at another instruction, and on this path no frame, or has left it"
     UNSAVED = "the interrupted function saves a caller's register at this instruction or one further on"
     PARTLY_RUN = "some of the interrupted function's code is never executed in this run"
+    PASSED_OVER = "some of the interrupted function's code in front of this instruction is never executed in this run"
     NAMELESS = "no symbol covers the code of the activation's caller"
     RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
     CHANGED = "the activation has changed a callee-saved register other than FP"

@@ -89,7 +89,7 @@ DEBUG_FRAME = (
         "the row describes a frame that is gone",
         _LLVM_ARM,
         _ARM32,
-        Trait.PARTLY_RUN,
+        Trait.PASSED_OVER,
     ),
     THUMB,
 )

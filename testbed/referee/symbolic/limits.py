@@ -70,9 +70,9 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 # not there: on this path there is none, or the path that has one was not run.
 AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
     {
-        Trait.EPILOGUE: ((Trait.ROW_BEGINS,), (Trait.FRAME_ELSEWHERE,)),
+        Trait.EPILOGUE: ((Trait.FRAME_ELSEWHERE,), (Trait.ROW_BEGINS,)),
         Trait.PROLOGUE: ((Trait.ROW_BEGINS,),),
-        Trait.FRAMELESS: ((Trait.FRAME_ELSEWHERE,), (Trait.PARTLY_RUN,), (Trait.ROW_BEGINS,), (Trait.KEPT_ELSEWHERE,)),
+        Trait.FRAMELESS: ((Trait.FRAME_ELSEWHERE,), (Trait.PASSED_OVER,), (Trait.ROW_BEGINS,), (Trait.KEPT_ELSEWHERE,)),
     }
 )
 
