@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from testbed.runs.long import LongRun  # it loads numba
 
 
+def tally_of(verdicts: Sequence[Verdict]) -> Tally:
+    """The verdicts on all steps, counted."""
+    return verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
+
+
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
     """Count one strategy's verdicts at every step of a run."""
-    counted = verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
-    return _cell(unit, unwinder, counted, lambda step: difference(run, unwinder, step) if step >= 0 else None)
+    return _cell(
+        unit, unwinder, tally_of(verdicts), lambda step: difference(run, unwinder, step) if step >= 0 else None
+    )
 
 
 def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:

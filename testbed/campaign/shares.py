@@ -2,21 +2,24 @@
 
 A lie is made up at every frame of every site and of every lying kind; the site counts if one of them is covered by a
 limit. Where the header or the recipe declares that a table is wrong, missing, synchronous or without an end, limits
-have to be wide, so the share is also taken without such sites.
+have to be wide, so the share is also taken without such sites. Beside it stands at which share of the sites the
+strategy really lies: a technique that is wrong by design needs limits about as wide as that, and no wider.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.campaign.cells import tally_of
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.program.model import Program
+from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.truth.frame_sites import FrameSites, frame_sites
 from testbed.verdicts.trace import FrameTraits
@@ -36,13 +39,16 @@ DEEPEST = 40  # frames of a stack that are looked at
 class Share:
     """How many ``sites``, and of how many a lie would be ``explained``; ``plain`` ones have no declared tables.
 
-    Steps in transition are no sites.
+    At ``told`` of the ``judged`` sites it really lies; none are judged where it is not installed. Steps in transition
+    are no sites.
     """
 
     sites: int = 0
     explained: int = 0
     plain: int = 0
     plain_explained: int = 0
+    judged: int = 0
+    told: int = 0
 
     def __add__(self, other: Share) -> Share:
         return Share(
@@ -50,6 +56,8 @@ class Share:
             self.explained + other.explained,
             self.plain + other.plain,
             self.plain_explained + other.plain_explained,
+            self.judged + other.judged,
+            self.told + other.told,
         )
 
     @property
@@ -59,6 +67,10 @@ class Share:
     @property
     def of_plain(self) -> float | None:
         return self.plain_explained / self.plain if self.plain else None
+
+    @property
+    def of_judged(self) -> float | None:
+        return self.told / self.judged if self.judged else None
 
 
 def shares(run: Run, unwinders: Iterable[Unwinder]) -> dict[str, Share]:
@@ -118,16 +130,32 @@ def _covered(traits: FrameTraits | _OneByOne, size: int, limits: Sequence[Limit]
     return found
 
 
+def _told(run: Run, unwinder: Unwinder) -> Share:
+    """How many lies a strategy really tells at the sites of a run."""
+    counts = tally_of(judge_all(run, unwinder))
+    told = sum(count for outcome, count in counts.outcomes.items() if outcome.lying)
+    return Share(judged=counts.sites - counts.transition, told=told)
+
+
 def shares_of_units(
-    planned: Iterable[Unit], programs: Mapping[str, Program], unwinders: Sequence[Unwinder]
+    planned: Iterable[Unit],
+    programs: Mapping[str, Program],
+    unwinders: Sequence[Unwinder],
+    installed: Collection[str],
 ) -> dict[tuple[str, str], Share]:
-    """The share of each (strategy, architecture) over some units; those that cannot be built here are left out."""
+    """The share of each (strategy, architecture) over some units; those that cannot be built here are left out.
+
+    Strategies that are ``installed``, by name, are judged as well.
+    """
     found: dict[tuple[str, str], Share] = {}
     for unit in planned:
         try:
             run = run_unit(unit, programs)
         except ToolchainMissing:
             continue
-        for name, share in shares(run, unwinders).items():
-            found[name, unit.arch] = found.get((name, unit.arch), Share()) + share
+        hidden = shares(run, unwinders)
+        for unwinder in unwinders:
+            if share := hidden.get(unwinder.name):
+                told = _told(run, unwinder) if unwinder.name in installed else Share()
+                found[unwinder.name, unit.arch] = found.get((unwinder.name, unit.arch), Share()) + share + told
     return found

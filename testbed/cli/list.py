@@ -74,6 +74,9 @@ _CATALOGUES: Mapping[str, Callable[[], Iterator[RenderableType]]] = MappingProxy
 
 def _print_shares(every: int) -> None:
     """Of the units of each architecture one in so many, from all over the matrix."""
+    from rich.console import Console
+    from rich.progress import track
+
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
@@ -90,14 +93,20 @@ def _print_shares(every: int) -> None:
         for arch in ARCHES.values()
         for unit in units(PROGRAMS.values(), (arch,), RECIPES.values())[every // 2 :: every]
     ]
-    found = shares_of_units(chosen, PROGRAMS, everyone)
+    here = {*UNWINDERS, *(each.name for one in REFEREES.values() if one.find() is not None for each in one.unwinders)}
+    planned = track(chosen, "judging", console=Console(stderr=True), transient=True)
+    found = shares_of_units(planned, PROGRAMS, everyone, here)
     console_for_reports().print(shares_table(found, [each.name for each in everyone], list(ARCHES)))
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(list(_CATALOGUES)))
 @click.option("--traps", is_flag=True, help="With programs: the traps, the programs that show each, where it happened.")
-@click.option("--share", is_flag=True, help="With limits: at which share of sites a made-up lie would be explained.")
+@click.option(
+    "--share",
+    is_flag=True,
+    help="With limits: at which share of sites a made-up lie would be explained, and at which one is told.",
+)
 @click.option(
     "--every", type=click.IntRange(1), default=20, show_default=True, help="With --share: of so many units one."
 )

@@ -27,13 +27,20 @@ def limits_table(unwinders: Iterable[Unwinder]) -> Table:
 
 
 def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], arches: Sequence[str]) -> Table:
-    """The share of all sites at which a made-up lie would be explained, and of those without declared tables."""
-    table = Table("lies explained: all sites / tables right", *arches, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    """The share of all sites at which a made-up lie would be explained, of those without declared tables, and of all
+    at which the strategy really lies ("-": it is not installed)."""
+    table = Table(
+        "lies explained: all sites / tables right / told", *arches, box=SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
     for name in names:
         each = [found.get((name, arch)) for arch in arches]
         if any(each):
-            table.add_row(name, *(f"{_percent(s.of_all)} / {_percent(s.of_plain)}" if s else "" for s in each))
+            table.add_row(name, *(_shares(share) if share else "" for share in each))
     return table
+
+
+def _shares(share: Share) -> str:
+    return " / ".join(_percent(each) for each in (share.of_all, share.of_plain, share.of_judged))
 
 
 def _percent(share: float | None) -> str:
