@@ -33,9 +33,10 @@ def pytest_configure() -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """The golden counts of the programs may have been written by several processes; their sum is written last, once."""
     if session.config.getoption("--update-golden") and not hasattr(session.config, "workerinput"):
-        from tests.golden import STRATEGIES, write_summary
+        from tests.golden import REFEREES, STRATEGIES, write_summary
 
         write_summary(STRATEGIES)
+        write_summary(REFEREES)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,11 @@
 """Golden counts: how many sites of each cell are exact, and how many each limit explains. Never a pc.
 
-A *set* of counts is a folder. `STRATEGIES` is the set of the matrix::
+A *set* of counts is a folder. `STRATEGIES` is the set of the matrix, `REFEREES` that of the real unwinders::
 
     programs/NAME.json   one file per program: {"ARCH-RECIPE": {"STRATEGY": counts}}, a line per cell
     summary.txt          the sums over all programs and recipes, per strategy and architecture: what a person reviews
-    tools.json           the versions of the tools that made what was counted: {"ARCH": "versions"}
+    tools.json           the versions of the tools that made what was counted: {"ARCH": "versions"}; of the
+                         real unwinders themselves, {"STRATEGY": "version"}
 
 ``pytest --update-golden`` writes all three, the summary from the files of the programs (`write_summary`). The counts of
 a cell are a JSON object: ``sites``, ``exact`` and ``transition`` are numbers of sites, ``callers`` is [said, true,
@@ -26,13 +27,15 @@ from testbed.campaign.results import Cell, Unit
 
 Counts = Mapping[str, Any]
 UPDATE = "pytest --update-golden tests/campaign/test_matrix.py"
+UPDATE_REFEREES = "pytest -n0 --update-golden tests/referee/test_golden.py"
 
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:
-    """A set of golden counts, by the folder that holds it."""
+    """A set of golden counts, by the folder that holds it; ``update`` is the command that writes it."""
 
     folder: Path
+    update: str
 
     @property
     def summary(self) -> Path:
@@ -50,7 +53,8 @@ class GoldenSet:
         return tuple(sorted(path.stem for path in self.folder.glob("programs/*.json")))
 
 
-STRATEGIES = GoldenSet(Path(__file__).parent)
+STRATEGIES = GoldenSet(Path(__file__).parent, UPDATE)
+REFEREES = GoldenSet(Path(__file__).parent / "referees", UPDATE_REFEREES)
 
 
 def counted(cell: Cell) -> Counts:
@@ -119,10 +123,10 @@ def write_tools(golden: GoldenSet, tools: Mapping[str, str]) -> None:
 
 def write_summary(golden: GoldenSet) -> None:
     """Write the summary of what the files of the programs say."""
-    golden.summary.write_text(summary_of(all_cells(golden)), encoding="utf-8")
+    golden.summary.write_text(summary_of(all_cells(golden), golden.update), encoding="utf-8")
 
 
-def summary_of(cells: Iterable[tuple[Unit, str, Counts]]) -> str:
+def summary_of(cells: Iterable[tuple[Unit, str, Counts]], update: str = UPDATE) -> str:
     """The sums over all programs and recipes: a line per strategy and count, a column per architecture.
 
     Lines are sorted and columns have fixed widths, so that a line changes only where one of its counts does. ``-``:
@@ -134,7 +138,7 @@ def summary_of(cells: Iterable[tuple[Unit, str, Counts]]) -> str:
         of_arch.update(cells=1, sites=counts["sites"], exact=counts["exact"], transition=counts["transition"])
         of_arch.update(dict(zip(_CALLERS, counts["callers"], strict=True)))
         of_arch.update(counts["explained"])
-    lines = [f"# {UPDATE} writes this from the counts of the programs.", _line("strategy", "count", ARCHES)]
+    lines = [f"# {update} writes this from the counts of the programs.", _line("strategy", "count", ARCHES)]
     for strategy in sorted(sums):
         by_arch = [sums[strategy].get(arch, Counter()) for arch in ARCHES]
         pairs = sorted({name for counter in by_arch for name in counter} - set(_TOTALS))

@@ -28,7 +28,7 @@ FINDINGS = (
         arch="arm64",
         recipe="clang-asm",
         at="clobber+0xe4",
-        limit=limit_for(WITH_TABLES, Trait.FP_REUSED, Outcome.WRONG_REGISTER, "arm64"),
+        limit=limit_for(WITH_TABLES, Trait.KEPT_ELSEWHERE, Outcome.WRONG_REGISTER, "arm64"),
     ),
     Finding(
         title="LLDB looks a signal's trampoline up one byte before it, and loses the interrupted function",

@@ -127,7 +127,7 @@ WITH_TABLES = (
         Trait.FRAME_ELSEWHERE,
     ),
     _limit(
-        Trait.FP_REUSED,
+        Trait.KEPT_ELSEWHERE,
         "wrong_register",
         "LLDB does not carry out DW_CFA_restore_extended: a floating-point register, whose number has more than six "
         "bits, is read from its slot when that is used for something else",

@@ -170,9 +170,9 @@ def _answer(bench: Bench, source: AgentLibrary) -> tuple[list[Frame], bool]:
     arch = bench.arch
     count, code, _ = _words(bench, "testbed_answer", 3)
     words = _words(bench, "testbed_answer", 3 + 3 * count)[3:]
-    given = [(arch.code_address(words[i]), words[i + 1]) for i in range(0, len(words), 3)]
+    given = [(arch.code_address(words[i]), words[i + 1], words[i + 2]) for i in range(0, len(words), 3)]
     restorer = bench.address("__default_rt_sa_restorer" if arch.isa_flag is not None else "testbed_restorer")
-    after = next((i for i, (ip, _) in enumerate(given) if ip == restorer), None)
+    after = next((i for i, (ip, _, _) in enumerate(given) if ip == restorer), None)
     if after is None or after + 1 >= len(given):
         return [], False
     return list(
@@ -180,12 +180,14 @@ def _answer(bench: Bench, source: AgentLibrary) -> tuple[list[Frame], bool]:
     ), source.always_ends or code == END_OF_STACK
 
 
-def _frames(arch: Arch, given: list[tuple[int, int]], *, claims_sp: bool) -> Iterator[Frame]:
+def _frames(arch: Arch, given: list[tuple[int, int, int]], *, claims_sp: bool) -> Iterator[Frame]:
     if given[-1][0] == 0:  # libgcc calls its visitor once more, for the nothing outside the outermost frame
         given = given[:-1]
-    for i, (ip, sp) in enumerate(given):
+    for i, (ip, sp, before) in enumerate(given):
         registers = {arch.pc: ip, arch.sp: sp} if claims_sp else {arch.pc: ip}
-        yield Frame(FrameKind.CALLER if i else FrameKind.INTERRUPTED, ip, registers, None, "_Unwind_Backtrace")
+        # The first is the interrupted one; of the others _Unwind_GetIPInfo tells whether ip is before its instruction.
+        kind = FrameKind.CALLER if i and not before else FrameKind.INTERRUPTED
+        yield Frame(kind, ip, registers, None, "_Unwind_Backtrace")
 
 
 def _function(bench: Bench, pc: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.contract.unwinder import Limit
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -73,6 +75,19 @@ END_AT_THE_END = Limit(
     _EHABI,
     _ARM,
 )
+NOT_TOLD = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "backtrace() lists addresses only: that the one behind a signal's frame was interrupted, and made no call, is lost",
+    "https://sourceware.org/glibc/manual/latest/html_node/Backtraces.html",
+)
+NOT_TOLD_ON_ARM = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    "EHABI knows no signal frames: _Unwind_GetIPInfo always says that the address is one behind a call",
+    _EHABI,
+    _ARM,
+)
 PARSER = "https://github.com/llvm/llvm-project/pull/92291"  # its fix, merged in 2024, is not in LLVM 22
 
 
@@ -95,3 +110,5 @@ PC_COLUMN = Limit(
     "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
     frozenset({"arm64"}),
 )
+# backtrace() gives its list when it is done: of one that dies in it nothing is known.
+PC_COLUMN_UNLISTED = replace(PC_COLUMN, inner=-1)

@@ -10,6 +10,7 @@ from functools import partial
 
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Limit, Unwinder
+from testbed.referee.llvm_libunwind.limits import NO_ROW_FOR_THE_CALLER, ROW_BEFORE_WRONG
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, AgentLibrary, found_for
@@ -21,9 +22,12 @@ from testbed.referee.profilers.limits import (
     END_AT_THE_END,
     ERROR_AT_THE_END,
     NO_END,
+    NOT_TOLD,
+    NOT_TOLD_ON_ARM,
     OLD_ROW_INSIDE,
     OLD_ROWS,
     PC_COLUMN,
+    PC_COLUMN_UNLISTED,
     SILENT_END,
 )
 
@@ -63,20 +67,30 @@ LIBGCC_BACKTRACE = _referee(
     LIBGCC,
     "libgcc's _Unwind_Backtrace, executed in a signal handler",
     _GCC,
-    (*BELIEVED, PC_COLUMN, *AT_CALLS_ONLY, *NO_END, ERROR_AT_THE_END),
+    (*BELIEVED, PC_COLUMN, *AT_CALLS_ONLY, *NO_END, ERROR_AT_THE_END, NOT_TOLD_ON_ARM),
     OF_LIBGCC,
 )
 GLIBC_BACKTRACE = _referee(
     GLIBC,
     "glibc's backtrace(), executed in a signal handler",
     _GCC,
-    (*BELIEVED, PC_COLUMN, *AT_CALLS_ONLY, *NO_END, SILENT_END),
+    (*BELIEVED, PC_COLUMN, PC_COLUMN_UNLISTED, *AT_CALLS_ONLY, *NO_END, SILENT_END, NOT_TOLD, NOT_TOLD_ON_ARM),
     (),
 )
 LLVM_BACKTRACE = _referee(
     LLVM,
     "LLVM libunwind's _Unwind_Backtrace, executed in a signal handler",
     "pip install ziglang==0.17.0",
-    (*BELIEVED, *AT_CALLS_ONLY, *NO_END, END_AT_THE_END, *OLD_ROWS, OLD_ROW_INSIDE),
+    (
+        *BELIEVED,
+        *AT_CALLS_ONLY,
+        *NO_END,
+        END_AT_THE_END,
+        *OLD_ROWS,
+        OLD_ROW_INSIDE,
+        NO_ROW_FOR_THE_CALLER,
+        NOT_TOLD_ON_ARM,
+        ROW_BEFORE_WRONG,
+    ),
     OF_LLVM,
 )
