@@ -9,7 +9,7 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,8 +17,11 @@ from typing import Any, NoReturn
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.foreign.model import Dump, Module
 from testbed.words.errors import SnapshotFileError, UsageError
+from testbed.words.nearest import nearest
 
 _FORMAT, _VERSION = "testbed snapshot", 1
+_TOP = ("format", "version", "arch", "registers", "memory", "images", "pac_mask", "mappings")
+_IMAGE = ("path", "bias", "build_id", "frame_records")
 MOST_BYTES = 1 << 30  # of all memory together, unpacked
 
 
@@ -51,6 +54,7 @@ class _JsonReader:
             self.wrong(f'no snapshot: it needs "format": "{_FORMAT}"')
         if told.get("version") != _VERSION:
             self.wrong(f"version {told.get('version')!r} of the format; this reads version {_VERSION}")
+        self.known(told, _TOP, "")
         arch = self.arch(told.get("arch"))
         memory = tuple(sorted(self.piece(arch, i, said) for i, said in enumerate(self.items(told, "memory"))))
         for (start, data), (following, _) in pairwise(memory):
@@ -66,6 +70,12 @@ class _JsonReader:
             pac_mask=self.number(told["pac_mask"], "pac_mask", 64) if "pac_mask" in told else None,
             mappings=self.mappings(told),
         )
+
+    def known(self, said: Mapping[str, Any], names: Sequence[str], place: str) -> None:
+        """A name that nothing reads is a mistake: what it was to say would be missing without a word."""
+        for name in said:
+            if name not in names:
+                self.wrong(f"{place}{name}: there is no such entry; {nearest(name, names)}")
 
     def arch(self, said: object) -> Arch:
         try:
@@ -101,6 +111,7 @@ class _JsonReader:
         for i, said in enumerate(self.items(told, "mappings") if "mappings" in told else ()):
             if not isinstance(said, dict):
                 self.wrong(f"mappings[{i}]: it needs a start and an end")
+            self.known(said, ("start", "end"), f"mappings[{i}].")
             start, end = (self.number(said.get(key), f"mappings[{i}].{key}", 64) for key in ("start", "end"))
             found.append((start, end))
         return tuple(found)
@@ -109,6 +120,7 @@ class _JsonReader:
         place = f"memory[{i}]"
         if not isinstance(said, dict) or ("hex" in said) == ("zlib" in said):
             self.wrong(f"{place}: it needs an address, and either hex or zlib")
+        self.known(said, ("address", "hex", "zlib"), f"{place}.")
         address = self.number(said.get("address"), f"{place}.address", 8 * arch.word)
         key = "hex" if "hex" in said else "zlib"
         data = self.unpacked(key, said[key], f"{place}.{key}")
@@ -138,6 +150,7 @@ class _JsonReader:
         place = f"images[{i}]"
         if not isinstance(said, dict) or not isinstance(said.get("path"), str) or "\0" in said["path"]:
             self.wrong(f"{place}: it needs a path and a bias")
+        self.known(said, _IMAGE, f"{place}.")
         records = said.get("frame_records", {})
         by_name = {isa.name: {record.name for record in isa.records} for isa in arch.isas}
         if not isinstance(records, dict):

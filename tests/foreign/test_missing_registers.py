@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import struct
 from pathlib import Path
 
+import jsonschema
 import pytest
 
+import testbed
+from testbed import export
 from testbed.arch import ARCHES
 from testbed.export.core import core_bytes
 from testbed.export.macho_core import macho_core_bytes
@@ -19,6 +24,7 @@ from testbed.trace import Snapshot
 from testbed.words.errors import SnapshotFileError, UsageError
 from tests.foreign.small import small
 from tests.unwinders.missing import lacking
+from unwinders import UNWINDERS
 
 FLOATING = [f"d{i}" for i in range(8, 16)]
 BINARY = {"core": core_bytes, "minidump": minidump_bytes, "macho-core": macho_core_bytes}
@@ -89,3 +95,20 @@ def context_at(dump: bytes) -> int:
     count, at = struct.unpack_from("<II", dump, 8)
     entries = {kind: offset for kind, _, offset in struct.iter_unpack("<III", dump[at : at + 12 * count])}
     return int(struct.unpack_from("<I", dump, entries[6] + 164)[0])
+
+
+def test_the_snapshot_in_the_readme_reads_as_it_stands(tmp_path: Path) -> None:
+    """What a stranger copies: four registers, two pieces of the stack, the file of a program."""
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"```json\n(.*?)```", text, re.S)
+    assert example is not None
+    (tmp_path / "snapshot.json").write_text(example[1])
+    shutil.copy(testbed.run("leaf_call", arch="arm64").built.path, tmp_path / "program.elf")
+    snapshot = read_snapshot(tmp_path / "snapshot.json").snapshot
+    assert str(UNWINDERS["eh_frame"].unwind(snapshot)) == "leaf+0x8 < middle+0x10 < main+0x10 < _start+0xc (root)"
+    for unwinder in UNWINDERS.values():
+        if unwinder.applies_to(snapshot.images[0].image):
+            assert unwinder.unwind(snapshot).frames[0].pc == snapshot.pc
+    assert UNWINDERS["stack_scan"].unwind(snapshot).stopped is not None
+    schema = Path(export.__file__).with_name("snapshot.schema.json")
+    jsonschema.validate(json.loads(example[1]), json.loads(schema.read_text()))
