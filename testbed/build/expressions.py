@@ -1,4 +1,8 @@
-"""Numbers in assembly sources: constants, labels, ``.`` (here) and the operators of C, on unbounded integers."""
+"""Numbers in assembly sources: constants, labels, ``.`` (here) and the operators of the GNU and LLVM assemblers.
+
+Their operators bind otherwise than C's: ``|``, ``^`` and ``&`` tighter than ``+`` and ``-`` (GNU as, section 6.2.4).
+Division goes towards zero, ``>>`` shifts zeroes in from 64 bits, and no number has more than 64 bits.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,35 @@ _TOKEN = re.compile(
 )
 _DEEPEST = 50  # nested brackets and signs
 
+_BITS = 64
+
+
+def _divided(left: int, right: int) -> int:
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _shifted(left: int, right: int) -> int:
+    if not 0 <= right < _BITS:
+        raise ValueError(f"a shift by {right}; 0 to {_BITS - 1} are possible")
+    return left << right
+
+
+def _shifted_right(left: int, right: int) -> int:
+    return left % (1 << _BITS) >> (_shifted(1, right).bit_length() - 1)
+
+
 # Binary operators, loosest binding first.
 _BINARY: tuple[dict[str, Callable[[int, int], int]], ...] = (
-    {"|": operator.or_},
-    {"^": operator.xor},
-    {"&": operator.and_},
-    {"<<": operator.lshift, ">>": operator.rshift},
     {"+": operator.add, "-": operator.sub},
-    {"*": operator.mul, "/": operator.floordiv, "%": operator.mod},
+    {"|": operator.or_, "^": operator.xor, "&": operator.and_},
+    {
+        "*": operator.mul,
+        "/": _divided,
+        "%": lambda left, right: left - right * _divided(left, right),
+        "<<": _shifted,
+        ">>": _shifted_right,
+    },
 )
 
 
@@ -69,8 +94,10 @@ class _Parser:
             right = self.binary(level + 1, depth)
             try:
                 value = apply(value, right)
-            except (ZeroDivisionError, ValueError, OverflowError, MemoryError) as error:
+            except (ZeroDivisionError, ValueError) as error:
                 raise self.place.error(f"{self.text!r}: {error}") from error
+            if value.bit_length() > _BITS + 1:
+                raise self.place.error(f"{self.text!r}: a number of more than {_BITS} bits")
         return value
 
     def unary(self, depth: int) -> int:
@@ -81,7 +108,7 @@ class _Parser:
         token = self.tokens[self.at]
         self.at += 1
         if token["number"]:
-            return int(token["number"], 0) if not re.fullmatch(r"0\d+", token["number"]) else int(token["number"], 8)
+            return self.number(token["number"])
         if token["name"]:
             found = self.resolve(token["name"])
             if found is None:
@@ -101,6 +128,16 @@ class _Parser:
                 self.at += 1
                 return value
         raise self.place.error(f"{self.text!r}: a number or a name is needed at {token['sign']!r}")
+
+    def number(self, text: str) -> int:
+        base = 8 if re.fullmatch(r"0\d+", text) else 0
+        try:
+            value = int(text, base) if len(text) <= _BITS + len("0b") else 1 << _BITS
+        except ValueError:
+            raise self.place.error(f"{text!r} is no number: an octal one begins with 0") from None
+        if value >> _BITS:
+            raise self.place.error(f"{text[:30]!r}: a number of more than {_BITS} bits")
+        return value
 
     def sign(self) -> str:
         return self.tokens[self.at]["sign"] or "" if self.at < len(self.tokens) else ""

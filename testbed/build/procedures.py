@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from testbed.build import directives as d
+from testbed.build.expressions import Expression
 from testbed.build.keystone import AssembledCode
 from testbed.build.source_place import Place
 from testbed.build.statements import Assembly, Cfi, Ehabi
@@ -74,15 +75,22 @@ def _extended(
         case d.CantUnwind():
             return replace(function, cant_unwind=True)
         case d.Personality(symbol):
-            return replace(function, personality=symbol.value(resolve))
+            return replace(function, personality=_word(symbol, resolve))
         case d.PersonalityIndex(index):
             return replace(function, model=index)
         case d.HandlerData(words):
-            return replace(function, handler_data=tuple(w.value(resolve) & 0xFFFF_FFFF for w in words))
+            return replace(function, handler_data=tuple(_word(word, resolve) for word in words))
         case d.Save() | d.VSave() | d.SetFp() | d.Pad() | d.MovSp() | d.UnwindRaw():
             return replace(function, rules=(*function.rules, (place, directive)))
         case _:
             raise place.error("this directive cannot stand here")
+
+
+def _word(expression: Expression, resolve: Callable[[str], int | None]) -> int:
+    value = expression.value(resolve)
+    if not -(1 << 31) <= value < 1 << 32:
+        raise expression.place.error(f"{expression.text!r} is {value:#x}: that does not fit a word of 4 bytes")
+    return value & 0xFFFF_FFFF
 
 
 def _check_handled(function: HandledFunction) -> None:

@@ -36,7 +36,7 @@ def read_cfi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> 
     register: Callable[[str], int] = partial(register_number, place, arch)
 
     def number(text: str) -> int:
-        return Expression(place, text).constant()
+        return _of_64_bits(place, Expression(place, text).constant())
 
     match name, operands:
         case ".cfi_startproc", () | ("simple",):
@@ -110,10 +110,13 @@ _CFI: Mapping[str, str] = {
 
 def read_ehabi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> d.EhabiDirective:
     """A directive of the ``.fnstart`` family. Raises BuildError for operands that it does not take."""
-    register: Callable[[str], int] = partial(register_number, place, arch)
+    register: Callable[[str], int] = partial(_core, place, arch)
 
     def number(text: str) -> int:
-        return Expression(place, text.strip().removeprefix("#")).constant()
+        value = Expression(place, text.strip().removeprefix("#")).constant()
+        if abs(value) >= 1 << 31:
+            raise place.error(f"{value:#x}: SP does not move by so much on a machine of 32 bits")
+        return value
 
     match name, operands:
         case ".fnstart", ():
@@ -162,6 +165,12 @@ EHABI: Mapping[str, str] = {
 }
 
 
+def _of_64_bits(place: Place, value: int) -> int:
+    if not -(1 << 63) <= value < 1 << 63:
+        raise place.error(f"the offset {value:#x} has more than 64 bits with its sign")
+    return value
+
+
 def _bytes(place: Place, operands: tuple[str, ...]) -> bytes:
     values = [Expression(place, text).constant() for text in operands]
     for value in values:
@@ -180,7 +189,9 @@ def _mask(place: Place, operands: tuple[str, ...], number: Callable[[str], int])
         span = _RANGE.fullmatch(part.strip())
         names = [part.strip()]
         if span:
-            names = [f"{span['kind']}{i}" for i in range(int(span["first"]), min(int(span["last"]), 31) + 1)]
+            if int(span["first"][:9]) > int(span["last"][:9]):
+                raise place.error(f"{part.strip()}: the first register of a range is the lower one")
+            names = [f"{span['kind']}{i}" for i in range(int(span["first"][:9]), min(int(span["last"][:9]), 32) + 1)]
         for name in names:
             mask |= 1 << number(name)
     return mask
@@ -189,12 +200,12 @@ def _mask(place: Place, operands: tuple[str, ...], number: Callable[[str], int])
 def _core(place: Place, arch: Arch, text: str) -> int:
     number = register_number(place, arch, text)
     if number > 15:
-        raise place.error(f"{text!r} is no core register: .vsave is for the others")
+        raise place.error(f"{text!r} is no core register, as r4 is; .vsave takes the others")
     return number
 
 
 def _vfp(place: Place, text: str) -> int:
     match = _VFP.fullmatch(text)
-    if match is None or int(match[1]) > 31:
+    if match is None or int(match[1][:9]) > 31:
         raise place.error(f"{text!r} is none of d0 to d31")
     return int(match[1])

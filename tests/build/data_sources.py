@@ -61,13 +61,15 @@ def data_sources(draw: st.DrawFn, isa: str) -> str:
 
 @st.composite
 def _datum(draw: st.DrawFn, dialect: DataDialect, code: str, data: str) -> str:
-    kind = draw(st.sampled_from(("numbers", "distance", "pointer", "ascii", "space", "align")))
+    kind = draw(st.sampled_from(("numbers", "expressions", "distance", "pointer", "ascii", "space", "align")))
     match kind:
         case "numbers":
             name = draw(st.sampled_from(sorted(dialect.widths)))
             bits = 8 * dialect.widths[name]
             values = draw(st.lists(st.integers(-(1 << (bits - 1)), (1 << bits) - 1), min_size=1, max_size=3))
             return f"{name} {', '.join(draw(st.sampled_from((str, hex)))(value) for value in values)}"
+        case "expressions":
+            return f".8byte {', '.join(draw(st.lists(_expressions(), min_size=1, max_size=3)))}"
         case "distance":
             # clang 22 writes zero for a difference of 8 bytes on 32-bit Arm, without a word.
             most = 4 if ".arm" in dialect.before or ".thumb" in dialect.before else 8
@@ -98,3 +100,15 @@ def _datum(draw: st.DrawFn, dialect: DataDialect, code: str, data: str) -> str:
     template = draw(st.sampled_from(dialect.aligns))
     in_bytes = template.startswith(".align") and "intel" in dialect.before
     return template.format(power=1 << power if in_bytes else power, bytes=1 << power)
+
+
+@st.composite
+def _expressions(draw: st.DrawFn) -> str:
+    """Operators without brackets, or with some: which one binds tighter is the assembler's affair."""
+    text = str(draw(st.integers(-9, 9)))
+    for _ in range(draw(st.integers(1, 4))):
+        operator = draw(st.sampled_from(("+", "-", "*", "|", "^", "&", "/", "%", "<<", ">>")))
+        value = draw(st.integers(1, 9))
+        text += f" {operator} {draw(st.sampled_from(('', '-', '~'))) if operator in '+-*|^&' else ''}{value}"
+        text = f"({text})" if draw(st.integers(0, 3)) == 0 else text
+    return text

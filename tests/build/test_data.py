@@ -42,7 +42,7 @@ def said_of_each_byte(built: Image) -> list[Isa | None]:
 def test_random_data_is_what_clang_makes_of_it(arch: Arch, isa: Isa, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("data")
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data_sources(isa.name))
     def same(text: str) -> None:
         source = read(text, arch, isa)

@@ -139,6 +139,7 @@ class _Encoder:
                 return bytes([_NEGATE_RA_STATE])
 
     def set_cfa_offset(self, offset: int, place: Place) -> bytes:
+        _check_range(offset, place)
         self.cfa_offset = offset
         if offset < 0:
             return bytes([_DEF_CFA_OFFSET_SF]) + sleb128(self.factored(offset, place))
@@ -153,7 +154,14 @@ class _Encoder:
         return bytes([_OFFSET_EXTENDED]) + uleb128(register) + uleb128(steps)
 
     def factored(self, offset: int, place: Place) -> int:
+        _check_range(offset, place)
         steps, rest = divmod(offset, self.factor)
         if rest:
             raise place.error(f"the offset {offset} is no multiple of {-self.factor}: the table cannot say it")
         return steps
+
+
+def _check_range(offset: int, place: Place) -> None:
+    """Readers hold an offset in a signed number of 64 bits."""
+    if not -(1 << 63) <= offset < 1 << 63:
+        raise place.error(f"the offset {offset:#x} has more than 64 bits with its sign")

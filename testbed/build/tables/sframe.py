@@ -131,4 +131,6 @@ def _row(state: CfiState, start: int, arch: Arch) -> _Row | None:
     elif places[0] is None and places[1] is not None:
         return None  # the second offset is the return address's: none can stand for "not saved"
     offsets = (distance, *(place for place in places if place is not None))
+    if not all(-(1 << 31) <= offset < 1 << 31 for offset in offsets):
+        return None  # four bytes are the most that an offset has
     return _Row(state.start - start, base == sp, offsets, state.signed)
