@@ -7,6 +7,7 @@ from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord, Isa
 from testbed.build import cache
+from testbed.build.host_files import refuse_host_files
 from testbed.build.recipes import Recipe, Tool, recipes_for
 from testbed.image import Image, read_image
 from testbed.program.model import Program, Source
@@ -69,6 +70,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
 
 
 def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
+    refuse_host_files(source)
     # Imported here: a file from the cache needs no tool.
     match recipe.tool:
         case Tool.KEYSTONE:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -18,7 +17,7 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import CLANG, LLD, MACH_O
-from testbed.build.tools import run_tool, write_source
+from testbed.build.tools import run_tool, work_folder, write_source
 from testbed.program.model import Source
 from testbed.program.start import MACH_O_START
 from testbed.words.errors import ToolchainMissing
@@ -77,8 +76,7 @@ def compile_c(
     Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
     """
     zig = zig or find_zig()
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+    with work_folder() as folder:
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         headers = zig.parent / "lib" / "include"
@@ -109,8 +107,7 @@ def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -
     zig, target, start = find_zig(), MACH_O[arch.name], MACH_O_START[arch.name]
     assert target is not None, arch
     assert start is not None, arch
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+    with work_folder() as folder:
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         common = (*_FREESTANDING, "-g0", "-isystem", str(zig.parent / "lib" / "include"), *target.clang)
@@ -119,7 +116,7 @@ def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -
         # An assembly source's _start is __start to the linker.
         entry = f"-Wl,-e,_{source.header.entry}"
         link = ("cc", "-target", target.linker, "-nostdlib", entry, "start.o", "program.o", "-o", "program")
-        _run(zig, folder, source, link, {"ZIG_GLOBAL_CACHE_DIR": name, "ZIG_LOCAL_CACHE_DIR": name})
+        _run(zig, folder, source, link, {"ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder)})
         return (folder / "program").read_bytes()
 
 
@@ -130,8 +127,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
     for byte. Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
     """
     zig = find_zig()
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+    with work_folder() as folder:
         write_source(source, folder)
         _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, source.path.name, "-o", "program.o"))
         placed = (

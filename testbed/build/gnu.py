@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import GAS, GCC, GNU
-from testbed.build.tools import run_tool, write_source
+from testbed.build.tools import run_tool, work_folder, write_source
 from testbed.program.model import Source
 from testbed.words.errors import ToolchainMissing
 
@@ -77,11 +76,10 @@ def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], star
     Raises BuildError with GCC's own messages (file, line, column) or ld's, ToolchainMissing.
     """
     gcc = str(find_gcc(arch, source))
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+    with work_folder() as folder:
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
-        common = (*_FREESTANDING, "-fdebug-prefix-map=" + name + "=.", "-gno-record-gcc-switches", *GCC[isa.name])
+        common = (*_FREESTANDING, f"-fdebug-prefix-map={folder}=.", "-gno-record-gcc-switches", *GCC[isa.name])
         if source.path.suffix == _CXX:
             common = (*common, *_NO_RUNTIME)
         run_tool((gcc, *common, *flags, source.path.name, "-o", "program.o"), folder, source)
@@ -98,8 +96,7 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
     Raises BuildError with the assembler's own messages (file, line) or ld's, ToolchainMissing.
     """
     gcc = str(find_gcc(arch, source))
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+    with work_folder() as folder:
         write_source(source, folder)
         run_tool((gcc, "-c", *GAS[isa.name], *flags, source.path.name, "-o", "program.o"), folder, source)
         placed = (

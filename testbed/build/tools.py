@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
-import os
+import fcntl
 import re
+import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
+from testbed.build.confined import WALL_SECONDS, limit_met, run_confined
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
 
-_TIMEOUT = 120  # seconds; a compile takes 0.06
+_FOLDERS = "testbed-build-"
+_ALIVE = ".alive"  # locked as long as the process that made the folder lives
+_NOT_FOUND = re.compile(r"incbin|No such file|not found|Permission denied|[Cc]ould not find|can't open", re.IGNORECASE)
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """A temporary folder for one build. Folders of processes that were killed go when the next one is made."""
+    _remove_dead()
+    with tempfile.TemporaryDirectory(prefix=_FOLDERS) as name, (Path(name) / _ALIVE).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Path(name)
+
+
+@cache
+def _remove_dead() -> None:
+    """Once a process. A folder whose lock nobody holds has nobody."""
+    for lock in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*/{_ALIVE}"):
+        try:
+            with lock.open() as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.parent, ignore_errors=True)
+        except OSError:  # another process holds it, has removed it, or is another user's
+            continue
 
 
 def write_source(source: Source, folder: Path) -> None:
@@ -35,27 +63,23 @@ def run_tool(
     Raises BuildError that opens with the tool's first error message, under the name of the user's own file.
     """
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            capture_output=True,
-            timeout=_TIMEOUT,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", **(environment or {})},
-        )
+        done = run_confined(command, folder, environment=environment)
     except OSError as error:
         raise BuildError(f"{command[0]} cannot be run: {error}", command=command) from error
     except subprocess.TimeoutExpired as error:
-        raise BuildError(f"{source.path}: the build took more than {_TIMEOUT} s", command=command) from error
+        raise BuildError(f"{source.path}: the build took more than {WALL_SECONDS} s", command=command) from error
     if done.returncode:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace")
+        if limit := limit_met(done.returncode, printed):
+            raise BuildError(f"{source.path}: the build was stopped: it wanted more than {limit}", command=command)
         # The tools saw copies; the reader wants the files that were written by hand.
         names = "|".join(re.escape(name) for name in (source.path.name, *(f.name for f in source.fragments)))
         named = re.sub(rf"(?m)(^|\s)(?:\./)?({names})(?=:\d)", lambda m: f"{m[1]}{source.path.parent / m[2]}", printed)
         what = "does not link" if links else "does not compile"
         detail = _first_error(named) or f"{source.path}: {what} (exit status {done.returncode})"
         rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")
+        if _NOT_FOUND.search(detail):
+            detail += " (a build reads the source's own files and what it names in its header, and no others)"
         raise BuildError(detail, command=command, output=rest)
 
 
