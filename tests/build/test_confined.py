@@ -80,7 +80,8 @@ def test_time_that_is_wanted_without_end_ends_the_build(
     tmp_path: Path, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confined, "CPU_SECONDS", 1)
-    slow = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(A(A(A(A(A(x))))))))\nint main(void) { return 0 B(+ 0); }\n"
+    slow = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(A(A(A(A(A(x))))))))\n"
+    slow += "int main(void) { return 0 B(+ 0); }\n"
     with pytest.raises(BuildError, match=r"t\.c: the build was stopped: it wanted more than (30 s|\d GB|a file)"):
         builder(source(tmp_path, "t.c", slow), ARCH, ISA)
 
