@@ -10,6 +10,7 @@ from testbed.build.recipes import RECIPES, Recipe, recipes_for
 from testbed.campaign.results import Unit
 from testbed.program.model import Program
 from testbed.runs.run import Run, run_built
+from testbed.truth.expectations import NOT_AS_DECLARED
 from testbed.words.errors import TestbedError
 
 SEED = 1  # of the values planted in registers: every unit of every matrix runs with the same
@@ -40,8 +41,13 @@ def build_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = Fal
 
 
 def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Run:
-    """Build and run a unit. Raises TestbedError where it cannot be built or does not run right."""
+    """Build and run a unit.
+
+    Raises TestbedError where it cannot be built, does not run right, or has other stacks than its header declares.
+    """
     run = run_built(build_unit(unit, programs, fresh=fresh), seed=SEED, budget=BUDGET)
     if run.failure:
         raise TestbedError(run.failure)
+    if run.disagreements:
+        raise TestbedError("\n".join((*run.disagreements, NOT_AS_DECLARED)))
     return run

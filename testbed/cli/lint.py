@@ -8,6 +8,7 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.choice import matching
+from testbed.cli.declared import disagrees
 from testbed.cli.terminal import console_for_reports
 from testbed.runs.by_name import named_run
 from testbed.tables.lint import lint
@@ -28,7 +29,7 @@ def command(program: str, arch: str | None, recipe: str | None, names: tuple[str
     """Say which rows of PROGRAM's call frame information are wrong at an instruction it executes, and the fix.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
-    Exit status 1 where something is wrong.
+    Exit status 1 where something is wrong, or where a source's header declares other frames than were watched.
     """
     run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
     if run.failure:
@@ -49,7 +50,7 @@ def command(program: str, arch: str | None, recipe: str | None, names: tuple[str
             console.print(f"{name}: {piece.sentence}", soft_wrap=True)
         if not advice:
             console.print(f"{name}: every row is right at the {len(set(run.trace.pc.tolist()))} instructions executed")
-    sys.exit(count > 0)
+    sys.exit(disagrees(run) or count > 0)
 
 
 # The tables that claim to be right at every instruction; others say what holds at calls only.

@@ -13,6 +13,7 @@ import click
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
+from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save, status
@@ -188,19 +189,8 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
         console = console_for_reports(record=bool(options.svg))
         console.print(run_page(run, verdicts, only_differences=options.differences))
         save(console, f"testbed run {options.program or run.program.name}", options.svg)
-    if _disagrees(run) or any(cell.unexplained for cell, _ in verdicts) or not verdicts:
+    if disagrees(run) or any(cell.unexplained for cell, _ in verdicts) or not verdicts:
         sys.exit(1)
-
-
-def _disagrees(run: Run | LongRun) -> bool:
-    """Say where the program declares other frames than were watched: one of the two is wrong, and so is any verdict."""
-    for disagreement in run.disagreements:
-        click.echo(disagreement, err=True)
-    if run.disagreements:
-        click.echo(
-            "the header declares other frames than were watched: no verdict on this run is to be trusted", err=True
-        )
-    return bool(run.disagreements)
 
 
 def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
@@ -216,7 +206,7 @@ def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions)
     console = console_for_reports(record=bool(options.svg))
     console.print(long_page(run, cells))
     save(console, f"testbed run {run.built.program.name}", options.svg)
-    if _disagrees(run) or any(cell.unexplained for cell in cells) or not cells:
+    if disagrees(run) or any(cell.unexplained for cell in cells) or not cells:
         sys.exit(1)
 
 

@@ -18,6 +18,10 @@ from testbed.truth.truth import Truth
 _CLONE = re.compile(r"(?:\.(?:constprop|isra)\.\d+)+$")
 
 
+# What follows from a disagreement: one of the two is wrong, and so is any verdict.
+NOT_AS_DECLARED = "the header declares other frames than were watched: no verdict on this run is to be trusted"
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """One declared stack that is not the watched one: the line of the declaration, and what was watched instead."""

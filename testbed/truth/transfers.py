@@ -2,7 +2,8 @@
 
 With ``fall(k) = pc[k-1] + size[k-1]``, the address after the instruction of step ``k - 1``:
 
-* step ``k`` is a *transfer* when ``pc[k] != fall(k)`` (or it popped the address it is at: a return to the next one);
+* step ``k`` is a *transfer* when ``pc[k] != fall(k)``, or it popped the address it is at, or that is in the link
+  register: a return to the next one;
 * it has the *effect of a call* when the machine now knows ``fall(k)`` as the place to come back to: in the link
   register, or, where calls push, in the word that this very step pushed; or that lies at SP already when it transfers.
 
@@ -91,6 +92,8 @@ def find_transfers(trace: Trace, stored: NDArray[np.uint64] = NOTHING_STORED) ->
     if trace.arch.link:
         transfer[_loaded_with_sp(trace, transfer)] = True
         call = _linked(trace, fall, transfer)
+        # A return to the very next address: a handler whose trampoline stands right behind it.
+        transfer |= trace.column(trace.arch.link) & np.uint64(trace.arch.code_mask & ~trace.arch.signature) == pc
         drops = np.zeros(len(trace), np.bool_)
     else:
         call, drops, stored = _pushed(trace, fall, transfer, stored)

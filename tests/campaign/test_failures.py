@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_a_strategy_that_crashes_costs_the_others_nothing() -> None:
 def test_both_a_crash_and_an_unexplained_site_are_failures_of_a_case() -> None:
     found = failures(judge_unit(UNIT, PROGRAMS, [CRASHING, LYING]))
     assert [each.unwinder for each in found] == ["", "root"]
+
+
+def test_a_unit_whose_declared_frames_were_not_watched_is_a_failed_one() -> None:
+    program = PROGRAMS["leaf_call"]
+    source = program.sources["arm64"]
+    frames = tuple(replace(each, frames=each.frames[1:]) for each in source.header.frames)
+    wrong = replace(source, header=replace(source.header, frames=frames))
+    programs = {"leaf_call": replace(program, sources={**program.sources, "arm64": wrong})}
+    result = judge_unit(UNIT, programs, [UNWINDERS["eh_frame"]])
+    assert result.cells == ()
+    assert "the header declares other frames than were watched" in result.failed
+    assert f"{source.path}:" in result.failed
 
 
 @pytest.mark.parametrize("stage", ["build", "run_built"])

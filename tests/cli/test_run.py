@@ -74,6 +74,27 @@ def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: 
     assert "already built" in testbed("run", str(elf), "--recipe", "keystone").err
 
 
+def declared_wrong(folder: Path) -> tuple[Path, int]:
+    """A copy of `leaf_call` for arm64 that declares a wrong stack, and the index of the line that does."""
+    source = PROGRAMS["leaf_call"].sources["arm64"]
+    lines = source.text.splitlines()
+    line = next(i for i, text in enumerate(lines) if text.startswith("// frames: leaf = "))
+    lines[line] = "// frames: leaf = leaf, _start"
+    copy = folder / source.path.name
+    copy.write_text("\n".join(lines))
+    return copy, line
+
+
+def test_declared_frames_that_were_not_watched_fail_lint_too(testbed: Testbed, tmp_path: Path) -> None:
+    source = PROGRAMS["leaf_call"].sources["arm64"]
+    assert testbed("lint", str(source.path))[::2] == (0, "")
+    copy, line = declared_wrong(tmp_path)
+    said = testbed("lint", str(copy))
+    assert said.status == 1
+    assert f"{copy}:{line + 1}: leaf (step " in said.err
+    assert "every row is right" in said.out, "what lint found is shown all the same"
+
+
 @pytest.mark.parametrize("pieces", [(), ("--chunk", "20")])
 def test_declared_frames_that_were_not_watched_fail_the_run(
     testbed: Testbed, tmp_path: Path, pieces: tuple[str, ...]
@@ -81,11 +102,7 @@ def test_declared_frames_that_were_not_watched_fail_the_run(
     source = PROGRAMS["leaf_call"].sources["arm64"]
     said = testbed("run", str(source.path), *pieces, "-u", "eh_frame")
     assert (said.status, said.err.strip()) == (0, "")
-    lines = source.text.splitlines()
-    line = next(i for i, text in enumerate(lines) if text.startswith("// frames: leaf = "))
-    lines[line] = "// frames: leaf = leaf, _start"
-    copy = tmp_path / source.path.name
-    copy.write_text("\n".join(lines))
+    copy, line = declared_wrong(tmp_path)
     said = testbed("run", str(copy), *pieces, "-u", "eh_frame")
     assert said.status == 1
     assert f"{copy}:{line + 1}: leaf (step " in said.err
