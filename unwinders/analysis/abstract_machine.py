@@ -1,26 +1,25 @@
-"""The abstract machine: which of the caller's values a function holds where, before each of its instructions.
+"""The abstract machine: what an instruction does to what is known before it.
 
-A value is one of
-
-* ``EntryValue(register)``: what the register held at the function's entry, that is, in the caller (its signed form
-  too);
-* ``StackAddress(base, offset)``: an address in the frame. One base is the CFA; every other base is an SP that an
-  instruction has set in a way that the code alone does not say (a variable-size array, a realigned stack), and is named
-  by that instruction's address;
-* ``Number``: a constant;
-* or it is not followed, and then it is in no dictionary.
-
-The memory of a frame is a set of slots. A store through an address that is not followed is taken to miss the slots
-that hold the caller's registers: a function that does overwrite them cannot return either.
+A store through an address that is not followed is taken to miss the slots that hold the caller's registers: a function
+that does overwrite them cannot return either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
+from unwinders.analysis.abstract_state import (
+    CFA,
+    AbstractState,
+    AbstractValue,
+    EntryValue,
+    Number,
+    Pointer,
+    Slot,
+    StackAddress,
+)
 from unwinders.analysis.operations import (
     Combine,
     Effect,
@@ -35,76 +34,7 @@ from unwinders.analysis.operations import (
     Store,
 )
 
-CFA = -1  # no instruction has this address
-
-
-@dataclass(frozen=True, slots=True)
-class EntryValue:
-    """The caller's value of a register; ``signed``: with a signature in its upper bits."""
-
-    register: str
-    signed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StackAddress:
-    """``base + offset``, an address on the stack."""
-
-    base: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    value: int
-
-
-AbstractValue = EntryValue | StackAddress | Number
-Slot = tuple[int, int]  # base, offset
-SlotOrName = TypeVar("SlotOrName")
-Stored = TypeVar("Stored")
 ReadCode = Callable[[int, int], int | None]  # constants in code: address, size -> value
-
-
-@dataclass(frozen=True, slots=True)
-class AbstractState:
-    """What is known before an instruction. A slot maps to the size and the value stored there.
-
-    ``compared`` are the registers whose comparison the flags hold.
-    """
-
-    registers: Mapping[str, AbstractValue] = field(default_factory=dict)
-    slots: Mapping[Slot, tuple[int, AbstractValue]] = field(default_factory=dict)
-    compared: tuple[str, str] | None = None
-
-
-def entry_state(arch: Arch) -> AbstractState:
-    """A function's first instruction: every register is the caller's, and SP is ``entry_cfa`` below the CFA."""
-    names = [r.name for r in arch.registers if r.name not in (arch.pc, arch.flags)]
-    registers: dict[str, AbstractValue] = {name: EntryValue(name) for name in names}
-    registers[arch.sp] = StackAddress(CFA, -arch.entry_cfa)
-    if arch.link is not None:
-        return AbstractState(registers)
-    return AbstractState(registers, {(CFA, -arch.word): (arch.word, EntryValue(arch.return_address))})
-
-
-def join(one: AbstractState, other: AbstractState) -> AbstractState:
-    """What holds whichever way control came."""
-    if one is other:
-        return one
-    return AbstractState(
-        _common(one.registers, other.registers),
-        _common(one.slots, other.slots),
-        one.compared if one.compared == other.compared else None,
-    )
-
-
-def _common(one: Mapping[SlotOrName, Stored], other: Mapping[SlotOrName, Stored]) -> Mapping[SlotOrName, Stored]:
-    """What both say; the first one itself where it is that, so that states share what they have in common."""
-    if one is other:
-        return one
-    both = {key: value for key, value in one.items() if other.get(key) == value}
-    return one if len(both) == len(one) else both
 
 
 def made_equal(state: AbstractState) -> AbstractState | None:
@@ -113,9 +43,9 @@ def made_equal(state: AbstractState) -> AbstractState | None:
     A loop that probes a large frame page by page ends so, with SP at a limit that another register holds. None where
     they are known to differ: after the first page the loop does not end.
     """
-    if state.compared is None:
+    if state.compared is None or isinstance(state.compared[1], int):
         return state
-    one, other = (state.registers.get(name) for name in state.compared)
+    one, other = (state.registers.get(str(name)) for name in state.compared)
     if isinstance(one, StackAddress) and isinstance(other, StackAddress):
         if one.base == other.base:
             return state if one == other else None
@@ -124,7 +54,14 @@ def made_equal(state: AbstractState) -> AbstractState | None:
     known = one if isinstance(one, StackAddress) else other
     if not isinstance(known, StackAddress) or (one is not None and other is not None):
         return state
-    return AbstractState({**state.registers, **dict.fromkeys(state.compared, known)}, state.slots)
+    return AbstractState({**state.registers, **{str(name): known for name in state.compared}}, state.slots)
+
+
+def made_at_most(state: AbstractState) -> AbstractState:
+    """After a jump that is not taken because the register is not above a number: a jump table has so many cases."""
+    if state.compared is None or not isinstance(state.compared[1], int):
+        return state
+    return replace(state, at_most={**state.at_most, state.compared[0]: state.compared[1]})
 
 
 def _rebased(state: AbstractState, base: int, place: StackAddress) -> AbstractState:
@@ -159,18 +96,22 @@ def after_call(arch: Arch, state: AbstractState, pops: int = 0) -> AbstractState
 
 def emulate(arch: Arch, state: AbstractState, instruction: Instruction, read_code: ReadCode) -> AbstractState:
     """The state after the operations of an instruction."""
-    compared = instruction.compares or (None if instruction.sets_flags else state.compared)
+    compared: tuple[str, str | int] | None = instruction.compares or (
+        None if instruction.sets_flags else state.compared
+    )
     if not instruction.operations and compared == state.compared:
         return state
     machine = _AbstractMachine(arch, dict(state.registers), dict(state.slots), instruction.address, read_code)
     for operation in instruction.operations:
         machine.execute(operation)
-    if compared is not None and any(not isinstance(o, Store) and o.to in compared for o in instruction.operations):
+    written = {o.to for o in instruction.operations if not isinstance(o, Store)}
+    if compared is not None and not written.isdisjoint(compared):
         compared = None
     return AbstractState(
         state.registers if machine.registers == state.registers else machine.registers,
         state.slots if machine.slots == state.slots else machine.slots,
         compared,
+        {name: n for name, n in state.at_most.items() if name not in written} if state.at_most else state.at_most,
     )
 
 
@@ -205,7 +146,7 @@ class _AbstractMachine:
                 self.put(to, EntryValue(held.register, signed) if isinstance(held, EntryValue) else None)
 
     def put(self, register: str, value: AbstractValue | None) -> None:
-        if value is None and register == self.arch.sp:
+        if register == self.arch.sp and not isinstance(value, StackAddress):
             value = self.new_base()
         if value is None:
             self.registers.pop(register, None)
@@ -227,7 +168,7 @@ class _AbstractMachine:
                 return StackAddress(base, at + offset)
             case Number(number):
                 return Number((number + offset) & self.arch.word_mask)
-            case EntryValue() if offset == 0:
+            case EntryValue() | Pointer() if offset == 0:
                 return value
             case _:
                 return None
@@ -246,15 +187,16 @@ class _AbstractMachine:
         return Number((value.value & ~mask) | ((bits_of << shift) & mask))
 
     def loaded(self, at: MemoryOperand, size: int) -> AbstractValue | None:
+        unknown = Pointer() if size == self.arch.word else None
+        if at.register == self.arch.pc:
+            number = self.read_code(at.offset, size)
+            return unknown if number is None else Number(number)
         match self.registers.get(at.register):
             case StackAddress(base, offset):
                 kept, value = self.slots.get((base, offset + at.offset), (0, None))
-                return value if kept == size else None
+                return value if kept == size and value is not None else unknown
             case _:
-                if at.register != self.arch.pc:
-                    return None
-                number = self.read_code(at.offset, size)
-                return None if number is None else Number(number)
+                return unknown
 
     def store(self, value: AbstractValue | None, at: MemoryOperand, size: int) -> None:
         where = self.registers.get(at.register)

@@ -3,36 +3,36 @@
 States spread from the entry along all edges and are joined where they meet, until nothing changes any more. A join
 only ever forgets, so this ends. Beyond plain edges:
 
-* Two ways that have SP at different places meet behind a call: that call does not return (``abort``). The spreading
-  starts again without its way on.
+* Two ways that do not belong together meet behind a call, SP at different places, or the caller's value of a register
+  here or there: that call does not return (``abort``). The spreading starts again without its way on.
 * A call to a place inside the function is a subroutine of its own: that place has the state of an entry.
 * Code that no way leads to, in a function with a jump whose targets the code does not say (a jump table), is where
   that jump goes: it begins in the state of the jump. Without such a jump, it is where exceptions land: in the state
   behind the calls, if they agree. Against what is known from the entry, such a state never wins.
+* A jump through a pointer with SP as at the entry is a tail call; constants and jump tables between the code are none.
 * Under a condition (A32, IT blocks) there are two states, kept apart until the flags change.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from testbed.arch import Arch, PerArch
 from testbed.words.errors import UnsupportedRule
-from unwinders.analysis.abstract_machine import (
-    CFA,
+from unwinders.analysis.abstract_machine import after_call, emulate, made_at_most, made_equal
+from unwinders.analysis.abstract_state import (
     AbstractState,
     EntryValue,
     Number,
+    Pointer,
     StackAddress,
-    after_call,
-    emulate,
     entry_state,
     join,
-    made_equal,
 )
 from unwinders.analysis.function_code import LONGEST, FunctionCode
+from unwinders.analysis.meeting_states import landings, left_out
 from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, SystemCall, Trap
 
 MOST_PLACES = 100_000  # instructions of one function; half a megabyte of x86-64 code
@@ -82,8 +82,9 @@ class _Propagation:
     jumps: dict[int, AbstractState] = field(default_factory=dict)  # to targets that the code does not say
     calls: dict[int, AbstractState] = field(default_factory=dict)
     behind_call: dict[int, int] = field(default_factory=dict)  # a pc behind a call, and alignment -> the call
-    tables: list[tuple[int, int]] = field(default_factory=list)  # data between the instructions
-    work: deque[Node] = field(default_factory=deque)
+    data: dict[int, int] = field(default_factory=dict)  # between the instructions: where it begins and ends
+    work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
+    waiting: set[Node] = field(default_factory=set)
     steps: int = 0
 
     @property
@@ -96,7 +97,7 @@ class _Propagation:
             self.arrive((self.code.function.entry, 0), entry_state(self.arch), weak=False)
             self.run()
             for pc in self.unreached():
-                seed = self.seed()
+                seed = self.seed(pc)
                 if seed is not None:
                     self.arrive((pc, 0), seed, weak=True)
                     self.run()
@@ -107,7 +108,8 @@ class _Propagation:
     def run(self) -> None:
         while self.work:
             self.count(1)
-            node = self.work.popleft()
+            node = heappop(self.work)
+            self.waiting.discard(node)
             instruction = self.code.at(node[0])
             if instruction is not None:
                 self.execute(node, instruction)
@@ -118,6 +120,12 @@ class _Propagation:
         if self.steps > MOST_STEPS or len(self.states) > MOST_PLACES:
             raise UnsupportedRule(f"{self.code.function.name} is too large to be followed")
 
+    def put(self, node: Node) -> None:
+        """A place whose state has changed."""
+        if node not in self.waiting:
+            self.waiting.add(node)
+            heappush(self.work, node)
+
     def arrive(self, node: Node, state: AbstractState, *, weak: bool) -> None:
         """Control gets to a place in one more state."""
         if not self.code.function.covers(node[0]):
@@ -127,21 +135,26 @@ class _Propagation:
             self.states[node] = state
             if weak:
                 self.weak.add(node)
-            self.work.append(node)
+            self.put(node)
             return
-        if self.disagree(old, state):
-            if weak and node not in self.weak:
-                return
-            call = self.behind_call.get(node[0])
-            if call is not None and call not in self.no_return:
-                raise _DoesNotReturn(call)
         joined = join(old, state)
+        if weak and node not in self.weak and (self.disagree(old, state) or not old.said() <= joined.said()):
+            return
         stronger = not weak and node in self.weak
+        if not stronger and (self.disagree(old, state) or left_out(self.arch, old, state, joined)):
+            self.blame(node[0])
         if stronger:
             self.weak.discard(node)
+            joined = state
         if joined != old or stronger:
             self.states[node] = joined
-            self.work.append(node)
+            self.put(node)
+
+    def blame(self, pc: int) -> None:
+        """What meets here does not belong together: if one of them is behind a call, that call does not return."""
+        call = self.behind_call.get(pc)
+        if call is not None and call not in self.no_return:
+            raise _DoesNotReturn(call)
 
     def disagree(self, one: AbstractState, other: AbstractState) -> bool:
         """True where SP lies at two known, different distances."""
@@ -163,11 +176,14 @@ class _Propagation:
     def leave(self, instruction: Instruction, state: AbstractState, holds: int, weak: bool) -> None:
         """Carry out an instruction, and go wherever it goes."""
         after = emulate(self.arch, state, instruction, self.code.read)
+        if instruction.literal is not None:
+            self.data[instruction.literal[0]] = instruction.literal[1]
         control = self.control(instruction, after)
         match control:
-            case Jump(targets, conditional, _, table, if_equal):
+            case Jump(targets, conditional, _, table, _, if_equal, if_above):
                 if table is not None:
-                    self.tables.append(table)
+                    targets, table = self.cases(control, table, after)
+                    self.data[table[0]] = table[1]
                 equal = after if if_equal is None else made_equal(after)
                 there = equal if if_equal else after
                 for target in targets:
@@ -177,6 +193,8 @@ class _Propagation:
                     if equal is None:
                         return
                     after = equal
+                if if_above is not None:
+                    there, after = (there, made_at_most(after)) if if_above else (made_at_most(after), after)
                 if not targets:
                     self.jumps[instruction.address] = after
                 if not conditional:
@@ -199,6 +217,20 @@ class _Propagation:
                     self.behind_call[instruction.end] = self.behind_call[instruction.address]
         self.arrive((instruction.end, holds), after, weak=weak)
 
+    def cases(
+        self, jump: Jump, table: tuple[int, int], state: AbstractState
+    ) -> tuple[tuple[int, ...], tuple[int, int]]:
+        """The targets of a jump table and where it lies: as many cases as its index was compared with, if it was.
+
+        What lies behind a table may be code that no case begins with, and would be read as more cases.
+        """
+        targets, width = jump.targets, (table[1] - table[0]) // len(jump.targets)
+        most = state.at_most.get(jump.index or "")
+        if most is not None:
+            targets = targets[: most + 1]
+        end = table[0] + len(targets) * width
+        return tuple(dict.fromkeys(targets)), (table[0], end + end % self.code.step)
+
     def control(self, instruction: Instruction, after: AbstractState) -> Control | None:
         """A jump through a register, told apart: a return, a call with the return address set by hand, a jump."""
         control = instruction.control
@@ -217,8 +249,14 @@ class _Propagation:
                 return Return()
             case Number(target):
                 return Jump((arch.code_address(target),))
+            case EntryValue() | Pointer() if self.is_home(after):
+                return Return()  # a tail call through a pointer
             case _:
-                return control
+                return Return() if control.pointer and self.is_home(after) else control
+
+    def is_home(self, state: AbstractState) -> bool:
+        """True where SP is as at the function's entry: there is no frame, or no frame any more."""
+        return state.registers.get(self.arch.sp) == entry_state(self.arch).registers[self.arch.sp]
 
     def gives_signal_back(self, state: AbstractState) -> bool:
         """True at the system call with which a signal's handler ends."""
@@ -231,9 +269,8 @@ class _Propagation:
         for start, end in self.code.function.parts:
             pc = start
             while pc < end:
-                after = next((last for first, last in self.tables if first <= pc < last), None)
-                if after is not None:
-                    pc = after
+                if pc in self.data:
+                    pc = max(self.data[pc], pc + step)
                     continue
                 instruction = self.code.at(pc)
                 if instruction is not None and not self.reached(pc) and not instruction.idle:
@@ -243,11 +280,13 @@ class _Propagation:
     def reached(self, pc: int) -> bool:
         return (pc, 0) in self.states or any((pc, holds) in self.states for holds in range(1, 15))
 
-    def seed(self) -> AbstractState | None:
+    def seed(self, pc: int) -> AbstractState | None:
         """The state in which code begins that no way leads to, if there is one answer."""
-        home = entry_state(self.arch).registers[self.arch.sp]
-        inside = [s for s in self.jumps.values() if s.registers.get(self.arch.sp) != home]  # others are tail calls
-        found = inside or list(self.jumps.values()) or [self.landed(s) for s in self.calls.values()]
+        inside = [s for s in self.jumps.values() if not self.is_home(s)]  # others may be tail calls
+        found = inside or list(self.jumps.values())
+        first = self.code.at(pc)
+        if not found or (first is not None and first.marked):
+            found = landings(self.arch, tuple(self.calls.values())) or found
         self.count(len(found))
         if not found or any(self.disagree(found[0], other) for other in found[1:]):
             return None
@@ -255,9 +294,3 @@ class _Propagation:
         for other in found[1:]:
             joined = join(joined, other)
         return joined
-
-    def landed(self, state: AbstractState) -> AbstractState:
-        """Where an exception lands: arguments of the call are off the stack, so a frame pointer is surer than SP."""
-        without = {name: value for name, value in state.registers.items() if name != self.arch.sp}
-        framed = any(isinstance(value, StackAddress) and value.base == CFA for value in without.values())
-        return AbstractState(without, state.slots) if framed else state

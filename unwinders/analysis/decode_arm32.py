@@ -18,6 +18,7 @@ from capstone import arm
 from testbed.arch import Isa
 from unwinders.analysis.abstract_machine import ReadCode
 from unwinders.analysis.arm32_accesses import WORD, Moved, base_and_distance, stored_size, written_back
+from unwinders.analysis.arm32_data import literal_of, table_of_branch
 from unwinders.analysis.arm32_operands import (
     FULL,
     LINK,
@@ -47,11 +48,10 @@ from unwinders.analysis.operations import (
     Trap,
 )
 
-MOST_CASES = 4096  # of a jump table inside the code
-
 _CONDITION_NAMES = "eq ne hs lo mi pl vs vc hi ls ge lt gt le"
 _CONDITIONS = dict(enumerate(_CONDITION_NAMES.split(), start=1))  # capstone's numbers
 _IF_EQUAL = {1: True, 2: False}
+_IF_ABOVE = {9: True, 10: False}
 _COMPARE = frozenset({"cmp", "cmn", "tst", "teq", "vmrs", "msr"})
 _READS_FIRST = re.compile(
     r"v?st|push|vpush|v?cmp|cmn|t[se][tq]|b|cbn?z|tb[bh]|mcr|pl[di]|vmsr|msr|fmxr|setend|cps|svc|rfe|srs|it"
@@ -71,17 +71,21 @@ def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
     condition = None
     if code is not None and not root.startswith("it"):
         if root == "b":
-            equal = _IF_EQUAL.get(code)
-            control = replace(control, conditional=True, if_equal=equal) if isinstance(control, Jump) else control
+            if isinstance(control, Jump):
+                equal, above = _IF_EQUAL.get(code), _IF_ABOVE.get(code)
+                control = replace(control, conditional=True, if_equal=equal, if_above=above)
         else:
             condition = Condition(code, ((code - 1) ^ 1) + 1)
     flags = bool(insn.update_flags) or root in _COMPARE
     compares = _compares(insn) if root == "cmp" and condition is None else None
-    return Instruction(insn.address, insn.size, operations, control, condition, flags, root == "nop", compares)
+    literal = literal_of(insn, isa)
+    return Instruction(insn.address, insn.size, operations, control, condition, flags, root == "nop", compares, literal)
 
 
-def _compares(insn: Any) -> tuple[str, str] | None:
+def _compares(insn: Any) -> tuple[str, str | int] | None:
     left, right = (full_register(insn, operand) for operand in insn.operands[:2])
+    if left and insn.operands[1].type == arm.ARM_OP_IMM:
+        return left, insn.operands[1].imm
     return (left, right) if left and right else None
 
 
@@ -109,7 +113,7 @@ def _control(insn: Any, root: str, read_code: ReadCode) -> Control | None:
         case "bx" | "bxj":
             return _to_register(insn, operands[0])
         case "tbb" | "tbh":
-            return _table(insn.address + 4, 1 if root == "tbb" else 2, read_code)
+            return table_of_branch(insn, 1 if root == "tbb" else 2, read_code)
         case "udf" | "bkpt" | "hlt" | "trap":
             return Trap()
         case "pop" | "ldm" | "ldmia" | "ldmdb" | "ldmib" | "ldmda" | "ldr" | "mov" | "movs":
@@ -127,27 +131,13 @@ def _into_pc(insn: Any, root: str) -> Control | None:
         return _to_register(insn, operands[1])
     if root == "ldr":
         at = memory_operand(insn, operands[1])
-        return Return() if at is not None and at.register == SP and insn.writeback else Jump()
+        return Return() if at is not None and at.register == SP and insn.writeback else Jump(pointer=at is not None)
     return Return()
 
 
 def _to_register(insn: Any, operand: Any) -> Control:
     name = full_register(insn, operand)
     return Return() if name == LINK else Jump(via=name)
-
-
-def _table(base: int, width: int, read_code: ReadCode) -> Jump:
-    """The cases of a table branch: halved distances from ``base``, up to where the first case begins."""
-    targets: list[int] = []
-    end = None
-    for i in range(MOST_CASES):
-        here = base + i * width
-        distance = read_code(here, width) if end is None or here < end else None
-        if distance is None or base + 2 * distance < here + width:
-            break
-        targets.append(base + 2 * distance)
-        end = min(targets)
-    return Jump(tuple(dict.fromkeys(targets)), table=(base, end) if end is not None else None)
 
 
 def _generic(insn: Any, isa: Isa) -> Iterator[Effect]:

@@ -58,7 +58,8 @@ def decode(insn: Any) -> Instruction:
         operations = tuple(_generic(insn, mnemonic))
     control = _control(insn, mnemonic)
     flags = any(insn.reg_name(number) == FLAGS for number in insn.regs_access()[1])
-    return Instruction(insn.address, insn.size, operations, control, None, flags, mnemonic in _IDLE, compares)
+    idle, marked = mnemonic in _IDLE, mnemonic == "endbr64"
+    return Instruction(insn.address, insn.size, operations, control, None, flags, idle, compares, marked=marked)
 
 
 def _compares(insn: Any) -> tuple[str, str] | None:
@@ -79,7 +80,8 @@ def _control(insn: Any, mnemonic: str) -> Control | None:
     if mnemonic == "jmp":
         target, operand = _target(insn), insn.operands[0]
         via = _register(insn, operand) if operand.type == x86.X86_OP_REG else None
-        return Jump(() if target is None else (target,), via=via)
+        pointer = operand.type == x86.X86_OP_MEM and operand.mem.index in _NO_INDEX
+        return Jump(() if target is None else (target,), via=via, pointer=pointer)
     if x86.X86_GRP_JUMP in insn.groups or mnemonic.startswith("loop"):
         target = _target(insn)
         return None if target is None else Jump((target,), conditional=True, if_equal=_IF_EQUAL.get(mnemonic))

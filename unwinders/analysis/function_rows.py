@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnwindError
-from unwinders.analysis.abstract_machine import AbstractState, join
+from unwinders.analysis.abstract_state import AbstractState, join
 from unwinders.analysis.control_flow import states_of
 from unwinders.analysis.function_bounds import FunctionParts, functions_of
 from unwinders.analysis.function_code import FunctionCode

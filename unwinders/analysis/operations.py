@@ -96,14 +96,18 @@ class Jump:
     """Control goes to one of ``targets``; empty where the code does not say (then ``via`` may name the register).
 
     ``conditional``: or on to the next instruction; ``if_equal``: it goes there because what was compared is equal
-    (True) or because it is not (False). ``table``: the [start, end) of a list of the targets in the code.
+    (True) or because it is not (False); ``if_above`` likewise, of numbers without a sign. ``table``: the [start, end)
+    of a list of the targets in the code, which ``index`` counts in. ``pointer``: the target is loaded from one place.
     """
 
     targets: tuple[int, ...] = ()
     conditional: bool = False
     via: str | None = None
     table: tuple[int, int] | None = None
+    index: str | None = None
     if_equal: bool | None = None
+    if_above: bool | None = None
+    pointer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,9 @@ class Condition:
 class Instruction:
     """One decoded instruction: where it is, what it does, and where control goes if not on to the next.
 
-    ``compares``: the two registers that the flags are set from. ``idle``: it does nothing, it aligns what follows.
+    ``compares``: the register, and the register or number, that the flags are set from. ``idle``: it does nothing, it
+    aligns what follows. ``literal``: the [start, end) of what it loads from beside the code. ``marked``: nothing but a
+    mark for the processor that indirect jumps may come here.
     """
 
     address: int
@@ -155,7 +161,9 @@ class Instruction:
     condition: Condition | None = None
     sets_flags: bool = False
     idle: bool = False
-    compares: tuple[str, str] | None = None
+    compares: tuple[str, str | int] | None = None
+    literal: tuple[int, int] | None = None
+    marked: bool = False
 
     @property
     def end(self) -> int:

@@ -23,7 +23,7 @@ from testbed.contract.rows import (
     Undefined,
 )
 from testbed.words.errors import UnsupportedRule
-from unwinders.analysis.abstract_machine import CFA, AbstractState, EntryValue, StackAddress
+from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, StackAddress
 
 _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
 

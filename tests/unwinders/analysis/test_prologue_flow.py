@@ -59,6 +59,57 @@ def test_a_call_whose_way_on_contradicts_another_way_does_not_return() -> None:
     assert row_in("x86_64", code, 6).cfa == RegisterPlus("rsp", 16)
 
 
+def test_a_call_behind_which_a_register_would_be_lost_does_not_return() -> None:
+    """Behind the call one way has rbx in its slot only, the other has it unchanged and stored nothing."""
+    text = (
+        "sub rsp, 24; test rdi, rdi; jne 0x1015; mov [rsp + 8], rbx; xor ebx, ebx; call 0x9000; nop; add rsp, 24; ret"
+    )
+    code = assembled("x86_64", text)
+    assert row_in("x86_64", code, 0x15).registers.get("rbx") is None
+    assert row_in("x86_64", code, 0x10).registers["rbx"] == AtCfa(-24)
+
+
+def test_a_jump_table_has_as_many_cases_as_its_index_was_compared_with() -> None:
+    """Behind the table lies code that no case begins with: read as one more case, it leads into the middle of one."""
+    head = assembled("thumb", "push {r4, lr}; cmp r0, #1; bhi 0x100e; tbh [pc, r0, lsl #1]")
+    table = (6).to_bytes(2, "little") * 2  # halved distances from the table
+    between = assembled("thumb", "pop {r4, pc}") + (7).to_bytes(2, "little") * 3
+    code = head + table + between + assembled("thumb", "sub sp, #8; add sp, #8; pop {r4, pc}")
+    assert row_in("thumb", code, 0x18).cfa == RegisterPlus("sp", 16)
+    assert row_in("thumb", code, 0x0E).cfa == RegisterPlus("sp", 8)
+
+
+def test_constants_between_the_code_are_no_code() -> None:
+    head = assembled("thumb", "push {r4, lr}; ldr r0, [pc, #8]; cmp r0, r1; bne 0x1010; bx r2; nop")
+    code = head + bytes.fromhex("00b5 00b5") + assembled("thumb", "movs r4, #0; pop {r4, pc}")  # push {lr}, twice
+    assert row_in("thumb", code, 0x10).cfa == RegisterPlus("sp", 8)
+    with pytest.raises(NoUnwindInfo, match="no way"):
+        row_in("thumb", code, 0x0E)
+
+
+def test_code_that_no_way_leads_to_changes_nothing_that_a_way_leads_to() -> None:
+    code = assembled("x86_64", "push rcx; test rdi, rdi; jne 0x100a; jmp rax; xor ebx, ebx; nop; pop rcx; ret")
+    assert row_in("x86_64", code, 10).registers.get("rbx") is None
+    assert row_in("x86_64", code, 8).cfa == RegisterPlus("rsp", 16)
+
+
+def test_exceptions_land_in_the_frame_with_all_that_is_saved_on_some_way() -> None:
+    frameless = "sub rsp, 8; call 0x9000; add rsp, 8; ret; "
+    code = assembled(
+        "x86_64", "test rdi, rdi; jne 0x1013; " + frameless + "push rbx; call 0x9000; pop rbx; ret; mov ebx, 1; ret"
+    )
+    row = row_in("x86_64", code, len(code) - 1)
+    assert (row.cfa, row.registers["rbx"]) == (RegisterPlus("rsp", 16), AtCfa(-16))
+
+
+def test_a_tail_call_through_a_pointer_is_no_jump_table() -> None:
+    """Behind the tail call lies where exceptions land, in the frame of the call before it."""
+    text = "push rbx; mov rbx, rsi; call 0x9000; mov rax, rbx; pop rbx; jmp rax; endbr64; mov rdi, rax; ret"
+    for marked in (text, text.replace("endbr64; ", "")):
+        code = assembled("x86_64", marked.replace("endbr64", ".byte 0xf3, 0x0f, 0x1e, 0xfa"))
+        assert row_in("x86_64", code, len(code) - 1).cfa == RegisterPlus("rsp", 16)
+
+
 def test_a_jump_through_a_register_goes_where_no_other_way_leads() -> None:
     code = assembled("x86_64", "push rbx; jmp rax; xor ebx, ebx; pop rbx; ret")
     assert row_in("x86_64", code, 3).cfa == RegisterPlus("rsp", 16)
