@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from testbed.words.errors import UnwindError
+
 
 @dataclass(frozen=True, slots=True)
 class AtCfa:
@@ -116,12 +118,27 @@ class UnwindRow:
         return self.start <= pc < self.end
 
 
+@dataclass(frozen=True, slots=True)
+class BrokenPart:
+    """The link-time pcs ``[start, end)``: a table has something for them, and ``why`` it gives no row."""
+
+    start: int
+    end: int
+    why: UnwindError
+
+
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """All rows of one image and one format, sorted by start; ``source`` names the section they came from."""
+    """All rows of one image and one format, sorted by start; ``source`` names the section they came from.
+
+    What cannot be read is kept beside them: ``broken`` are the parts whose pcs are known, sorted and disjoint.
+    ``unplaced`` is the reason of entries that do not even say their pcs: whatever has no row may be theirs.
+    """
 
     source: str
     rows: tuple[UnwindRow, ...] = field(repr=False)
+    broken: tuple[BrokenPart, ...] = field(default=(), repr=False)
+    unplaced: UnwindError | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -137,3 +154,11 @@ class RowTable:
         """The row that covers the link-time ``pc``, or None."""
         i = bisect_right(self.starts, pc) - 1
         return self.rows[i] if i >= 0 and self.rows[i].contains(pc) else None
+
+    def stop_at(self, pc: int) -> UnwindError | None:
+        """Why there is no row for the link-time ``pc``; None where there is one, or the table is silent."""
+        if self.at(pc) is not None:
+            return None
+        i = bisect_right(self.broken, pc, key=lambda part: part.start) - 1
+        why = self.broken[i].why if i >= 0 and pc < self.broken[i].end else self.unplaced
+        return why.again() if why else None

@@ -13,7 +13,7 @@ from testbed.report.listing import listing
 from testbed.report.phrases import frame_pointer, stack_pointer
 from testbed.report.show_text import AFTER, BEFORE, word_words
 from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
-from testbed.report.table_text import cfa_text, rule_text
+from testbed.report.table_text import row_cells
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.truth import TrueFrame
@@ -136,11 +136,8 @@ def _rows(run: Run, pc: int, unwinders: Sequence[Unwinder]) -> Markup:
     for unwinder in unwinders:
         if unwinder.rows is None or loaded is None:
             continue
-        row = unwinder.rows(loaded.image).at(pc - loaded.bias)
-        said = ("", "", "no row covers this pc")
-        if row is not None:
-            rules = "  ".join(f"{name}={rule_text(rule)}" for name, rule in sorted(row.registers.items()))
-            said = (run.where(row.start + loaded.bias), cfa_text(row.cfa), rules)
+        row, cfa, rules = row_cells(unwinder, loaded, pc)
+        said = (run.where(row.start + loaded.bias) if row else "", cfa, rules)
         same.setdefault(said, []).append(unwinder.name)
     if not same:
         return Markup("")

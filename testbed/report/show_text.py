@@ -15,7 +15,7 @@ from testbed.report.listing import CodeLine, listing
 from testbed.report.phrases import count, frame_pointer, stack_pointer, uncalled
 from testbed.report.site_text import frames_tables
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
-from testbed.report.table_text import LEGEND, cfa_text, rule_text
+from testbed.report.table_text import LEGEND, row_cells
 from testbed.runs.run import Run
 
 BEFORE, AFTER = 4, 4  # instructions shown around pc
@@ -174,12 +174,8 @@ def _rows(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[Renderable
         shown.add_column(column)
     same: dict[tuple[str, str, str], list[str]] = {}  # several formats often say the same
     for unwinder in tables:
-        assert unwinder.rows is not None
-        row = unwinder.rows(loaded.image).at(pc - loaded.bias)
-        said = ("", "", "no row covers this pc")
-        if row is not None:
-            rules = "  ".join(f"{name}={rule_text(rule)}" for name, rule in sorted(row.registers.items()))
-            said = (run.where(row.start + loaded.bias), cfa_text(row.cfa), rules)
+        row, cfa, rules = row_cells(unwinder, loaded, pc)
+        said = (run.where(row.start + loaded.bias) if row else "", cfa, rules)
         same.setdefault(said, []).append(unwinder.name)
     for said, names in same.items():
         shown.add_row(", ".join(names), *said)

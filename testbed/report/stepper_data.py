@@ -18,7 +18,7 @@ from testbed.report.listing import listing
 from testbed.report.phrases import uncalled
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
 from testbed.report.stepper_moves import Move
-from testbed.report.table_text import LEGEND, cfa_text, rule_text
+from testbed.report.table_text import LEGEND, row_cells
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -138,12 +138,11 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) ->
         of_line = []
         for line in listing(run).lines:
             loaded = image_covering(run.trace.images, line.pc)
-            row = unwinder.rows(loaded.image).at(line.pc - loaded.bias) if loaded else None
+            row, cfa, rules = row_cells(unwinder, loaded, line.pc)
             if loaded is None or row is None:
                 of_line.append(-1)
                 continue
-            rules = "  ".join(f"{name}={rule_text(rule)}" for name, rule in sorted(row.registers.items()))
-            said = (run.where(row.start + loaded.bias), cfa_text(row.cfa), rules)
+            said = (run.where(row.start + loaded.bias), cfa, rules)
             of_line.append(known.setdefault(said, len(known)))
         columns[f"t{len(tables)}"] = np.array(of_line, np.int32)
         tables.append({"name": unwinder.name, "rows": [list(said) for said in known]})

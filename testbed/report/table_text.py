@@ -24,8 +24,10 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.image import Image
+from testbed.contract.unwinder import Unwinder
+from testbed.image import Image, LoadedImage
 from testbed.image.symbols import readable, symbol_for
+from testbed.words.errors import UnwindError
 
 LEGEND = (
     "c-8: stored at CFA-8   v-8: is CFA-8   rsp+8: a register and an offset   [rbp+8]: stored there   "
@@ -38,15 +40,37 @@ def table_page(name: str, image: Image, table: RowTable) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{image}: {len(table)} rows of {table.source} ({name})", style="bold")]
     for title, rows in _by_function(image, table):
         parts += [Text(f"\n{title}"), _rows(rows)]
+    unread = [f"{_name(image, part.start)}, {part.start:x} to {part.end:x}: {part.why}" for part in table.broken]
+    if table.unplaced is not None:
+        unread.append(f"a function that is not known: {table.unplaced}")
+    if unread:
+        parts += [Text("\nno rows, because of their entries:", style="bold"), *map(Text, unread)]
     return Group(*parts, Text(f"\n{LEGEND}", style="dim"))
+
+
+def row_cells(unwinder: Unwinder, loaded: LoadedImage | None, pc: int) -> tuple[UnwindRow | None, str, str]:
+    """The row in force at a run-time pc, its CFA and its rules; without one, why there is none instead of the rules."""
+    if unwinder.rows is None or loaded is None:
+        return None, "", "no image covers this pc"
+    try:
+        table = unwinder.rows(loaded.image)
+    except UnwindError as why:
+        return None, "", str(why)
+    row = table.at(pc - loaded.bias)
+    if row is None:
+        return None, "", str(table.stop_at(pc - loaded.bias) or "no row covers this pc")
+    return (
+        row,
+        cfa_text(row.cfa),
+        "  ".join(f"{name}={rule_text(rule)}" for name, rule in sorted(row.registers.items())),
+    )
 
 
 def _by_function(image: Image, table: RowTable) -> Iterator[tuple[str, list[UnwindRow]]]:
     """Consecutive rows under the name of the function that they cover."""
     title, rows = "", list[UnwindRow]()
     for row in table:
-        symbol = symbol_for(image, row.start)
-        name = readable(symbol) if symbol else f"{row.start:#x}"
+        name = _name(image, row.start)
         if name != title and rows:
             yield title, rows
             rows = []
@@ -54,6 +78,11 @@ def _by_function(image: Image, table: RowTable) -> Iterator[tuple[str, list[Unwi
         rows.append(row)
     if rows:
         yield title, rows
+
+
+def _name(image: Image, address: int) -> str:
+    symbol = symbol_for(image, address)
+    return readable(symbol) if symbol else f"{address:#x}"
 
 
 def _rows(rows: list[UnwindRow]) -> Table:

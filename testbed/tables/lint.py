@@ -32,7 +32,7 @@ from testbed.contract.rows import (
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import TrueFrame
-from testbed.words.errors import UnreadableMemory
+from testbed.words.errors import NoUnwindInfo, UnreadableMemory
 
 _MOST_SLOTS = 4096  # words of a frame that are searched for a saved register
 _ABOVE = 16  # the same of one that lies in the caller's
@@ -89,7 +89,10 @@ def findings(run: Run, step: int, table: RowTable) -> tuple[LintFinding, ...]:
     """What the row of one executed instruction says wrongly; empty where there is none, or no row."""
     row = _row(run, step, table)
     if row is None:
-        return ()
+        why = table.stop_at(_link_time(run, step))
+        if why is None or isinstance(why, NoUnwindInfo):
+            return ()
+        return (LintFinding("row", "nothing that can be read", str(why), ""),)
     frames = run.truth(step).frames
     if frames[0].cfa is None or len(frames) < 2:
         return _of_the_root(row)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 
 class TestbedError(Exception):
@@ -119,6 +120,13 @@ class UnwindError(Exception):
     def reason(self) -> str:
         """The kind of stop, as reports name it."""
         return type(self).__name__
+
+    def again(self) -> Self:
+        """The same reason as an error of its own: one that was raised before has a pc and a traceback."""
+        twin = type(self).__new__(type(self), *self.args)
+        twin.__dict__.update(self.__dict__)
+        twin.pc = None
+        return twin
 
 
 class NoUnwindInfo(UnwindError):

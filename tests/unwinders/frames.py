@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.contract.rows import UnwindRow
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment, Symbol
 from testbed.trace import Memory, Snapshot
 from unwinders.formats.cfi import cfi_table
@@ -104,7 +104,16 @@ def rows(
     assert number is not None
     section = cie(initial, code=code, data=data, ra=number, version=version, word=arch.word)
     section += fde(instructions, word=arch.word)
-    return cfi_table(image(arch, _debug_frame=(0, section)), ".debug_frame").rows
+    return told(cfi_table(image(arch, _debug_frame=(0, section)), ".debug_frame")).rows
+
+
+def told(table: RowTable) -> RowTable:
+    """A table in which everything can be read. Raises what is wrong with the first part that cannot."""
+    for part in table.broken:
+        raise part.why.again()
+    if table.unplaced is not None:
+        raise table.unplaced.again()
+    return table
 
 
 def instructions_at(initial: bytes = b"") -> int:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from testbed.arch import Arch
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
-from tests.unwinders.frames import SIZE, START, X86_64, image, u
+from tests.unwinders.frames import SIZE, START, X86_64, image, told, u
 from unwinders.formats.sframe import sframe_table
 
 ADDRESS = 0x4000  # of the section
@@ -65,7 +65,7 @@ def made(content: bytes, arch: Arch = X86_64) -> Image:
 
 
 def read(content: bytes, arch: Arch = X86_64) -> tuple[UnwindRow, ...]:
-    return sframe_table(made(content, arch)).rows
+    return told(sframe_table(made(content, arch))).rows
 
 
 def one(*fres: bytes, arch: Arch = X86_64, size: int = SIZE, **fields: int) -> tuple[UnwindRow, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import NamedTuple
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
@@ -24,7 +25,7 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from unwinders.formats.cfi_entries import Fde
+from unwinders.formats.cfi_entries import Cie, Fde
 from unwinders.formats.dwarf_expr import parse_expression
 from unwinders.formats.reader import INDIRECT, Reader
 
@@ -74,15 +75,27 @@ class Cfa(IntEnum):
 _KNOWN = {int(opcode): opcode for opcode in Cfa}
 
 
-def fde_rows(fde: Fde, section: Reader, arch: Arch) -> list[UnwindRow]:
+class InitialState(NamedTuple):
+    """What a CIE's instructions leave: the row that each of its FDEs begins with."""
+
+    cfa: Rule | None
+    registers: Mapping[str, Rule]
+
+
+def initial_state(cie: Cie, section: Reader, arch: Arch) -> InitialState:
+    """Execute a CIE's instructions. Raises MalformedTable as ``fde_rows`` does."""
+    machine = _RowMachine(Fde(cie.offset, cie, 0, 0, (0, 0)), arch, section.section, None)
+    machine.execute(section.part(*cie.instructions))
+    return InitialState(machine.cfa, machine.registers)
+
+
+def fde_rows(fde: Fde, section: Reader, arch: Arch, initial: InitialState) -> list[UnwindRow]:
     """The rows of one FDE, in pc order; pcs before a CFA is defined have none.
 
     Raises MalformedTable, with the section and the offset of the instruction, for one that does not exist or
     cannot stand where it does.
     """
-    machine = _RowMachine(fde, arch, section.section)
-    machine.execute(section.part(*fde.cie.instructions))
-    machine.enter_fde()
+    machine = _RowMachine(fde, arch, section.section, initial)
     machine.execute(section.part(*fde.instructions))
     machine.emit(fde.end)
     return machine.rows
@@ -96,20 +109,15 @@ def register_name(arch: Arch, number: int) -> str:
 class _RowMachine:
     """The row under construction. ``registers`` is never changed in place: rows and remembered states share it."""
 
-    def __init__(self, fde: Fde, arch: Arch, section: str) -> None:
+    def __init__(self, fde: Fde, arch: Arch, section: str, initial: InitialState | None) -> None:
         self.fde, self.arch = fde, arch
         self.found_by = f"{section}+{fde.offset:#x}"
         self.return_address = register_name(arch, fde.cie.return_register)
         self.pc = fde.start
-        self.cfa: Rule | None = None
-        self.registers: Mapping[str, Rule] = {}
-        self.initial: Mapping[str, Rule] | None = None  # None while the CIE's own instructions run
-        self.remembered: list[tuple[Rule | None, Mapping[str, Rule]]] = []
+        self.initial = initial  # None while the CIE's own instructions run
+        self.cfa, self.registers = initial or InitialState(None, {})
+        self.remembered: list[InitialState] = []
         self.rows: list[UnwindRow] = []
-
-    def enter_fde(self) -> None:
-        self.initial = self.registers
-        self.remembered = []
 
     def execute(self, reader: Reader) -> None:
         while reader.left:
@@ -156,7 +164,7 @@ class _RowMachine:
             case Cfa.REMEMBER_STATE:
                 if len(self.remembered) >= MAX_REMEMBERED:
                     raise reader.error(f"more than {MAX_REMEMBERED} remembered rows", at=at)
-                self.remembered.append((self.cfa, self.registers))
+                self.remembered.append(InitialState(self.cfa, self.registers))
             case Cfa.RESTORE_STATE:
                 if not self.remembered:
                     raise reader.error("restore_state, and no row is remembered", at=at)
@@ -214,8 +222,8 @@ class _RowMachine:
         """Back to the rule that the CIE's instructions gave the register; without one, to the ABI's default."""
         if self.initial is None:
             raise reader.error("a CIE restores a register: it has no earlier rule to go back to", at=at)
-        if name in self.initial:
-            self.registers = {**self.registers, name: self.initial[name]}
+        if name in self.initial.registers:
+            self.registers = {**self.registers, name: self.initial.registers[name]}
         else:
             self.registers = {other: rule for other, rule in self.registers.items() if other != name}
 

@@ -13,64 +13,46 @@ holds: between two functions the search finds the one before, which does not cov
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from struct import unpack_from
 from weakref import WeakKeyDictionary
 
-from testbed.arch import Arch
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.image import Image, Section
-from testbed.words.errors import NoUnwindInfo
-from unwinders.formats.cfi_entries import fde_at
-from unwinders.formats.cfi_rows import fde_rows
+from testbed.image import Image
+from testbed.words.errors import NoUnwindInfo, UnwindError
+from unwinders.formats.cfi import CfiSection, cfi_section
+from unwinders.formats.indexed import IndexedTable, Part, out_of_order
 from unwinders.formats.reader import INDIRECT, OMIT, Reader
 
 SECTION, FRAME = ".eh_frame_hdr", ".eh_frame"
 
 _VERSION = 1
+_USUAL = 0x3B  # data relative, 4 bytes, signed
 _VARIABLE = (0x01, 0x09)  # LEB128 formats: their entries have no common size, so nothing can be searched
 
 
 @dataclass(frozen=True, eq=False)
 class SearchTable:
-    """The table of one image: first pcs, sorted, and the address of the FDE that each belongs to."""
+    """The table of one image: first pcs, sorted, and the address of the FDE that each belongs to.
 
-    arch: Arch
-    frame: Section
+    Entries out of order are left out: a search leads past them. Where it then finds nothing, it says so.
+    """
+
     first_pcs: tuple[int, ...] = field(repr=False)
     fdes: tuple[int, ...] = field(repr=False)
-    rows_found: dict[int, RowTable] = field(default_factory=dict, repr=False)  # by place in the table, as asked for
+    index: IndexedTable = field(repr=False)
 
     def at(self, pc: int) -> UnwindRow | None:
         """The row in force at a link-time pc, or None: the FDE that the search finds has none for it.
 
         Raises MalformedTable where that FDE, or the entry that names it, is broken. Other FDEs are not looked at.
         """
-        i = bisect_right(self.first_pcs, pc) - 1
-        return self.rows_of(i).at(pc) if i >= 0 else None
-
-    def rows_of(self, i: int) -> RowTable:
-        """The rows that a search can find through entry ``i``: its FDE's, cut to the pcs that lead to it."""
-        if i not in self.rows_found:
-            reader = Reader(FRAME, self.frame.address, self.frame.data)
-            offset = self.fdes[i] - self.frame.address
-            if not 0 <= offset < len(self.frame.data):
-                raise reader.error(f"{SECTION} names an FDE at {self.fdes[i]:#x}, outside this section", at=0)
-            word = self.arch.word
-            low = self.first_pcs[i]
-            high = self.first_pcs[i + 1] if i + 1 < len(self.first_pcs) else 1 << (8 * word)
-            rows = [
-                replace(row, start=max(row.start, low), end=min(row.end, high))
-                for row in fde_rows(fde_at(reader, offset, word), reader, self.arch)
-                if row.start < high and row.end > low
-            ]
-            self.rows_found[i] = RowTable(SECTION, tuple(rows))
-        return self.rows_found[i]
+        return self.index.at(pc)
 
     def all_rows(self) -> RowTable:
         """What a search finds at any pc."""
-        return RowTable(SECTION, tuple(row for i in range(len(self.fdes)) for row in self.rows_of(i)))
+        return self.index.all_rows()
 
 
 _TABLES: WeakKeyDictionary[Image, SearchTable] = WeakKeyDictionary()
@@ -80,7 +62,7 @@ def search_table(image: Image) -> SearchTable:
     """The search table of an image, read once.
 
     Raises NoUnwindInfo where the image lacks one of the two sections or the header has no table, MalformedTable
-    where its bytes break the format. A table that is not sorted is malformed: a search in it would find anything.
+    where its header breaks the format.
     """
     if image not in _TABLES:
         _TABLES[image] = _read(image)
@@ -115,12 +97,45 @@ def _read(image: Image) -> SearchTable:
         raise reader.error(f"entries of the pointer encoding {table_encoding:#x} cannot be searched", at=3)
     count = pointer(count_encoding, "the number of FDEs")
     start = reader.offset
-    # A count that is too big ends where the bytes do: every entry takes some.
-    pairs = [(pointer(table_encoding, "an entry"), pointer(table_encoding, "an entry")) for _ in range(count)]
+    pairs = _usual_pairs(reader, count) if table_encoding == _USUAL else None
+    if pairs is None:
+        # A count that is too big ends where the bytes do: every entry takes some.
+        pairs = [(pointer(table_encoding, "an entry"), pointer(table_encoding, "an entry")) for _ in range(count)]
     size = (reader.offset - start) // max(count, 1)
-    for i, (left, right) in enumerate(pairwise(pc for pc, _ in pairs)):
-        if left > right:
-            raise reader.error(
-                f"entry {i + 1} is for {right:#x}, after {left:#x}: not sorted", at=start + (i + 1) * size
-            )
-    return SearchTable(image.arch, frame, tuple(pc for pc, _ in pairs), tuple(fde for _, fde in pairs))
+    return _sorted_table(cfi_section(image, FRAME), reader, pairs, start, size)
+
+
+def _usual_pairs(reader: Reader, count: int) -> list[tuple[int, int]] | None:
+    """Entries as linkers write them: distances from this section, 4 bytes each. None where it needs a closer look."""
+    if 8 * count > reader.left:
+        return None
+    start, base = reader.offset, reader.address
+    values = unpack_from(f"<{2 * count}i", reader.data, start)
+    if 0 in values or any(value + base < 0 for value in values):
+        return None
+    reader.take(8 * count)
+    return [(first + base, fde + base) for first, fde in zip(values[::2], values[1::2], strict=True)]
+
+
+def _sorted_table(
+    frame: CfiSection, reader: Reader, pairs: list[tuple[int, int]], start: int, size: int
+) -> SearchTable:
+    """The table of the entries that are in order; ``start`` is where the first one stands."""
+    wild = out_of_order([pc for pc, _ in pairs])
+    unplaced: UnwindError | None = None
+    if wild:
+        first = min(wild)
+        unplaced = reader.error(f"entry {first} is for {pairs[first][0]:#x}: not sorted", at=start + first * size)
+        pairs = [pair for i, pair in enumerate(pairs) if i not in wild]
+    first_pcs, fdes = tuple(pc for pc, _ in pairs), tuple(fde for _, fde in pairs)
+    ends = [*first_pcs[1:], 1 << (8 * frame.arch.word)]
+
+    def read(part: Part) -> Sequence[UnwindRow]:
+        offset = fdes[part.entry] - frame.reader.address
+        if not 0 <= offset < len(frame.reader.data):
+            detail = f"{SECTION} names an FDE at {fdes[part.entry]:#x}, outside this section"
+            raise frame.reader.error(detail, at=0)
+        return frame.rows_at(offset)
+
+    parts = tuple(Part(low, high, i) for i, (low, high) in enumerate(zip(first_pcs, ends, strict=False)) if low < high)
+    return SearchTable(first_pcs, fdes, IndexedTable(SECTION, parts, read, unplaced))

@@ -16,13 +16,13 @@ routine of the program's own is that routine's affair; this is how GCC's and LLV
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
+from struct import unpack_from
 
 from testbed.image import Image
-from testbed.words.errors import NoUnwindInfo, UnsupportedRule
+from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from unwinders.formats.indexed import up_to_the_next
 from unwinders.formats.reader import Reader
 from unwinders.formats.sections import EXIDX, EXTAB
 
@@ -57,60 +57,58 @@ class OperationBytes:
     bytes: tuple[tuple[int, int], ...]  # (section offset, value)
 
 
-@dataclass(frozen=True, eq=False)
-class ExceptionIndex:
-    """The index of one image, sorted."""
+@dataclass(frozen=True, slots=True)
+class BrokenEntry:
+    """Pcs that an entry of the index may be for which does not say where they begin, or an entry that does not say
+    where they end."""
 
-    entries: tuple[IndexEntry, ...] = field(repr=False)
-    starts: tuple[int, ...] = field(repr=False)
-
-    def at(self, pc: int) -> IndexEntry | None:
-        """The entry for a link-time pc, or None: the index says nothing about that code."""
-        i = bisect_right(self.starts, pc) - 1
-        return self.entries[i] if i >= 0 and pc < self.entries[i].end else None
+    start: int
+    end: int
+    why: MalformedTable
 
 
-_INDEXES: WeakKeyDictionary[Image, ExceptionIndex] = WeakKeyDictionary()
+def exception_index(image: Image) -> tuple[IndexEntry | BrokenEntry, ...]:
+    """The entries of an image's index, sorted and disjoint.
 
-
-def exception_index(image: Image) -> ExceptionIndex:
-    """The index of an image, read once.
-
-    Raises NoUnwindInfo where there is none, MalformedTable where its bytes break the format. One that is not sorted
-    is malformed: a binary search in it would find anything.
+    Raises NoUnwindInfo where there is none, MalformedTable where it is no list of pairs of words. An entry that is not
+    in order, or has no address, hides where the one before it ends: what lies between its good neighbours is broken.
     """
-    if image not in _INDEXES:
-        _INDEXES[image] = _read(image)
-    return _INDEXES[image]
-
-
-def _read(image: Image) -> ExceptionIndex:
     section = image.sections.get(INDEX)
     if section is None:
         raise NoUnwindInfo(f"{image} has no {INDEX}")
     reader = Reader(INDEX, section.address, section.data)
     if reader.left % _ENTRY:
         raise reader.error(f"the section has {reader.left} bytes, which are no pairs of words")
-    found: list[tuple[int, int, int]] = []
-    while reader.left:
-        at = reader.offset
-        # A Thumb function's address has its lowest bit set: that is no part of where its code is.
-        start = image.arch.code_address(_target(reader, image))
-        if found and start < found[-1][1]:
-            raise reader.error(f"an entry for {start:#x}, after {found[-1][1]:#x}: not sorted", at=at)
-        found.append((at, start, reader.unsigned(4)))
-    ends = [*(start for _, start, _ in found), 1 << (8 * image.arch.word)][1:]
-    entries = tuple(
-        IndexEntry(at, start, min(end, _end_of_code(image, start)), content)
-        for (at, start, content), end in zip(found, ends, strict=True)
-    )
-    return ExceptionIndex(entries, tuple(entry.start for entry in entries))
+    words = unpack_from(f"<{reader.left // 4}I", reader.data)
+    # A Thumb function's address has its lowest bit set: that is no part of where its code is.
+    starts = [
+        None
+        if word & _COMPACT
+        else image.arch.code_address(_distant(section.address + _ENTRY * i, word) & image.arch.word_mask)
+        for i, word in enumerate(words[::2])
+    ]
+    found: list[IndexEntry | BrokenEntry] = []
+    ends = _CodeEnds(image)
+    for part, hidden in up_to_the_next(starts, 1 << (8 * image.arch.word)):
+        if hidden is None:
+            end = min(part.end, ends.after(part.start))
+            found.append(IndexEntry(_ENTRY * part.entry, part.start, end, words[2 * part.entry + 1]))
+        else:
+            wild, word = starts[hidden], words[2 * hidden]
+            detail = f"{word:#010x} is no 31-bit distance" if wild is None else f"an entry for {wild:#x}: not sorted"
+            end = part.end if part.entry == hidden else min(part.end, ends.after(part.start))
+            found.append(BrokenEntry(part.start, end, reader.error(detail, at=_ENTRY * hidden)))
+    return tuple(found)
 
 
-def _end_of_code(image: Image, start: int) -> int:
+class _CodeEnds:
     """No entry reaches beyond the executable segment that it starts in: the last one has no successor to end it."""
-    ends = (s.address + s.size for s in image.segments if s.executable and s.address <= start < s.address + s.size)
-    return max(ends, default=start)
+
+    def __init__(self, image: Image) -> None:
+        self.code = [(s.address, s.address + s.size) for s in image.segments if s.executable]
+
+    def after(self, start: int) -> int:
+        return max((end for low, end in self.code if low <= start < end), default=start)
 
 
 def _target(reader: Reader, image: Image) -> int:
@@ -119,8 +117,11 @@ def _target(reader: Reader, image: Image) -> int:
     word = reader.unsigned(4)
     if word & _COMPACT:
         raise reader.error(f"{word:#010x} is no 31-bit distance", at=at)
-    distance = word - (1 << 31) if word >> 30 else word
-    return reader.address + at + distance & image.arch.word_mask
+    return _distant(reader.address + at, word) & image.arch.word_mask
+
+
+def _distant(place: int, word: int) -> int:
+    return place + (word - (1 << 31) if word >> 30 else word)
 
 
 def operation_bytes(image: Image, entry: IndexEntry) -> OperationBytes:

@@ -10,9 +10,11 @@ load from there. At the end::
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from weakref import WeakKeyDictionary, ref
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
@@ -29,7 +31,7 @@ from testbed.contract.rows import (
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.cfi_rows import register_name
-from unwinders.formats.ehabi import INDEX, IndexEntry, exception_index, operation_bytes
+from unwinders.formats.ehabi import INDEX, BrokenEntry, IndexEntry, exception_index, operation_bytes
 from unwinders.formats.ehabi_operations import (
     SP,
     AuthenticateHere,
@@ -41,10 +43,42 @@ from unwinders.formats.ehabi_operations import (
     SetVsp,
     decode,
 )
+from unwinders.formats.indexed import IndexedTable, Part
 
 _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
 
-_ROWS: WeakKeyDictionary[Image, dict[int, UnwindRow]] = WeakKeyDictionary()
+_INDEXES: WeakKeyDictionary[Image, IndexedTable] = WeakKeyDictionary()
+
+
+def exidx_index(image: Image) -> IndexedTable:
+    """The exception index of an image as a table; a function's entry is read when it is asked for.
+
+    What its operations do that no row can express, or that they refuse to unwind, is that function's matter, like
+    whatever breaks the format in its entry. Raises NoUnwindInfo and MalformedTable as ``exception_index`` does.
+    """
+    if image not in _INDEXES:
+        entries = exception_index(image)
+        # Linkers join entries: other functions that cannot be unwound may stand around the image's first one.
+        cuts = _first_function(image)
+        parts: list[Part] = []
+        for i, entry in enumerate(entries):
+            its_cuts = [cut for cut in cuts if entry.start < cut < entry.end and _cannot_unwind(entry)]
+            bounds = pairwise([entry.start, *its_cuts, entry.end])
+            parts += [Part(start, end, i) for start, end in bounds if start < end]
+        _INDEXES[image] = IndexedTable(INDEX, tuple(parts), partial(_read, ref(image), entries))
+    return _INDEXES[image]
+
+
+def _read(image: ref[Image], entries: Sequence[IndexEntry | BrokenEntry], part: Part) -> Sequence[UnwindRow]:
+    entry, its_image = entries[part.entry], image()
+    assert its_image is not None  # who asks holds it: the table must not, which is kept as long as the image
+    if isinstance(entry, BrokenEntry):
+        raise entry.why.again()
+    return (entry_row(its_image, replace(entry, start=part.start, end=part.end)),)
+
+
+def _cannot_unwind(entry: IndexEntry | BrokenEntry) -> bool:
+    return isinstance(entry, IndexEntry) and entry.cannot_unwind
 
 
 def exidx_row(image: Image, pc: int) -> UnwindRow:
@@ -53,24 +87,15 @@ def exidx_row(image: Image, pc: int) -> UnwindRow:
     Raises NoUnwindInfo where the index does not cover the pc or the table refuses to unwind, MalformedTable, and
     UnsupportedRule for operations that no row can express. Entries of other functions are not looked at.
     """
-    entry = exception_index(image).at(pc)
-    if entry is None:
+    row = exidx_index(image).at(pc)
+    if row is None:
         raise NoUnwindInfo(f"no entry of {INDEX} covers {pc:#x}")
-    row = _row_of(image, entry)
-    if not row.start <= pc < row.end:  # linkers join entries: other functions that cannot be unwound follow the first
-        raise NoUnwindInfo(f"{row.found_by}: the function at {pc:#x} cannot be unwound (EXIDX_CANTUNWIND)")
     return row
 
 
 def exidx_table(image: Image) -> RowTable:
     """What the index claims at every pc; functions that it cannot or will not unwind have no row."""
-    rows = []
-    for entry in exception_index(image).entries:
-        try:
-            rows.append(_row_of(image, entry))
-        except (NoUnwindInfo, UnsupportedRule):
-            continue
-    return RowTable(INDEX, tuple(rows))
+    return exidx_index(image).all_rows()
 
 
 def _first_function(image: Image) -> tuple[int, int]:
@@ -80,13 +105,6 @@ def _first_function(image: Image) -> tuple[int, int]:
         return image.entry, image.entry + 2
     following = (s.address for s in image.symbols if s.is_function and s.address > function.address)
     return function.address, function.address + function.size if function.size else next(following, 1 << 32)
-
-
-def _row_of(image: Image, entry: IndexEntry) -> UnwindRow:
-    rows = _ROWS.setdefault(image, {})
-    if entry.offset not in rows:
-        rows[entry.offset] = entry_row(image, entry)
-    return rows[entry.offset]
 
 
 def entry_row(image: Image, entry: IndexEntry) -> UnwindRow:

@@ -16,14 +16,16 @@ An entry is for the code up to the next one. "Previous SP" is the CFA. The order
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from struct import iter_unpack, unpack_from
 from weakref import WeakKeyDictionary
 
-from testbed.contract.rows import RowTable
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
+from unwinders.formats.indexed import IndexedTable, Part
 from unwinders.formats.orc_rows import Kind, OrcEntry, OrcRegister, entry_row
 from unwinders.formats.reader import Reader
 from unwinders.formats.sections import ORC_ENTRIES, ORC_HEADER, ORC_PLACES
@@ -56,38 +58,55 @@ class _Raw:
         return self.bits & 0xF
 
 
-_TABLES: WeakKeyDictionary[Image, dict[OrcLayout | None, RowTable]] = WeakKeyDictionary()
+_INDEXES: WeakKeyDictionary[Image, dict[OrcLayout | None, IndexedTable]] = WeakKeyDictionary()
+
+
+def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
+    """Which entry each pc of an image has; what it means is worked out when it is asked for.
+
+    Without a ``layout`` it is the one that `.orc_header` names, or, where no header is, the one that the entries
+    prove. What breaks the format in one entry is the matter of its pcs. Raises NoUnwindInfo where a section is missing,
+    MalformedTable where the sections' sizes break the format, UnsupportedRule for a header that is not known here.
+    """
+    indexes = _INDEXES.setdefault(image, {})
+    if layout not in indexes:
+        indexes[layout] = _read(image, layout)
+    return indexes[layout]
 
 
 def orc_table(image: Image, layout: OrcLayout | None = None) -> RowTable:
-    """All rows of an image, sorted by pc, in link-time addresses; read once per image.
-
-    Without a ``layout`` it is the one that `.orc_header` names, or, where no header is, the one that the entries
-    prove. Raises NoUnwindInfo where a section is missing, MalformedTable where the bytes break the format,
-    UnsupportedRule for a header that is not known here.
-    """
-    tables = _TABLES.setdefault(image, {})
-    if layout not in tables:
-        tables[layout] = _read(image, layout)
-    return tables[layout]
+    """All rows of an image, sorted by pc, in link-time addresses. Raises as ``orc_index`` does."""
+    return orc_index(image, layout).all_rows()
 
 
-def _read(image: Image, layout: OrcLayout | None) -> RowTable:
-    raw = list(_entries(image))
-    layout = layout or layout_of(image, raw)
-    entries = [_interpreted(entry, layout) for entry in raw]
+def _read(image: Image, layout: OrcLayout | None) -> IndexedTable:
+    entries = _entries(image)
+    its_layout = layout or layout_of(image, entries)
     # Of two entries for one pc, the one that says nothing stands for a gap that the other fills.
-    entries.sort(key=lambda entry: (entry.start, entry.kind is not Kind.NOTHING))
-    ends = [*(entry.start for entry in entries), 1 << (8 * image.arch.word)][1:]
-    rows = []
-    for entry, end in zip(entries, ends, strict=False):
-        row = entry_row(entry, min(end, _end_of_code(image, entry.start)), ENTRIES)
-        if row is not None and row.start < row.end:
-            rows.append(row)
-    return RowTable(ENTRIES, tuple(rows))
+    entries.sort(key=lambda entry: (entry.start, not _says_nothing(entry, its_layout)))
+    code = sorted((s.address, s.address + s.size) for s in image.segments if s.executable)
+    ends = [*(entry.start for entry in entries[1:]), 1 << (8 * image.arch.word)]
+    parts = []
+    for i, (entry, end) in enumerate(zip(entries, ends, strict=False)):
+        # No entry reaches beyond the executable segment that it starts in: the last one has no successor to end it.
+        end = min(end, max((high for low, high in code if low <= entry.start < high), default=entry.start))
+        if entry.start < end:
+            parts.append(Part(entry.start, end, i))
+
+    def rows(part: Part) -> Sequence[UnwindRow]:
+        row = entry_row(_interpreted(entries[part.entry], its_layout), part.end, ENTRIES)
+        return () if row is None else (row,)
+
+    return IndexedTable(ENTRIES, tuple(parts), rows)
 
 
-def _entries(image: Image) -> Iterator[_Raw]:
+def _says_nothing(entry: _Raw, layout: OrcLayout) -> bool:
+    if layout is OrcLayout.UP_TO_6_2:
+        return entry.sp_register == OrcRegister.NONE and not entry.bits >> 10 & 1
+    return entry.bits >> 8 & 7 == 0
+
+
+def _entries(image: Image) -> list[_Raw]:
     found, places = image.sections.get(ENTRIES), image.sections.get(PLACES)
     if found is None or places is None:
         raise NoUnwindInfo(f"{image} has no {ENTRIES if found is None else PLACES}")
@@ -96,10 +115,11 @@ def _entries(image: Image) -> Iterator[_Raw]:
         raise reader.error(f"the section has {reader.left} bytes, which are no entries of {_ENTRY}", at=0)
     if at.left * _ENTRY != reader.left * _PLACE:
         raise at.error(f"{at.left} bytes of places for {reader.left // _ENTRY} entries", at=0)
-    while reader.left:
-        offset, place = reader.offset, at.address + at.offset
-        start = place + at.signed(_PLACE) & image.arch.word_mask
-        yield _Raw(offset, start, reader.signed(2), reader.signed(2), reader.unsigned(2))
+    distances = unpack_from(f"<{at.left // _PLACE}i", places.data)
+    return [
+        _Raw(_ENTRY * i, places.address + _PLACE * i + distance & image.arch.word_mask, *fields)
+        for i, (distance, fields) in enumerate(zip(distances, iter_unpack("<hhH", found.data), strict=True))
+    ]
 
 
 def layout_of(image: Image, entries: list[_Raw]) -> OrcLayout:
@@ -141,9 +161,3 @@ def _interpreted(raw: _Raw, layout: OrcLayout) -> OrcEntry:
     except ValueError as error:
         raise reader.error(f"{raw.bits:#06x}: {error}", at=raw.offset) from error
     return OrcEntry(raw.offset, raw.start, kinds[kind], sp, raw.sp_offset, bp, raw.bp_offset, signal)
-
-
-def _end_of_code(image: Image, start: int) -> int:
-    """No entry reaches beyond the executable segment that it starts in: the last one has no successor to end it."""
-    ends = (s.address + s.size for s in image.segments if s.executable and s.address <= start < s.address + s.size)
-    return max(ends, default=start)

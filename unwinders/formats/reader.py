@@ -10,7 +10,7 @@ _LEB_BITS = 64
 # DW_EH_PE pointer encodings (LSB 5.0 core, section 10.5.1): the low nibble is the format, bits 4-6 say to what
 # the value is relative, bit 7 that it is the address of the pointer.
 ABSOLUTE, OMIT, INDIRECT = 0x00, 0xFF, 0x80
-_FORMAT, _RELATIVE = 0x0F, 0x70
+FORMAT, _RELATIVE = 0x0F, 0x70
 _WORD, _ULEB, _SLEB = 0x00, 0x01, 0x09
 _FIXED = {0x02: (2, False), 0x03: (4, False), 0x04: (8, False), 0x0A: (2, True), 0x0B: (4, True), 0x0C: (8, True)}
 _PCREL, _DATAREL = 0x10, 0x30
@@ -102,7 +102,7 @@ class Reader:
         if encoding == OMIT:
             return None
         start = self.offset
-        form = encoding & _FORMAT
+        form = encoding & FORMAT
         if form == _WORD:
             value = self.unsigned(word)
         elif form == _ULEB:

@@ -5,14 +5,13 @@ Source: The SFrame Format, versions 1, 2 (with its errata on where a start count
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo
-from unwinders.formats.cfi import without_overlaps
+from unwinders.formats.indexed import IndexedTable, Part, first_holds
 from unwinders.formats.reader import Reader
 from unwinders.formats.sections import SFRAME
 from unwinders.formats.sframe_entries import read_functions, read_header
@@ -20,39 +19,47 @@ from unwinders.formats.sframe_rows import MAX_ROWS, function_rows
 
 SECTION = SFRAME
 
-_TABLES: WeakKeyDictionary[Image, RowTable] = WeakKeyDictionary()
+_INDEXES: WeakKeyDictionary[Image, IndexedTable] = WeakKeyDictionary()
+
+
+def sframe_index(image: Image) -> IndexedTable:
+    """Which function entry of `.sframe` each pc of an image has; its rows are read when they are asked for.
+
+    In a table that calls itself sorted a search by halves is meant: of two functions that overlap, the one that
+    starts later has the pcs from there on, and entries out of order are not found. In any other the first one in the
+    section holds. Bytes behind the rows are not looked at: a linker that only joins sections leaves a second table
+    there, which nobody finds. What breaks the format in one function's entry or rows is that function's only. Raises
+    NoUnwindInfo where the image has no such section, MalformedTable where its header breaks the format,
+    UnsupportedRule for an unknown version.
+    """
+    if image not in _INDEXES:
+        _INDEXES[image] = _read(image)
+    return _INDEXES[image]
 
 
 def sframe_table(image: Image) -> RowTable:
-    """All rows of `.sframe` of an image, sorted by pc, in link-time addresses; read once per image.
-
-    In a table that calls itself sorted a search by halves is meant: of two functions that overlap, the one that
-    starts later has the pcs from there on. In any other the first one in the section holds. Bytes behind the rows
-    are not looked at: a linker that only joins sections leaves a second table there, which nobody finds. Raises
-    NoUnwindInfo where the image has no such section, MalformedTable where its bytes break the format,
-    UnsupportedRule for an unknown version.
-    """
-    if image not in _TABLES:
-        _TABLES[image] = _read(image)
-    return _TABLES[image]
+    """All rows of `.sframe` of an image, sorted by pc, in link-time addresses. Raises as ``sframe_index`` does."""
+    return sframe_index(image).all_rows()
 
 
-def _read(image: Image) -> RowTable:
-    section = image.sections.get(SECTION)
+def _read(image: Image) -> IndexedTable:
+    section, arch = image.sections.get(SECTION), image.arch
     if section is None:
         raise NoUnwindInfo(f"{image} has no {SECTION}")
     reader = Reader(SECTION, section.address, section.data)
-    header = read_header(reader, image.arch)
-    functions = read_functions(reader, header, image.arch)
+    header = read_header(reader, arch)
+    functions, unplaced = read_functions(reader, header, arch)
+
+    def rows(part: Part) -> Sequence[UnwindRow]:
+        entry = functions[part.entry]
+        if entry.why is not None:
+            raise entry.why.again()
+        return tuple(function_rows(entry, reader, header, arch))
+
     if header.is_sorted:
-        cuts = [*(entry.start for entry in functions), 1 << (8 * image.arch.word)][1:]
-        functions = tuple(replace(entry, end=min(entry.end, cut)) for entry, cut in zip(functions, cuts, strict=False))
-    rows: list[UnwindRow] = []
-    for entry in functions:
-        rows += function_rows(entry, reader, header, image.arch)
-        if len(rows) > MAX_ROWS:
-            raise reader.error(f"more than {MAX_ROWS} rows", at=entry.offset)
-    ordered = sorted(rows, key=lambda row: row.start)
-    if any(left.end > right.start for left, right in pairwise(ordered)):
-        ordered = without_overlaps(rows)
-    return RowTable(SECTION, tuple(ordered))
+        cuts = [*(entry.start for entry in functions[1:]), 1 << (8 * arch.word)]
+        ends = [min(entry.end, cut) for entry, cut in zip(functions, cuts, strict=False)]
+        ranges = [(entry.start, end) for entry, end in zip(functions, ends, strict=True)]
+    else:
+        ranges = [(entry.start, entry.end) for entry in functions]
+    return IndexedTable(SECTION, first_holds(ranges), rows, unplaced, MAX_ROWS)

@@ -16,10 +16,11 @@ A start is a distance: from its own place with flag 4, from the start of the sec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from testbed.arch import Arch, PerArch
-from testbed.words.errors import UnsupportedRule
+from testbed.words.errors import MalformedTable, UnsupportedRule
+from unwinders.formats.indexed import out_of_order
 from unwinders.formats.reader import Reader
 
 MAGIC, SWAPPED = 0xDEE2, 0xE2DE
@@ -67,13 +68,14 @@ class FunctionEntry:
     offset: int
     start: int
     end: int
-    rows: int
-    rows_at: int
-    address_size: int
-    block: int | None
-    key: str  # which key signs return addresses, where they are signed
-    is_flexible: bool
-    is_signal: bool
+    rows: int = 0
+    rows_at: int = 0
+    address_size: int = 1
+    block: int | None = 0
+    key: str = "A"  # which key signs return addresses, where they are signed
+    is_flexible: bool = False
+    is_signal: bool = False
+    why: MalformedTable | None = None  # it has rows that cannot be read
 
 
 def read_header(reader: Reader, arch: Arch) -> SframeHeader:
@@ -111,30 +113,52 @@ def read_header(reader: Reader, arch: Arch) -> SframeHeader:
     return header
 
 
-def read_functions(reader: Reader, header: SframeHeader, arch: Arch) -> tuple[FunctionEntry, ...]:
-    """Every function entry, in the section's order.
+def read_functions(
+    reader: Reader, header: SframeHeader, arch: Arch
+) -> tuple[tuple[FunctionEntry, ...], MalformedTable | None]:
+    """Every function entry that says its pcs, in the section's order; and what is wrong with the first that does not.
 
-    Raises MalformedTable where the bytes break the format: also where a table that calls itself sorted is not, or
-    where the functions together have more rows than the header says.
+    In a table that calls itself sorted, an entry out of order is one of those: a search is led past it.
     """
     found: list[FunctionEntry] = []
+    unplaced: MalformedTable | None = None
     rows = 0
     for i in range(header.functions):
         at = header.functions_at + i * _ENTRY[header.version]
-        entry = _function(reader.part(at, at + _ENTRY[header.version]), reader, header, arch)
-        if header.is_sorted and found and entry.start < found[-1].start:
-            raise reader.error(f"an entry for {entry.start:#x}, after {found[-1].start:#x}: not sorted", at=at)
-        rows += entry.rows
-        if rows > header.rows:
-            raise reader.error(f"the header counts {header.rows} rows; the functions have more", at=at)
+        try:
+            entry = _function(reader.part(at, at + _ENTRY[header.version]), reader, header, arch)
+        except MalformedTable as why:
+            unplaced = unplaced or why.again()
+            continue
+        if entry.why is None and rows + entry.rows > header.rows:
+            more = reader.error(f"the header counts {header.rows} rows; the functions have more", at=at)
+            entry = replace(entry, why=more)
+        rows += 0 if entry.why else entry.rows
         found.append(entry)
-    return tuple(found)
+    if header.is_sorted and (wild := out_of_order([entry.start for entry in found])):
+        first = found[min(wild)]
+        unplaced = unplaced or reader.error(f"an entry for {first.start:#x}: not sorted", at=first.offset)
+        found = [entry for i, entry in enumerate(found) if i not in wild]
+    return tuple(found), unplaced
 
 
 def _function(entry: Reader, section: Reader, header: SframeHeader, arch: Arch) -> FunctionEntry:
-    at, version = entry.offset, header.version
-    distance = entry.signed(8 if version == 3 else 4)
-    size, rows_from = entry.unsigned(4), entry.unsigned(4)
+    """An entry. Raises MalformedTable where not even its pcs can be read; other mistakes stand in it."""
+    at = entry.offset
+    distance, size = entry.signed(8 if header.version == 3 else 4), entry.unsigned(4)
+    start = section.address + (at if header.flags & PC_RELATIVE else 0) + distance & arch.word_mask
+    if start + size > 1 << (8 * arch.word):
+        raise entry.error(f"a function of {size:#x} bytes at {start:#x} leaves the address space", at=at)
+    try:
+        return _with_rows(entry, section, header, FunctionEntry(at, start, start + size))
+    except MalformedTable as why:
+        return FunctionEntry(at, start, start + size, why=why.again())
+
+
+def _with_rows(entry: Reader, section: Reader, header: SframeHeader, placed: FunctionEntry) -> FunctionEntry:
+    """What an entry says behind its pcs."""
+    at, version = placed.offset, header.version
+    rows_from = entry.unsigned(4)
     flexible = False
     if version == 3:
         attributes = section.part(header.rows_at, header.rows_end)
@@ -154,14 +178,8 @@ def _function(entry: Reader, section: Reader, header: SframeHeader, arch: Arch) 
         raise entry.error(f"its rows are said to start at {rows_from:#x}, past the end of all rows", at=at)
     if info & _MASK and block == 0:
         raise entry.error("its code repeats in blocks of no bytes", at=at)
-    base = section.address + (at if header.flags & PC_RELATIVE else 0)
-    start = base + distance & arch.word_mask
-    if start + size > 1 << (8 * arch.word):
-        raise entry.error(f"a function of {size:#x} bytes at {start:#x} leaves the address space", at=at)
-    return FunctionEntry(
-        offset=at,
-        start=start,
-        end=start + size,
+    return replace(
+        placed,
         rows=rows,
         rows_at=header.rows_at + rows_from,
         address_size=ADDRESS_SIZES[info & 0xF],

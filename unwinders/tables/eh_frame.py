@@ -1,6 +1,7 @@
 """`.eh_frame`, searched linearly: the call frame information that every process carries.
 
-The FDE that covers the frame's lookup pc is executed up to that pc; the row it gives is applied. There is no other
+The FDE that covers the frame's lookup pc is executed up to that pc; the row it gives is applied. Another FDE is not
+looked at, except for the pcs that it is for. There is no other
 technique behind it: where no FDE covers the pc, it stops. Source: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.
 """
 
@@ -15,7 +16,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi import cfi_index, cfi_table
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import RowFor, walk
 
@@ -33,7 +34,7 @@ def table_rows(section: str) -> RowFor:
     def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
         if loaded is None:
             raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-        row = cfi_table(loaded.image, section).at(frame.lookup_pc - loaded.bias)
+        row = cfi_index(loaded.image, section).at(frame.lookup_pc - loaded.bias)
         if row is None:
             raise NoUnwindInfo(f"no row of {section} covers {frame.lookup_pc:#x}")
         return row

@@ -29,11 +29,11 @@ def rows(image: Image) -> RowTable:
 
 def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row in force at a frame. Raises NoUnwindInfo where there is none."""
-    from unwinders.formats.orc import orc_table
+    from unwinders.formats.orc import orc_index
 
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    row = orc_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    row = orc_index(loaded.image).at(frame.lookup_pc - loaded.bias)
     if row is None:
         raise NoUnwindInfo(f"no entry of {ORC_ENTRIES} covers {frame.lookup_pc:#x}")
     return row

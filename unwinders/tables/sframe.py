@@ -29,11 +29,11 @@ def rows(image: Image) -> RowTable:
 
 def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row in force at a frame. Raises NoUnwindInfo where there is none."""
-    from unwinders.formats.sframe import sframe_table
+    from unwinders.formats.sframe import sframe_index
 
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    row = sframe_table(loaded.image).at(frame.lookup_pc - loaded.bias)
+    row = sframe_index(loaded.image).at(frame.lookup_pc - loaded.bias)
     if row is None:
         raise NoUnwindInfo(f"no row of {SECTION} covers {frame.lookup_pc:#x}")
     return row

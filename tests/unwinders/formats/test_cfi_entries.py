@@ -8,18 +8,35 @@ from testbed.contract.rows import RegisterPlus, UnwindRow
 from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import ARM32, SIZE, START, X86_64, block, cie, entry, fde, image, u, uleb
 from unwinders.formats.cfi import cfi_table
-from unwinders.formats.cfi_entries import Fde, read_fdes
+from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
+from unwinders.formats.cfi_ranges import UnplacedFde, fde_ranges
+from unwinders.formats.reader import Reader
 
 DEF_CFA = b"\x0c\x07\x08"
 EH_ADDRESS = 0x4000
 
 
 def debug_frame(data: bytes, *, word: int = 8) -> list[Fde]:
-    return list(read_fdes(".debug_frame", 0, data, word))
+    return fdes(Reader(".debug_frame", 0, data), word)
 
 
 def eh_frame(data: bytes) -> list[Fde]:
-    return list(read_fdes(".eh_frame", EH_ADDRESS, data, 8))
+    return fdes(Reader(".eh_frame", EH_ADDRESS, data), 8)
+
+
+def fdes(reader: Reader, word: int) -> list[Fde]:
+    """All FDEs of a section; what is wrong with the first one that cannot be read is raised."""
+
+    def named(offset: int) -> Cie:
+        return cie_at(reader, offset, word)
+
+    found = []
+    for ranged in fde_ranges(reader, word, named):
+        if isinstance(ranged, UnplacedFde):
+            raise ranged.why
+        found.append(fde_at(reader, ranged.offset, word, named))
+        assert (found[-1].start, found[-1].end) == (ranged.start, ranged.end), "the light pass says the same"
+    return found
 
 
 def eh_cie(augmentation: bytes = b"zR", area: bytes | None = b"\x1b", **kind: object) -> bytes:
@@ -160,7 +177,7 @@ def test_reserved_lengths_are_malformed(length: int) -> None:
 def test_augmentation_data_beyond_its_entry_is_malformed() -> None:
     broken = entry(b"\0\0\0\0\x01zR\0" + uleb(1) + b"\x78\x10" + uleb(100) + b"\x1b")
     with pytest.raises(MalformedTable, match="100 bytes are needed"):
-        eh_frame(broken + bytes(200))
+        eh_frame(broken + eh_fde(len(broken)) + bytes(200))
 
 
 def test_a_range_that_leaves_the_address_space_is_malformed() -> None:

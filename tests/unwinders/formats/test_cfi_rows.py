@@ -33,6 +33,7 @@ from tests.unwinders.frames import (
     instructions_at,
     rows,
     sleb,
+    told,
     u,
     uleb,
 )
@@ -387,5 +388,5 @@ def test_library_trap_signal_frame_without_augmentation_data() -> None:
 def test_library_trap_a_truncated_cie_is_a_typed_error() -> None:
     section = entry(b"\xff\xff\xff\xff\x01zR") + fde()
     with pytest.raises(MalformedTable) as raised:
-        cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
+        told(cfi_table(image(_debug_frame=(0, section)), ".debug_frame"))
     assert raised.value.section == ".debug_frame"

@@ -23,7 +23,7 @@ from testbed.contract.rows import (
 )
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.frames import START, X86_64, image, snapshot, u, words
+from tests.unwinders.frames import START, X86_64, image, snapshot, told, u, words
 from tests.unwinders.mutations import mutated
 from unwinders.formats.orc import OrcLayout, orc_table
 from unwinders.formats.orc_rows import OrcRegister
@@ -68,7 +68,7 @@ def made(*entries: tuple[int, bytes], header: bytes | None = None) -> Image:
 
 
 def one(third: int, sp_offset: int = 8, bp_offset: int = 0, *, layout: OrcLayout = NEW) -> UnwindRow:
-    (row,) = orc_table(made((START, entry(third, sp_offset, bp_offset))), layout).rows
+    (row,) = told(orc_table(made((START, entry(third, sp_offset, bp_offset))), layout)).rows
     return row
 
 
@@ -156,7 +156,7 @@ def test_a_declared_layout_is_taken() -> None:
 )
 def test_bits_that_the_layout_does_not_have_are_malformed(layout: OrcLayout, third: int) -> None:
     with pytest.raises(MalformedTable, match="no entry of the layout") as raised:
-        orc_table(made((START, entry(bits(CALL[layout]))), (START + 4, entry(third))), layout)
+        told(orc_table(made((START, entry(bits(CALL[layout]))), (START + 4, entry(third))), layout))
     assert (raised.value.section, raised.value.offset) == (".orc_unwind", 6)
 
 

@@ -54,7 +54,7 @@ def test_our_sframe_names_the_key_of_each_function() -> None:
     image = made("keystone")
     section = image.sections[".sframe"]
     reader = Reader(".sframe", section.address, section.data)
-    functions = read_functions(reader, read_header(reader, ARM64), ARM64)
+    functions, _ = read_functions(reader, read_header(reader, ARM64), ARM64)
     keys = {image.function_at(function.start).name: function.key for function in functions}  # type: ignore[union-attr]
     assert keys == dict.fromkeys(("_start", "main", "leaf", "choose", "helper"), "A") | {"work": "B"}
 

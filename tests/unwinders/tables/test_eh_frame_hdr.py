@@ -145,10 +145,18 @@ def test_more_entries_than_there_are_bytes_are_malformed(count: int) -> None:
         search_table(indexed(header(listed(), count=count)))
 
 
-def test_an_unsorted_table_is_malformed_at_the_entry_that_goes_back() -> None:
+def test_an_entry_out_of_order_hides_its_own_function_only() -> None:
+    """The search is led past it; where it then finds nothing, the code may be that function's, and it says so."""
     first, second, third = listed()
-    with pytest.raises(MalformedTable, match=r"\+0x1c: entry 2 is for 0x1040, after 0x1080"):
-        search_table(indexed(header([first, third, second])))
+    made = indexed(header([first, (0x9_0000, second[1]), third]))
+    assert cfa(made, 0x1000) == RegisterPlus("rsp", 8)
+    assert cfa(made, 0x1088) == cfa(indexed(), 0x1088)
+    with pytest.raises(MalformedTable, match=r"\.eh_frame_hdr\+0x14: entry 1 is for 0x90000: not sorted"):
+        search_table(made).at(0x1048)
+    assert EH_FRAME_HDR.rows is not None
+    table = EH_FRAME_HDR.rows(made)
+    assert [row.start for row in table] == [0x1000, 0x1080]
+    assert isinstance(table.stop_at(0x1048), MalformedTable)
 
 
 @pytest.mark.parametrize("missing", [".eh_frame", ".eh_frame_hdr"])
@@ -235,14 +243,15 @@ def test_an_index_that_names_a_cie_or_the_end_is_malformed() -> None:
 
 
 def test_only_the_fde_that_is_found_can_be_broken() -> None:
-    """The linear reader refuses the whole section; the search never looks at the other FDEs."""
+    """Neither the linear reader nor the search asks more of the other FDEs than which pcs they are for."""
     section, _ = frame_section((b"", b"\x3f\x00\x00", b""))
     made = indexed(section=section)
     assert cfa(made, START) == RegisterPlus("rsp", 8)
     with pytest.raises(MalformedTable, match=r"^\.eh_frame\+"):
         search_table(made).at(0x1040)
-    with pytest.raises(MalformedTable):
-        cfi_table(made, ".eh_frame")
+    linear = cfi_table(made, ".eh_frame")
+    assert [row.start for row in linear] == [0x1000, 0x1080]
+    assert [(part.start, part.end) for part in linear.broken] == [(0x1040, 0x1080)]
 
 
 # The strategy

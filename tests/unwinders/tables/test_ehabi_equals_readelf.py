@@ -76,7 +76,7 @@ def ended(entry: list[str] | None) -> list[str] | None:
 
 
 def our_entries(image: Image) -> Said:
-    return {entry.start: said_of(image, entry) for entry in exception_index(image).entries}
+    return {entry.start: said_of(image, entry) for entry in exception_index(image) if isinstance(entry, IndexEntry)}
 
 
 def said_of(image: Image, entry: IndexEntry) -> list[str] | None:

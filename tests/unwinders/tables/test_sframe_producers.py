@@ -182,7 +182,7 @@ def test_gnu_as_says_where_a_return_address_is_signed_and_with_which_key(
     assert signed == [False, True, False]
     section = image.sections[".sframe"]
     reader = Reader(".sframe", section.address, section.data)
-    (function,) = read_functions(reader, read_header(reader, arch), arch)
+    ((function,), _) = read_functions(reader, read_header(reader, arch), arch)
     assert function.key == key
 
 
