@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from testbed.arch.arm32 import ARM32
 from testbed.arch.arm64 import ARM64
-from testbed.arch.model import Arch, FrameRecord, Isa, Register
+from testbed.arch.model import Arch, FrameRecord, Isa, Register, RegisterPart
 from testbed.arch.tables import PerArch, PerIsa
 from testbed.arch.x86_64 import X86_64
 from testbed.words.errors import UsageError
@@ -16,7 +16,7 @@ from testbed.words.nearest import nearest
 
 ARCHES: Mapping[str, Arch] = MappingProxyType({arch.name: arch for arch in (X86_64, ARM64, ARM32)})
 
-__all__ = ["ARCHES", "Arch", "FrameRecord", "Isa", "PerArch", "PerIsa", "Register", "arch_named"]
+__all__ = ["ARCHES", "Arch", "FrameRecord", "Isa", "PerArch", "PerIsa", "Register", "RegisterPart", "arch_named"]
 
 
 def arch_named(name: str) -> Arch:

@@ -1,6 +1,8 @@
 """arm32: Procedure Call Standard for the Arm Architecture (AAPCS32, 2024Q3), instruction sets A32 and Thumb.
 
-DWARF numbers: AADWARF32 section 4.1 (d0-d31 are 256-287). There is no uniform frame record:
+DWARF numbers: AADWARF32 section 4.1 (d0-d31 are 256-287). GCC still writes the older ones for d0-d15, as halves: s0-s31
+are 64-95, so a saved d8 is r80 and, 4 bytes above, r81 (gcc/config/arm/arm.cc, arm_dwarf_register_span). There is no
+uniform frame record:
 
 * GCC, A32: r11 points at the saved *lr*, the saved r11 lies below it;
 * Clang, A32: r11 points at the saved *r11*, lr lies above it;
@@ -12,7 +14,7 @@ DWARF numbers: AADWARF32 section 4.1 (d0-d31 are 256-287). There is no uniform f
 
 from __future__ import annotations
 
-from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, SignalFrame
+from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, RegisterPart, SignalFrame
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)
 GCC_A32 = FrameRecord("r11-gcc", "r11", saved_pointer=-4, return_address=0)
@@ -40,6 +42,7 @@ ARM32 = Arch(
     entry_cfa=0,
     stack_alignment=8,
     code_mask=0xFFFF_FFFE,
+    parts={64 + i: RegisterPart(f"s{i}", f"d{i // 2}", 32 * (i % 2), 32) for i in range(16, 32)},
     isas=(
         Isa(
             name="a32",

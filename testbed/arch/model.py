@@ -7,7 +7,7 @@ table of a type of `testbed.arch.tables`. No module compares with an architectur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 
@@ -17,6 +17,16 @@ class Register:
 
     name: str
     dwarf: int | None
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterPart:
+    """What a DWARF number may name besides whole registers: some of the bits of ``whole``, from ``first_bit`` on."""
+
+    name: str
+    whole: str
+    first_bit: int
     bits: int
 
 
@@ -123,6 +133,7 @@ class Arch:
     red_zone: int = 0  # bytes below SP that a function may use and signals leave alone (psABI)
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
     signature: int = 0  # the bits of a return address that its signature lies in
+    parts: Mapping[int, RegisterPart] = field(default_factory=dict)  # by DWARF number; none is in `registers`
     cpus: tuple[str, ...] = ()  # names of other CPU models than the usual one, for programs that need what those have
 
     def __str__(self) -> str:

@@ -28,6 +28,7 @@ from testbed.contract.rows import (
 from unwinders.formats.cfi_entries import Cie, Fde
 from unwinders.formats.dwarf_expr import parse_expression
 from unwinders.formats.reader import INDIRECT, Reader
+from unwinders.formats.register_parts import WholeRegisters
 
 # A row may not grow without bound: no architecture has so many registers, no compiler remembers so many rows.
 MAX_REGISTERS = 256
@@ -103,6 +104,8 @@ def fde_rows(fde: Fde, section: Reader, arch: Arch, initial: InitialState) -> li
 
 def register_name(arch: Arch, number: int) -> str:
     """The register of a DWARF number; one that the architecture table does not record keeps its number."""
+    if number in arch.parts:
+        return arch.parts[number].name
     return arch.by_dwarf.get(number, f"dwarf{number}")
 
 
@@ -118,6 +121,7 @@ class _RowMachine:
         self.cfa, self.registers = initial or InitialState(None, {})
         self.remembered: list[InitialState] = []
         self.rows: list[UnwindRow] = []
+        self.whole = WholeRegisters(arch)
 
     def execute(self, reader: Reader) -> None:
         while reader.left:
@@ -247,7 +251,8 @@ class _RowMachine:
         """The row as it is now holds up to ``end``."""
         if self.pc < end and self.cfa is not None:
             signal_frame = self.fde.cie.is_signal
-            row = UnwindRow(self.pc, end, self.cfa, self.registers, self.return_address, signal_frame, self.found_by)
+            rules = self.whole.of(self.registers)
+            row = UnwindRow(self.pc, end, self.cfa, rules, self.return_address, signal_frame, self.found_by)
             self.rows.append(row)
         self.pc = end
 
