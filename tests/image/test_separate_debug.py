@@ -250,3 +250,36 @@ def test_what_dwz_moved_elsewhere_is_said_to_be_missing(kit: Kit) -> None:
     program, dirs = by_build_id(kit)
     (note,) = read_image(program, debug=dirs).notes
     assert "/usr/lib/debug/.dwz/common.debug (.gnu_debugaltlink), which is not read" in note
+
+
+def native(folder: Path, sources: dict[str, str], *options: str) -> Image:
+    if shutil.which("gcc") is None:
+        pytest.skip("Debian package: gcc")
+    for name, source in sources.items():
+        (folder / name).write_text(source)
+    command = ["gcc", "-g", "-O2", "-nostdlib", "-Wl,-estart", *options, "-o", "program", *sources]
+    subprocess.run(command, cwd=folder, check=True, timeout=60)
+    return read_image(folder / "program")
+
+
+def test_a_relative_folder_of_the_unit_is_not_put_in_front_of_itself(tmp_path: Path) -> None:
+    """As distributions build packages: -ffile-prefix-map makes the folder of each unit relative."""
+    image = native(tmp_path, {"x.c": SOURCE}, "-gdwarf-5", f"-ffile-prefix-map={tmp_path}=./nptl")
+    start = image.symbol_named("start")
+    assert start is not None
+    line = debug_info(image).line_at(start.address)
+    assert line is not None and line.file == "nptl/x.c"
+
+
+def test_a_call_by_another_name_of_a_function_leads_to_it(tmp_path: Path) -> None:
+    """Aliases, of which a C library is full: debug information has the function under one of its names."""
+    callee = "int n; __attribute__((noinline)) int real(int a) { n = a; return a; }\n"
+    callee += 'int also(int) __attribute__((alias("real")));\n'
+    caller = "int also(int); int start(void) { return also(4) + 1; }\n"
+    image = native(tmp_path, {"callee.c": callee, "caller.c": caller}, "-fPIC", "-static")
+    info = debug_info(image)
+    (start,) = (function for function in info.functions if function.name == "start")
+    (site,) = start.call_sites
+    assert site.target is not None and site.target.name == "also"
+    called = info.function_of(site.target)
+    assert called is not None and called.name == "real"

@@ -64,8 +64,21 @@ class DebugInfo:
         else:
             found = list(dict.fromkeys(f for offset in target.origins for f in self._by_origin.get(offset, ())))
             if not found and target.declared:
-                found = self._by_name.get(target.name, [])
+                found = self._by_name.get(target.name) or self._by_alias(target.name)
         return found[0] if len(found) == 1 else None
+
+    def _by_alias(self, name: str) -> list[Function]:
+        """The functions that begin where the symbol of another name for them lies: debug information has one name."""
+        entries = self._entries.get(name, set())
+        return self._by_entry.get(next(iter(entries)), []) if len(entries) == 1 else []
+
+    @cached_property
+    def _entries(self) -> Mapping[str, set[int]]:
+        out: dict[str, set[int]] = {}
+        for symbol in self.image.symbols:
+            if symbol.is_function:
+                out.setdefault(symbol.name, set()).add(symbol.address)
+        return out
 
     @cached_property
     def _by_entry(self) -> Mapping[int, list[Function]]:

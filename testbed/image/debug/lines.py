@@ -139,6 +139,8 @@ def _header(unit: CompilationUnit, at: Cursor, offset_size: int, folder: str, na
 
 def _files_5(unit: CompilationUnit, at: Cursor, header: _LineHeader, folder: str) -> None:
     folders = [joined(folder, path) for path, _ in _names(unit, at, header)]
+    if folders:  # the first one is the unit's own, which may be relative: -ffile-prefix-map
+        folders[0] = joined("", folder) or folders[0]
     for number, (path, index) in enumerate(_names(unit, at, header)):
         header.files[number] = joined(folders[index] if index < len(folders) else "", path)
 
