@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from programs import PROGRAMS
 from testbed.cli.choice import matching
 from testbed.cli.terminal import console_for_reports
+from testbed.image.separate_debug import DebugDirs
 from testbed.runs.by_name import named_image, named_run
 from testbed.words.errors import TestbedError, UnwindError, UsageError
 from unwinders import UNWINDERS
@@ -19,8 +22,23 @@ from unwinders import UNWINDERS
 @click.option(
     "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
 )
+@click.option(
+    "--debug-dir",
+    "debug_dirs",
+    multiple=True,
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER",
+    help="For a program file: look for its separate debug file, there and beside it, as gdb's debug-file-directory.",
+)
 @click.option("--compare", is_flag=True, help="Several formats side by side: where they do not mean the same.")
-def command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...], compare: bool) -> None:
+def command(
+    program: str,
+    arch: str | None,
+    recipe: str | None,
+    names: tuple[str, ...],
+    debug_dirs: tuple[Path, ...],
+    compare: bool,
+) -> None:
     """What the unwind tables of PROGRAM say at every pc, as rows.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF or Mach-O file; the rows are
@@ -31,9 +49,11 @@ def command(program: str, arch: str | None, recipe: str | None, names: tuple[str
     from testbed.report.table_text import table_page
 
     if compare:
+        if debug_dirs:
+            raise UsageError("--compare runs the program file as it is: leave out --debug-dir")
         _compare(program, arch, recipe, names)
         return
-    image = named_image(PROGRAMS, program, arch, recipe)
+    image = named_image(PROGRAMS, program, arch, recipe, DebugDirs(debug_dirs))
     tables = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
     if not tables:
         raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")

@@ -11,6 +11,7 @@ from testbed.build import build
 from testbed.build.recipes import first_recipe, recipe_named, recipes_for
 from testbed.generate.names import is_generated
 from testbed.image import Image, linked_image
+from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.program.model import COMPILED, Program, read_program
 from testbed.runs.run import Run, run_file, run_program
 from testbed.words.errors import UsageError
@@ -42,10 +43,15 @@ def named_run(
     return run
 
 
-def named_image(programs: Programs, name: str, arch: str | None, recipe: str | None) -> Image:
-    """The file that was named: built where it is a program or a source, read where it is a program file."""
+def named_image(
+    programs: Programs, name: str, arch: str | None, recipe: str | None, debug: DebugDirs = NOWHERE
+) -> Image:
+    """The file that was named: built where it is a program or a source, read where it is a program file.
+
+    ``debug`` are folders in which the debug file of a program file is looked for.
+    """
     if _is_built(programs, name):
-        return linked_image(Path(name), arch=arch_named(arch) if arch else None)
+        return linked_image(Path(name), arch=arch_named(arch) if arch else None, debug=debug)
     program = named_program(programs, name)
     chosen = named_arch(program, arch)
     how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)

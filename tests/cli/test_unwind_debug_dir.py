@@ -1,4 +1,4 @@
-"""``testbed unwind --debug-dir``: names from separate debug files, only where the user says so."""
+"""``--debug-dir`` of ``testbed unwind`` and ``table``: names from separate debug files, only where the user says so."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from testbed.image import read_image
 from tests.cli.command import Testbed
 
+NO_EH_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
 SCHEMA = Path(__file__).parents[2] / "testbed" / "report" / "schema" / "unwind.json"
 
 
@@ -27,7 +28,7 @@ def snapshot(tmp_path: Path) -> Path:
     if arch is None:
         pytest.skip("gcc is for an architecture that is not in the catalogue")
     for command in (
-        "gcc -g -O0 -nostdlib -static -no-pie -Wl,-estart -o whole x.c",
+        f"gcc -g -O0 {NO_EH_FRAME} -nostdlib -static -no-pie -Wl,-estart -o whole x.c",
         "objcopy --only-keep-debug whole program.debug",
         "objcopy --strip-all whole program",
         "objcopy --add-gnu-debuglink=program.debug program",
@@ -56,6 +57,15 @@ def test_names_come_from_the_debug_file_where_a_folder_is_given(testbed: Testbed
     found = testbed("unwind", str(snapshot), "-u", "eh_frame", "--debug-dir", str(snapshot.parent))
     assert f"debug information from {snapshot.parent / 'program.debug'}" in found.out
     assert "inner" in found.out and "x.c:1" in found.out
+
+
+def test_a_table_of_a_debug_file_is_shown(testbed: Testbed, snapshot: Path) -> None:
+    program = str(snapshot.parent / "program")
+    assert testbed("table", program, "-f", "debug_frame").status == 2
+    found = testbed("table", program, "-f", "debug_frame", "--debug-dir", str(snapshot.parent))
+    assert found.status == 0 and "inner" in found.out
+    both = testbed("table", program, "--compare", "--debug-dir", str(snapshot.parent))
+    assert both.status == 2 and "leave out --debug-dir" in both.err
 
 
 def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
