@@ -5,6 +5,7 @@
     python docs/regenerate.py --pages    only the pictures of the pages
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
+    python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
     python docs/regenerate.py --check    exit with 1 where README.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
@@ -147,6 +148,7 @@ def traps() -> str:
 
 # Every shape of frame that compilers make, in C, once an instruction set, and as Mach-O: what people run. (Tables that
 # are wrong on purpose are in the hand-written programs.) Some three minutes on two free cores.
+LIMITS_EVERY = 40  # of so many units one: real unwinders are asked too
 REFEREE_RECIPES = ("clang-O2", "clang-thumb-O2", "macho-O2")
 REFEREE_PROGRAMS = (
     *("recursion", "mutual_recursion", "switch_table", "alloca_vla", "struct_return", "function_pointers"),
@@ -180,6 +182,14 @@ def referees() -> None:
         data = json.loads(cells.read_text(encoding="utf-8"))
     page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
     (ROOT / "docs" / "referees.md").write_text(page, encoding="utf-8")
+
+
+def limits() -> None:
+    """docs/limits.md: what the limits of each strategy would hide."""
+    introduction = (ROOT / "docs" / "limits.intro.md").read_text(encoding="utf-8")
+    command = f"testbed list limits --share --every {LIMITS_EVERY}"
+    page = f"{introduction}\n```\n$ {command}\n{output_of(command)}\n```\n"
+    (ROOT / "docs" / "limits.md").write_text(page, encoding="utf-8")
 
 
 def pictures() -> None:
@@ -233,6 +243,9 @@ def main() -> None:
     if "--findings" in sys.argv[1:]:
         findings()
         return
+    if "--limits" in sys.argv[1:]:
+        limits()
+        return
     if "--referees" in sys.argv[1:]:
         findings()
         referees()
@@ -246,6 +259,7 @@ def main() -> None:
     (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
     findings()
     referees()
+    limits()
     pictures()
 
 

@@ -29,9 +29,9 @@ def limits_table(unwinders: Iterable[Unwinder]) -> Table:
 def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], arches: Sequence[str]) -> Table:
     """The share of all sites at which a made-up lie would be explained, of those without declared tables, and of all
     at which the strategy really lies ("-": it is not installed)."""
-    table = Table(
-        "lies explained: all sites / tables right / told", *arches, box=SIMPLE_HEAD, show_edge=False, pad_edge=False
-    )
+    table = Table("", *arches, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.columns[0].no_wrap = True
+    table.title = "% of sites: a lie explained / the same, tables right / a lie told"
     for name in names:
         each = [found.get((name, arch)) for arch in arches]
         if any(each):
@@ -44,4 +44,4 @@ def _shares(share: Share) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    return "-" if share is None else f"{100 * share:.1f}"

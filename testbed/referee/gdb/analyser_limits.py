@@ -176,15 +176,23 @@ WITHOUT_TABLES = (
         _X86,
     ),
     limit(
-        Trait.CALLED,
+        Trait.CHANGED,
+        "wrong_register",
+        "amd64's analyser finds rbp and the return address; every other register is shown as it is now",
+        _AMD64,
+        _X86,
+        Trait.LINKED,
+    ),
+    limit(
+        Trait.BEHIND_LABEL,
         "ended_early phantom wrong wrong_register",
-        "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; GCC puts others between. "
-        "Where it knows them it finds rbp and the return address; every other register is shown as it is now",
+        "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; GCC puts others between, "
+        "and a symbol inside a function is another function's beginning",
         _AMD64,
         _X86,
     ),
     limit(
-        Trait.CALLED,
+        Trait.LINKED,
         "wrong_register",
         "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
         "is not seen",

@@ -41,7 +41,7 @@ FINDINGS = (
         arch="x86_64",
         recipe="clang-asm",
         at="classify+0xc",
-        limit=limit_for(WITHOUT_TABLES, Trait.CALLED, Outcome.WRONG_REGISTER, "x86_64"),
+        limit=limit_for(WITHOUT_TABLES, Trait.CHANGED, Outcome.WRONG_REGISTER, "x86_64"),
         upstream="https://gnu.googlesource.com/binutils-gdb/+/f9aa48dc545ef511e19f4dfab88a196b820fd2da",
     ),
     Finding(

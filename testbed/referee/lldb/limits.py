@@ -204,5 +204,20 @@ WITHOUT_TABLES = (
         "are shown as they are now; behind a label in a function, what came before it is not known",
         _EMULATION,
     ),
-    _limit(Trait.CALLED, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    _limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    _limit(
+        Trait.CALLED_BY_ROOT,
+        "ended_early wrong_register",
+        "the start code has no prologue to follow: what it keeps in the frame pointer is not a frame",
+        _PLANS,
+        _ARMS,
+    ),
+    _limit(
+        Trait.FRAMELESS,
+        "ended_early",
+        "of a function without a frame nothing is emulated, and the frame pointer, which is the caller's, is followed",
+        _PLANS,
+        _ARM32,
+        Trait.UNKEPT,
+    ),
 )
