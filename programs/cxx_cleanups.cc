@@ -3,7 +3,6 @@
 // recipes: eh-*
 // trap: 28 gimli-rs/gimli#130
 // frames: seven = seven, work, main, _start
-// frames: maybe = maybe, work, main, _start
 // frames: closed#1 = closed, work, main, _start
 // frames: closed#2 = closed, caught, main, _start
 
