@@ -12,6 +12,7 @@ from programs import PROGRAMS
 from testbed.build import Built
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import named_run
+from testbed.runs.program_file import NOTHING_SAID, FileFacts
 from testbed.runs.run import Run
 from testbed.trace.chunk import Chunks
 from testbed.words.errors import EmulationError
@@ -56,9 +57,17 @@ def is_long(run: Run, budget: int) -> bool:
     return budget > WHOLE == len(run) and isinstance(run.trace.end, EmulationError)
 
 
-def first_part(program: str, arch: str | None, recipe: str | None, seed: int, budget: int, fresh: bool) -> Run:
+def first_part(
+    program: str,
+    arch: str | None,
+    recipe: str | None,
+    seed: int,
+    budget: int,
+    fresh: bool,
+    facts: FileFacts = NOTHING_SAID,
+) -> Run:
     """What was named, run for up to WHOLE steps, or to its end where signals arrive."""
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=min(budget, WHOLE), fresh=fresh)
+    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=min(budget, WHOLE), fresh=fresh, facts=facts)
     if run.built.source.header.signals and is_long(run, budget):
         return named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
     return run

@@ -19,6 +19,7 @@ from testbed.cli.strategies import strategies_named
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
+from testbed.runs.program_file import FileFacts
 from testbed.runs.run import Run
 from testbed.trace.chunk import LEAST
 from testbed.truth import observe
@@ -43,6 +44,8 @@ class RunOptions:
     budget: int
     chunk: int | None
     fresh: bool
+    traits: tuple[str, ...]
+    frame_records: tuple[str, ...]
     trace: Path | None
     as_json: bool
     html: Path | None
@@ -84,6 +87,20 @@ class RunOptions:
     help="Run in pieces of this many steps, however short the run (default: only what is longer than 2 million steps).",
 )
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
+@click.option(
+    "--trait",
+    "traits",
+    multiple=True,
+    metavar="NAME",
+    help="Of a program file: what a header would declare, for example NO_TABLE or FP_OMITTED; repeatable.",
+)
+@click.option(
+    "--frame-record",
+    "frame_records",
+    multiple=True,
+    metavar="NAME",
+    help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
+)
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
 @click.option(
@@ -146,7 +163,8 @@ def _executed(options: RunOptions) -> Run | LongRun:
     if program is None:
         raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
     with status(f"building and running {program}"):
-        run = first_part(program, options.arch, options.recipe, seed, budget, options.fresh)
+        facts = FileFacts(options.traits, options.frame_records)
+        run = first_part(program, options.arch, options.recipe, seed, budget, options.fresh, facts)
     if not options.chunk and not is_long(run, budget):
         return run
     from testbed.machine.chunks import chunks_of

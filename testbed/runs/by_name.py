@@ -13,7 +13,8 @@ from testbed.generate.names import is_generated
 from testbed.image import Image, linked_image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.program.model import COMPILED, Program, read_program
-from testbed.runs.run import Run, run_file, run_program
+from testbed.runs.program_file import NOTHING_SAID, FileFacts, run_file
+from testbed.runs.run import Run, run_program
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 
@@ -30,14 +31,20 @@ def named_run(
     seed: int,
     budget: int,
     fresh: bool,
+    facts: FileFacts = NOTHING_SAID,
 ) -> Run:
-    """Build what was named, run it, watch it. Raises UsageError where a name means nothing here."""
+    """Build what was named, run it, watch it. ``facts`` are of a program file; a source's header says its own.
+
+    Raises UsageError where a name means nothing here.
+    """
     if not _is_built(programs, name):
+        if facts != NOTHING_SAID:
+            raise UsageError(f"--trait and --frame-record are for program files; the header of {name} says its own")
         program = named_program(programs, name)
         return run_program(program, named_arch(program, arch), recipe, seed=seed, budget=budget, fresh=fresh)
     if recipe is not None:
         raise UsageError(f"{name} is already built: --recipe is for sources")
-    run = run_file(Path(name), arch=arch_named(arch) if arch else None, seed=seed, budget=budget)
+    run = run_file(Path(name), arch=arch_named(arch) if arch else None, seed=seed, budget=budget, facts=facts)
     if arch is not None and arch_named(arch) is not run.arch:
         raise UsageError(f"{name} is for {run.arch}, not {arch_named(arch)}")
     return run

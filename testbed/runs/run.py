@@ -6,20 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from pathlib import Path
-from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.build import Built, build
-from testbed.build.recipes import PREBUILT, Recipe, first_recipe, recipe_named
+from testbed.build.recipes import Recipe, first_recipe, recipe_named
 from testbed.contract.frames import Backtrace, Frame
-from testbed.image import LoadedImage, describe, linked_image
+from testbed.image import LoadedImage, describe
 from testbed.image.disassembly import disassemble
 from testbed.image.symbols import readable
 from testbed.machine import record
 from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.program.header import Span
-from testbed.program.model import Header, Language, Program, Source
+from testbed.program.model import Program
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.truth.frame_traits import LazyTraits
@@ -261,36 +259,6 @@ def run_program(
     """Build a program (by its first recipe, if none is named), run it, watch it."""
     chosen = recipe_named(recipe, program, arch) if recipe else first_recipe(program, arch)
     return run_built(build(program, arch, chosen, fresh=fresh), seed=seed, budget=budget)
-
-
-def run_file(path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int = 1_000_000) -> Run:
-    """Run a program file that came from elsewhere: static, starting at its entry, ending by the exit system call.
-
-    ``arch`` chooses in a file that holds several. Raises UsageError for a file that needs others to run.
-    """
-    image = linked_image(path, arch=arch)
-    if ".interp" in image.sections:
-        raise UsageError(f"{path} is dynamically linked; only static programs run here: link it with -static -nostdlib")
-    if image.imports:
-        named = ", ".join(image.imports[:3]) + (", ..." if len(image.imports) > 3 else "")
-        raise UsageError(f"{path} imports {named}; only programs that need no library run here: link it with -nostdlib")
-    if not image.entry or not any(
-        s.executable and s.address <= image.entry < s.address + s.size for s in image.segments
-    ):
-        raise UsageError(f"{path} has no entry point in its code, so it is no program to run")
-    source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
-    program = Program(path.stem, MappingProxyType({"elf": source}))
-    built = Built(
-        program=program,
-        arch=image.arch,
-        recipe=PREBUILT,
-        isa=image.isa_at(image.entry),
-        source=source,
-        path=path,
-        image=image,
-        traits=frozenset(),
-    )
-    return run_built(built, seed=seed, budget=budget)
 
 
 def run_built(built: Built, *, seed: int = 1, budget: int = 1_000_000) -> Run:

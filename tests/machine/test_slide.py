@@ -16,7 +16,8 @@ from testbed.machine import record
 from testbed.machine.load import SLIDE, map_image
 from testbed.report.json_data import run_data
 from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_built, run_file
+from testbed.runs.program_file import run_file
+from testbed.runs.run import Run, run_built
 from testbed.trace import Exited
 from testbed.truth import observe
 from testbed.words.errors import ImageError, UsageError

@@ -16,7 +16,7 @@ from testbed.campaign.names import true_frames
 from testbed.image import Image
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize
-from testbed.runs.run import run_file
+from testbed.runs.program_file import run_file
 from tests.image.debugged import DWARF_4, built, built_by_gcc, tool
 
 pytestmark = pytest.mark.skipif(

@@ -11,7 +11,8 @@ import pytest
 from testbed.campaign.names import true_frames
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.remote import ShownSnapshot, serving
-from testbed.runs.run import Run, run_file
+from testbed.runs.program_file import run_file
+from testbed.runs.run import Run
 from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc, tool
 
 # gdb finds the frames itself, by the file's unwind tables; then names, lines, inlined and tail-called frames.

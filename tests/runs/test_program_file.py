@@ -1,0 +1,48 @@
+"""Program files from elsewhere, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.runs.judging import judge_all
+from testbed.runs.program_file import FileFacts, run_file
+from testbed.words.errors import UsageError
+from unwinders import UNWINDERS
+
+
+def built(program: str, arch: str, recipe: str) -> Path:
+    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe]).path
+
+
+def judged(path: Path, facts: FileFacts, strategy: str) -> tuple[int, int]:
+    """How many sites are exact, and how many nothing explains."""
+    verdicts = judge_all(run_file(path, facts=facts), UNWINDERS[strategy])
+    return sum(verdict.exact for verdict in verdicts), sum(verdict.unexplained for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("program", "recipe", "layout"),
+    [("recursion", "gcc-O2-fp", "r11-gcc"), ("recursion", "clang-thumb-O2-aapcs", "r11-clang")],
+)
+def test_a_file_can_be_told_the_layout_of_its_frame_records(program: str, recipe: str, layout: str) -> None:
+    path = built(program, "arm32", recipe)
+    traits = tuple(trait.name for trait in RECIPES[recipe].traits)
+    before, _ = judged(path, FileFacts(traits), "fp_chain")
+    assert judged(path, FileFacts(traits, (layout,)), "fp_chain")[0] > 2 * before
+
+
+def test_a_file_can_be_told_what_a_header_would_declare() -> None:
+    path = built("no_table", "x86_64", "keystone")
+    assert judged(path, FileFacts(), "eh_frame")[1] > 0
+    assert judged(path, FileFacts(traits=("NO_TABLE",)), "eh_frame")[1] == 0
+
+
+def test_no_such_layout_is_named() -> None:
+    with pytest.raises(UsageError, match="r11-clang"):
+        run_file(built("leaf_call", "arm32", "keystone"), facts=FileFacts(frame_records=("r11-clan",)))
