@@ -2,6 +2,7 @@
 
     python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
+    python docs/regenerate.py --tables   only docs/tables-of-libraries.md: needs binutils and GCC's cross compilers
     python docs/regenerate.py --pages    only the pictures of the pages
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
@@ -128,6 +129,17 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
+def tables_of_libraries() -> str:
+    """docs/tables-of-libraries.md: every row of Debian's libraries beside readelf's, and what looking up costs."""
+    sys.path.insert(0, str(ROOT))
+    from tests.unwinders.tables.libraries import HEAD, installed, named_rows, sweep, swept_rows
+
+    found = [swept for library in installed() for swept in sweep(library)]
+    introduction = (ROOT / "docs" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
+    named = _markdown(("architecture", "callee-saved registers", "others"), named_rows(found))
+    return introduction.format(libraries=_markdown(HEAD, swept_rows(found)), named=named)
+
+
 def traps() -> str:
     """docs/traps.md: how the strategies fare on the programs that show a trap."""
     from programs import PROGRAMS
@@ -240,6 +252,9 @@ def main() -> None:
     if "--names" in sys.argv[1:]:
         (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
         return
+    if "--tables" in sys.argv[1:]:
+        (ROOT / "docs" / "tables-of-libraries.md").write_text(tables_of_libraries(), encoding="utf-8")
+        return
     if "--findings" in sys.argv[1:]:
         findings()
         return
@@ -257,6 +272,7 @@ def main() -> None:
     README.write_text(made, encoding="utf-8")
     (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
     (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
+    (ROOT / "docs" / "tables-of-libraries.md").write_text(tables_of_libraries(), encoding="utf-8")
     findings()
     referees()
     limits()
