@@ -16,7 +16,7 @@ from pathlib import Path
 
 from testbed.arch import Arch, Isa
 from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
-from testbed.build.targets import CLANG, LLD, MACH_O
+from testbed.build.targets import CLANG, LLD, MACH_O, clang_flags
 from testbed.build.tools import run_tool, work_folder, write_source
 from testbed.program.model import Source
 from testbed.program.start import MACH_O_START
@@ -80,22 +80,35 @@ def compile_c(
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         headers = zig.parent / "lib" / "include"
-        common = (*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers), *CLANG[isa.name])
+        common = [*_FREESTANDING, "-fdebug-compilation-dir=.", "-isystem", str(headers)]
         # The headers' folder differs between machines; debug information names their files.
-        common = (*common, f"-ffile-prefix-map={headers}=include")
-        if source.path.suffix == ".cc":
-            common = (*common, *_NO_RUNTIME)
+        common = [*common, f"-ffile-prefix-map={headers}=include"]
+        told = clang_flags(isa.name, source.header, flags)
         if one_object:
-            _run(zig, folder, source, ("clang", *common, *flags, "-S", source.path.name, "-o", "program.s"))
+            language = _NO_RUNTIME if source.path.suffix == ".cc" else ()
+            command = ("clang", *common, *language, *told, "-S", source.path.name, "-o", "program.s")
+            _run(zig, folder, source, command)
             compiled = (folder / "program.s").read_text(encoding="utf-8")
             (folder / "whole.S").write_text(start + compiled, encoding="utf-8")
             _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, "whole.S", "-o", "whole.o"))
             _link(zig, folder, source, arch, ("whole.o",))
             return (folder / "program.elf").read_bytes()
-        _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
+        objects = _objects(zig, folder, source, isa, common, told)
         _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], "start.S", "-o", "start.o"))
-        _link(zig, folder, source, arch, ("start.o", "program.o"))
+        _link(zig, folder, source, arch, ("start.o", *objects))
         return (folder / "program.elf").read_bytes()
+
+
+def _objects(
+    zig: Path, folder: Path, source: Source, isa: Isa, common: Sequence[str], told: Sequence[str]
+) -> tuple[str, ...]:
+    """The object of every file of a program: C, C++ or assembly."""
+    made = []
+    for number, unit in enumerate(source.units(isa)):
+        before = ("-c",) if unit.endswith(".S") else (*common, *_NO_RUNTIME) if unit.endswith(".cc") else common
+        made.append(f"program{number or ''}.o")
+        _run(zig, folder, source, ("clang", *before, *told, unit, "-o", made[-1]))
+    return tuple(made)
 
 
 def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
@@ -111,7 +124,7 @@ def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
         common = (*_FREESTANDING, "-g0", "-isystem", str(zig.parent / "lib" / "include"), *target.clang)
-        _run(zig, folder, source, ("clang", *common, *flags, source.path.name, "-o", "program.o"))
+        _run(zig, folder, source, ("clang", *common, *flags, *source.header.flags, source.path.name, "-o", "program.o"))
         _run(zig, folder, source, ("clang", "-c", *target.clang, "start.S", "-o", "start.o"))
         # An assembly source's _start is __start to the linker.
         entry = f"-Wl,-e,_{source.header.entry}"
@@ -129,7 +142,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
     zig = find_zig()
     with work_folder() as folder:
         write_source(source, folder)
-        _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, source.path.name, "-o", "program.o"))
+        objects = _objects(zig, folder, source, isa, _FREESTANDING, clang_flags(isa.name, source.header, flags))
         placed = (
             f"--image-base={IMAGE_BASE:#x}",
             f"-Ttext={TEXT_BASE:#x}",
@@ -137,7 +150,7 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
             f"-zmax-page-size={PAGE:#x}",
             "--no-merge-exidx-entries",  # one entry per function, as the source says
         )
-        _link(zig, folder, source, arch, (*placed, "program.o"))
+        _link(zig, folder, source, arch, (*placed, *objects))
         return (folder / "program.elf").read_bytes()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from testbed.arch import Arch, Isa
 from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
-from testbed.build.targets import GAS, GCC, GNU
+from testbed.build.targets import GAS, GAS_SYNTAX, GNU, gas_flags, gcc_flags
 from testbed.build.tools import run_tool, work_folder, write_source
 from testbed.program.model import Source
 from testbed.words.errors import ToolchainMissing
@@ -79,15 +79,32 @@ def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], star
     with work_folder() as folder:
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
-        common = (*_FREESTANDING, f"-fdebug-prefix-map={folder}=.", "-gno-record-gcc-switches", *GCC[isa.name])
-        if source.path.suffix == _CXX:
-            common = (*common, *_NO_RUNTIME)
-        run_tool((gcc, *common, *flags, source.path.name, "-o", "program.o"), folder, source)
+        common = (*_FREESTANDING, f"-fdebug-prefix-map={folder}=.", "-gno-record-gcc-switches")
+        objects = _objects(gcc, folder, source, isa, common, flags)
         # Only what tables there are is said to the assembler: a compiler's other flags are not for it.
         passed = tuple(flag for flag in flags if flag.startswith("-Wa,"))
-        run_tool((gcc, "-c", *GAS[isa.name], *passed, "start.S", "-o", "start.o"), folder, source)
-        _link(gcc, folder, source, arch, ("start.o", "program.o"))
+        run_tool(
+            (gcc, "-c", *GAS[isa.name], *GAS_SYNTAX[isa.name], *passed, "start.S", "-o", "start.o"), folder, source
+        )
+        _link(gcc, folder, source, arch, ("start.o", *objects))
         return (folder / "program.elf").read_bytes()
+
+
+def _objects(
+    gcc: str, folder: Path, source: Source, isa: Isa, common: Sequence[str], flags: Sequence[str]
+) -> tuple[str, ...]:
+    """The object of every file of a program: C, C++ or assembly."""
+    made = []
+    for number, unit in enumerate(source.units(isa)):
+        made.append(f"program{number or ''}.o")
+        if unit.endswith(".S"):
+            passed = tuple(flag for flag in flags if source.path.suffix == ".S" or flag.startswith("-Wa,"))
+            command = (gcc, "-c", *gas_flags(isa.name, source.header, passed))
+        else:
+            language = _NO_RUNTIME if unit.endswith(_CXX) else ()
+            command = (gcc, *common, *language, *gcc_flags(isa.name, source.header, flags))
+        run_tool((*command, unit, "-o", made[-1]), folder, source)
+    return tuple(made)
 
 
 def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
@@ -98,7 +115,7 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
     gcc = str(find_gcc(arch, source))
     with work_folder() as folder:
         write_source(source, folder)
-        run_tool((gcc, "-c", *GAS[isa.name], *flags, source.path.name, "-o", "program.o"), folder, source)
+        objects = _objects(gcc, folder, source, isa, (), flags)
         placed = (
             f"-Ttext-segment={IMAGE_BASE:#x}",
             f"-Ttext={TEXT_BASE:#x}",
@@ -106,7 +123,7 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
             f"-zmax-page-size={PAGE:#x}",
             *GNU[arch.name].as_written,
         )
-        _link(gcc, folder, source, arch, ("program.o",), placed)
+        _link(gcc, folder, source, arch, objects, placed)
         return (folder / "program.elf").read_bytes()
 
 

@@ -52,3 +52,29 @@ def for_some_programs() -> Iterator[Recipe]:
             opt_in=True,
             by_name=True,
         )
+    yield from _with_defects()
+
+
+def _with_defects() -> Iterator[Recipe]:
+    """Compilers and flags whose tables are wrong at some instructions: programs show where."""
+    none = ("-O2", _NO_POINTER)
+    for name, what, tool, arches, flags in (
+        ("vector-O2", "clang 22 -O2, no frame pointers, functions that save SIMD registers", Tool.CLANG, _X86_64, none),
+        (
+            "nops-O2",
+            "GCC 12 -O2, no frame pointers, room to patch at each entry",
+            Tool.GCC,
+            _ARM64,
+            (*none, "-fpatchable-function-entry=2"),
+        ),
+    ):
+        yield Recipe(
+            name=name,
+            summary=what,
+            tool=tool,
+            arches=arches,
+            flags=(*flags, "-fasynchronous-unwind-tables"),
+            traits=frozenset({Trait.FP_OMITTED}),
+            opt_in=True,
+            by_name=True,
+        )

@@ -106,4 +106,8 @@ class Recipe:
             return None
         if self.by_name and not source.header.recipes:
             return None
-        return None if self.tool is Tool.KEYSTONE and source.header.clang_only else source
+        header = source.header
+        if self.tool is Tool.KEYSTONE and (header.clang_only or header.syntax or header.sources or header.flags):
+            return None
+        one_file = self.one_object or self.tool is Tool.CLANG_MACH_O
+        return None if one_file and header.sources else source

@@ -16,7 +16,7 @@ _SHAPES = ("recursion", "alloca_vla", "struct_return", "switch_table", "noreturn
 _FEW = ("recursion", "mutual_recursion", "noreturn_last_call")
 _EVERY_DIRECTIVE = (
     *("callee_saved", "cold_split", "drap", "epilogue_cfa*", "leaf_call", "overlap", "red_zone", "signal", "tail_call"),
-    "val_expression",
+    *("val_expression", "att_syntax"),
 )
 
 # Patterns of programs by patterns of recipes; where several fit a recipe, their programs are added up.

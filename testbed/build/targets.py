@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from testbed.arch import PerArch, PerIsa
+from testbed.program.header import Header
 
 # Clang, for C and for assembly.
 CLANG = PerIsa(
@@ -15,6 +17,26 @@ CLANG = PerIsa(
         "thumb": ("-target", "armv7-linux-gnueabihf", "-mthumb"),
     }
 )
+
+_INTEL = "-masm=intel"
+
+
+def clang_flags(isa: str, header: Header, flags: Sequence[str] = ()) -> tuple[str, ...]:
+    """What clang is told for an instruction set, with a recipe's flags, and those of a source's header last."""
+    target = tuple(flag for flag in CLANG[isa] if flag != _INTEL or not header.syntax)
+    return (*target, *flags, *(f"-I{folder}" for folder in header.include), *header.flags)
+
+
+def gcc_flags(isa: str, header: Header, flags: Sequence[str] = ()) -> tuple[str, ...]:
+    """What GCC is told for C."""
+    return (*GCC[isa], *flags, *(f"-I{folder}" for folder in header.include), *header.flags)
+
+
+def gas_flags(isa: str, header: Header, flags: Sequence[str] = ()) -> tuple[str, ...]:
+    """What GCC is told for assembly."""
+    syntax = () if header.syntax else GAS_SYNTAX[isa]
+    return (*GAS[isa], *syntax, *flags, *(f"-I{folder}" for folder in header.include), *header.flags)
+
 
 # The name of the emulation that lld takes with -m.
 LLD = PerArch({"x86_64": "elf_x86_64", "arm64": "aarch64linux", "arm32": "armelf_linux_eabi"})
@@ -61,11 +83,16 @@ GCC = PerIsa(
 # GCC for assembly: what GNU as is told.
 GAS = PerIsa[tuple[str, ...]](
     {
-        "x86_64": ("-Wa,-msyntax=intel", "-Wa,-mnaked-reg"),
+        "x86_64": (),
         "arm64": (),
         "a32": ("-march=armv7-a+fp", "-marm"),
         "thumb": ("-march=armv7-a+fp", "-mthumb"),
     }
+)
+
+# What it is told where a source does not say that it is in AT&T syntax.
+GAS_SYNTAX = PerIsa[tuple[str, ...]](
+    {"x86_64": ("-Wa,-msyntax=intel", "-Wa,-mnaked-reg"), "arm64": (), "a32": (), "thumb": ()}
 )
 
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.program.header import BESIDE, Header
 from testbed.words.errors import ProgramError
 
 _INCLUDE = re.compile(r'^\s*\.include\s+"(?P<name>[^"]*)"\s*(?://.*)?$')
-_NAME = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")
+_MOST_FILES, _MOST_BYTES = 200, 1 << 20  # of a source's include folders together
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,41 @@ def read_fragments(path: Path, text: str) -> tuple[Fragment, ...]:
     the fragment's own."""
     found: dict[str, Fragment] = {}
     for number, name in _included(text):
-        if not _NAME.fullmatch(name):
+        if not BESIDE.fullmatch(name):
             raise ProgramError(path, number, f".include: a file in a folder beside the source is needed, not {name!r}")
-        file = path.parent / name
-        try:
-            found[name] = Fragment(name, file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            detail = f".include: {file} cannot be read: {why}; a source that is copied needs its fragments beside it"
-            raise ProgramError(path, number, detail) from error
+        found[name] = _fragment(path, number, ".include", name)
         for inside, other in _included(found[name].text):
-            raise ProgramError(file, inside, f"a fragment includes no other file, such as {other!r}")
+            raise ProgramError(path.parent / name, inside, f"a fragment includes no other file, such as {other!r}")
     return tuple(found.values())
+
+
+def named_files(path: Path, header: Header) -> tuple[Fragment, ...]:
+    """What a header names: further sources, and every file of the include folders. Raises ProgramError."""
+    names = list(header.sources)
+    for folder in header.include:
+        if not (path.parent / folder).is_dir():
+            raise ProgramError(path, 1, f"include: there is no folder {folder!r} beside this source")
+        names += sorted(
+            file.relative_to(path.parent).as_posix() for file in (path.parent / folder).rglob("*") if file.is_file()
+        )
+    if len(names) > _MOST_FILES:
+        raise ProgramError(path, 1, f"sources and include name {len(names)} files; {_MOST_FILES} are possible")
+    found = tuple(_fragment(path, 1, "sources and include", name) for name in dict.fromkeys(names))
+    if sum(len(fragment.text) for fragment in found) > _MOST_BYTES:
+        raise ProgramError(path, 1, f"sources and include name more than {_MOST_BYTES} bytes")
+    return found
+
+
+def _fragment(path: Path, line: int, what: str, name: str) -> Fragment:
+    file = path.parent / name
+    if not file.resolve().is_relative_to(path.parent.resolve()):
+        raise ProgramError(path, line, f"{what}: {name!r} is a link that leads out of the source's folder")
+    try:
+        return Fragment(name, file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        detail = f"{what}: {file} cannot be read: {why}; a source that is copied needs its fragments beside it"
+        raise ProgramError(path, line, detail) from error
 
 
 def numbered_lines(path: Path, text: str, fragments: Sequence[Fragment]) -> Iterator[tuple[Path, int, str]]:

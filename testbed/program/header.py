@@ -19,6 +19,11 @@
 ``twin``                  the program that differs from this one in its tables only, and has the right ones
 ``wrong``                 ``LABEL..LABEL``, comma-separated: the instructions whose table rows are wrong
 ``untabled``              ``LABEL..LABEL``, comma-separated: code that no table covers
+``sources``               further sources, comma-separated, in folders beside this one: ``parts/second.c``; one that
+                          ends in ``.ISA.S`` is for that instruction set
+``include``               folders beside this file in which compilers look for what it includes
+``flags``                 what compilers and assemblers are told behind the recipe's own flags
+``syntax``                ``att``: x86 assembly, in C too, is in AT&T syntax (keystone does not read it)
 ``cpu``                   the CPU model that it runs on, where the usual one cannot do what it shows (``signing``:
                           return addresses get signatures)
 ``exchanged``             ``F, G``: the search table of ``.eh_frame_hdr`` has the entries of these two functions
@@ -103,6 +108,10 @@ class Header:
     exchanged: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
     cpu: str | None = None
+    sources: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    syntax: str | None = None
 
 
 _KEY_LINE = re.compile(r"^//\s?(?P<key>[a-z-]+):\s*(?P<value>.*?)\s*$")
@@ -116,10 +125,13 @@ _SIGNAL = re.compile(
 )
 _TRAP = re.compile(r"^(?P<number>\d+)\s+(?P<references>.+)$")
 _REFERENCE = re.compile(r"^(?:[\w.-]+/[\w.-]+#\d+|https://\S+)$")
+BESIDE = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # a file or folder below that of the source
+_FLAG = re.compile(r"-(?:pg|g0|[fmO][\w=+,.:-]*|[DU]\w+(?:=[\w.+-]*)?|std=[\w+]+|Wa,[\w=,-]+)")
+_RUNS_CODE = re.compile(r"-f(?:pass-)?plugin|-fload|-fuse-ld|-mllvm|-fdebug-prefix-map|-fdump|-fprofile-use|-fdiag")
 _REPEATED = ("frames", "logical", "trap", "signal")
 _KEYS = (
     *("summary", "exit", "entry", "traits", "frames", "logical", "frame-record", "recipes", "clang-only"),
-    *("trap", "twin", "wrong", "untabled", "exchanged", "signal", "cpu"),
+    *("trap", "twin", "wrong", "untabled", "exchanged", "signal", "cpu", "sources", "include", "flags", "syntax"),
 )
 
 
@@ -154,6 +166,10 @@ def parse_header(path: Path | str, text: str) -> Header:
         exchanged=_exchanged(path, *given("exchanged")) if "exchanged" in values else (),
         signals=tuple(_signal(path, value, line) for value, line in values.get("signal", ())),
         cpu=_cpu(path, *given("cpu")) if "cpu" in values else None,
+        sources=_beside(path, "sources", *given("sources")) if "sources" in values else (),
+        include=_beside(path, "include", *given("include")) if "include" in values else (),
+        flags=_flags(path, *given("flags")) if "flags" in values else (),
+        syntax=_syntax(path, *given("syntax")) if "syntax" in values else None,
     )
 
 
@@ -214,6 +230,28 @@ def _cpu(path: Path | str, value: str, line: int) -> str:
     known = [name for arch in ARCHES.values() for name in arch.cpus]
     if value not in known:
         raise ProgramError(path, line, f"no CPU model {value!r}; {nearest(value, known)}")
+    return value
+
+
+def _beside(path: Path | str, key: str, value: str, line: int) -> tuple[str, ...]:
+    for name in _listed(value):
+        if not BESIDE.fullmatch(name):
+            raise ProgramError(path, line, f"{key}: what lies beside this file is needed, not {name!r}")
+    return _listed(value)
+
+
+def _flags(path: Path | str, value: str, line: int) -> tuple[str, ...]:
+    for flag in value.split():
+        if not _FLAG.fullmatch(flag) or _RUNS_CODE.match(flag):
+            raise ProgramError(
+                path, line, f"flags: {flag!r} is not among -f... -m... -O... -D... -U... -std=... -Wa,..."
+            )
+    return tuple(value.split())
+
+
+def _syntax(path: Path | str, value: str, line: int) -> str:
+    if value != "att":
+        raise ProgramError(path, line, f"syntax: 'att' is the only one that is not the usual, not {value!r}")
     return value
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch, Isa
-from testbed.program.fragments import Fragment, read_fragments
+from testbed.program.fragments import Fragment, named_files, read_fragments
 from testbed.program.header import Expectation, Header, parse_header
 from testbed.words.catalogue import Catalogue
 from testbed.words.errors import ProgramError, UsageError
@@ -53,6 +53,11 @@ class Source:
     text: str = field(repr=False)
     header: Header
     fragments: tuple[Fragment, ...] = ()
+
+    def units(self, isa: Isa) -> tuple[str, ...]:
+        """The files that are compiled or assembled for an instruction set, each to an object: this one comes first."""
+        others = [name for name in self.header.sources if not name.endswith(".S") or name.endswith(f".{isa.name}.S")]
+        return (self.path.name, *others)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -95,12 +100,14 @@ def read_source(path: Path) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         raise ProgramError(path, 1, f"cannot be read: {error}") from error
     if path.suffix in COMPILED:
-        return Source(path, Language.C, None, text, parse_header(path, text))
+        header = parse_header(path, text)
+        return Source(path, Language.C, None, text, header, named_files(path, header))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     isa = path.stem.rpartition(".")[2]
     if path.suffix != ".S" or isa not in isas or isa == path.stem:
         raise ProgramError(path, 1, f"a source is named NAME.c or NAME.ISA.S with ISA one of {', '.join(isas)}")
-    return Source(path, Language.ASSEMBLY, isa, text, parse_header(path, text), read_fragments(path, text))
+    header = parse_header(path, text)
+    return Source(path, Language.ASSEMBLY, isa, text, header, (*read_fragments(path, text), *named_files(path, header)))
 
 
 def program_name(path: Path) -> str:

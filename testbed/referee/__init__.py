@@ -29,6 +29,7 @@ _ALL = {  # the folder, the value in its strategy.py, the strategies
     "glibc_backtrace": ("profilers", "GLIBC_BACKTRACE", "glibc_backtrace"),
     "llvm_backtrace": ("profilers", "LLVM_BACKTRACE", "llvm_backtrace"),
     "clang": ("clang", "REFEREE", ""),
+    "gcc": ("gcc", "REFEREE", ""),
 }
 REFEREES: Mapping[str, Referee] = Catalogue(
     {name: partial(value_of, f"testbed.referee.{folder}.strategy", value) for name, (folder, value, _) in _ALL.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.clang.limits import BEHIND, EPILOGUE, PROLOGUE
+from testbed.referee.clang.limits import BEHIND, EPILOGUE, PROLOGUE, STORES
 from testbed.referee.model import Finding
 
 _SEEN = "clang 22 of ziglang 0.17.0"
@@ -40,5 +40,16 @@ FINDINGS = (
         recipe="clang-thumb-O2",
         at="@25",
         limit=BEHIND,
+    ),
+    Finding(
+        title="clang's row of a frame with SIMD registers comes behind their stores",
+        unwinder="eh_frame",
+        tool=_SEEN,
+        since="2026-11-22",
+        program="simd_saved",
+        arch="x86_64",
+        recipe="vector-O2",
+        at="work+0xb",
+        limit=STORES,
     ),
 )

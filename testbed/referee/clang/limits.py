@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from testbed.contract.unwinder import Limit
 from testbed.referee.limits import llvm_arm
 from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 EPILOGUE, _, PROLOGUE, BEHIND, _ = llvm_arm(
     epilogue=frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG}),
     prologue=frozenset({Outcome.ENDED_EARLY}),
     frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+)
+
+STORES = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG, Outcome.WRONG_REGISTER}),
+    "LLVM's x86 back end writes the row of the instruction that allocates a frame behind the stores of SIMD registers "
+    "that follow it: at each of them the row does not count the frame",
+    "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/X86/X86FrameLowering.cpp",
 )

@@ -1,0 +1,1 @@
+"""GCC, as the writer of tables."""
