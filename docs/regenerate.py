@@ -3,6 +3,8 @@
     python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
     python docs/regenerate.py --tables   only docs/tables-of-libraries.md: needs binutils and GCC's cross compilers
+    python docs/regenerate.py --analysis only docs/analysis-of-libraries.md: all functions of the installed libraries
+                                         (--armhf DIR: libc6 and libc6-dbg of armhf, unpacked; --most N: N of each)
     python docs/regenerate.py --pages    only the pictures of the pages
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -122,6 +125,15 @@ def names() -> str:
         units=len(planned),
         readers=_markdown(("what is said", "what that is", *readers), counts),
     )
+
+
+def analysis(arguments: Sequence[str]) -> str:
+    """docs/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
+    sys.path.insert(0, str(ROOT))
+    from tests.unwinders.analysis.sweep import whole_page
+
+    said = dict(pairwise(arguments))
+    return whole_page(ROOT / "docs" / "analysis-of-libraries.intro.md", said.get("--armhf"), said.get("--most"))
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -248,6 +260,9 @@ def testbed(*arguments: str) -> None:
 def main() -> None:
     if "--pages" in sys.argv[1:]:
         pages()
+        return
+    if "--analysis" in sys.argv[1:]:
+        (ROOT / "docs" / "analysis-of-libraries.md").write_text(analysis(sys.argv[1:]), encoding="utf-8")
         return
     if "--names" in sys.argv[1:]:
         (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")

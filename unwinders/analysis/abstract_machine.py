@@ -50,7 +50,7 @@ def made_equal(state: AbstractState) -> AbstractState | None:
         if one.base == other.base:
             return state if one == other else None
         old, new = (one, other) if other.base == CFA else (other, one)
-        return _rebased(state, old.base, StackAddress(new.base, new.offset - old.offset))
+        return rebased(state, old.base, StackAddress(new.base, new.offset - old.offset))
     known = one if isinstance(one, StackAddress) else other
     if not isinstance(known, StackAddress) or (one is not None and other is not None):
         return state
@@ -64,7 +64,7 @@ def made_at_most(state: AbstractState) -> AbstractState:
     return replace(state, at_most={**state.at_most, state.compared[0]: state.compared[1]})
 
 
-def _rebased(state: AbstractState, base: int, place: StackAddress) -> AbstractState:
+def rebased(state: AbstractState, base: int, place: StackAddress) -> AbstractState:
     """The state once it is known where one of its bases lies."""
 
     def moved(value: AbstractValue) -> AbstractValue:

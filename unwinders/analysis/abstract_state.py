@@ -23,6 +23,7 @@ from typing import TypeVar
 from testbed.arch import Arch
 
 CFA = -1  # no instruction has this address
+LANDED = -2  # nor this one: SP where exceptions land in a function with a frame pointer
 
 
 @dataclass(frozen=True, slots=True)

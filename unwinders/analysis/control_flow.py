@@ -50,7 +50,7 @@ def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
 
     Raises UnsupportedRule for a function too large to be followed.
     """
-    if sum(end - start for start, end in code.function.parts) > MOST_PLACES * LONGEST:
+    if code.function.size > MOST_PLACES * LONGEST:
         raise UnsupportedRule(f"{code.function.name} is too large to be followed")
     no_return: set[int] = set()
     steps = 0
@@ -80,7 +80,7 @@ class _Propagation:
     states: dict[Node, AbstractState] = field(default_factory=dict)
     weak: set[Node] = field(default_factory=set)  # not reached from the entry
     jumps: dict[int, AbstractState] = field(default_factory=dict)  # to targets that the code does not say
-    calls: dict[int, AbstractState] = field(default_factory=dict)
+    calls: dict[int, tuple[AbstractState, bool]] = field(default_factory=dict)  # and whether it is weak
     behind_call: dict[int, int] = field(default_factory=dict)  # a pc behind a call, and alignment -> the call
     data: dict[int, int] = field(default_factory=dict)  # between the instructions: where it begins and ends
     work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
@@ -92,7 +92,7 @@ class _Propagation:
         return self.code.image.arch
 
     def all(self) -> int | None:
-        """Spread until all is known; a call that turns out not to return ends it."""
+        """Spread until all is known, or a call turns out not to return."""
         try:
             self.arrive((self.code.function.entry, 0), entry_state(self.arch), weak=False)
             self.run()
@@ -138,7 +138,7 @@ class _Propagation:
             self.put(node)
             return
         joined = join(old, state)
-        if weak and node not in self.weak and (self.disagree(old, state) or not old.said() <= joined.said()):
+        if weak and node not in self.weak and (self.arch.sp not in joined.registers or old.said() - joined.said()):
             return
         stronger = not weak and node in self.weak
         if not stronger and (self.disagree(old, state) or left_out(self.arch, old, state, joined)):
@@ -205,7 +205,7 @@ class _Propagation:
                 if instruction.address in self.no_return:
                     return
                 holds, after = 0, after_call(self.arch, after, self.code.pops(target))
-                self.calls[instruction.address] = after
+                self.calls[instruction.address] = (after, weak)
                 self.behind_call[instruction.end] = instruction.address
             case Return() | Trap():
                 return
@@ -254,6 +254,11 @@ class _Propagation:
             case _:
                 return Return() if control.pointer and self.is_home(after) else control
 
+    def landings(self) -> list[AbstractState]:
+        """Where exceptions land."""
+        strong = tuple(state for state, weak in self.calls.values() if not weak)
+        return landings(self.arch, strong or tuple(state for state, _ in self.calls.values()))
+
     def is_home(self, state: AbstractState) -> bool:
         """True where SP is as at the function's entry: there is no frame, or no frame any more."""
         return state.registers.get(self.arch.sp) == entry_state(self.arch).registers[self.arch.sp]
@@ -283,10 +288,9 @@ class _Propagation:
     def seed(self, pc: int) -> AbstractState | None:
         """The state in which code begins that no way leads to, if there is one answer."""
         inside = [s for s in self.jumps.values() if not self.is_home(s)]  # others may be tail calls
-        found = inside or list(self.jumps.values())
-        first = self.code.at(pc)
+        found, first = inside or list(self.jumps.values()), self.code.at(pc)
         if not found or (first is not None and first.marked):
-            found = landings(self.arch, tuple(self.calls.values())) or found
+            found = self.landings() or found
         self.count(len(found))
         if not found or any(self.disagree(found[0], other) for other in found[1:]):
             return None

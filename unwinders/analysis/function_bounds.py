@@ -29,6 +29,10 @@ class FunctionParts:
     def entry(self) -> int:
         return self.parts[0][0]
 
+    @property
+    def size(self) -> int:
+        return sum(end - start for start, end in self.parts)
+
     def covers(self, pc: int) -> bool:
         return any(start <= pc < end for start, end in self.parts)
 

@@ -55,7 +55,7 @@ def rows_of(image: Image, function: FunctionParts) -> FunctionRows:
     """The rows of a function, analysed once."""
     analysed = _IMAGES.setdefault(image, _AnalysedImage())
     if function not in analysed.known:
-        analysed.bytes += sum(end - start for start, end in function.parts)
+        analysed.bytes += function.size
         analysed.known[function] = (
             _analyse(image, function)
             if analysed.bytes <= MOST_OVERLAP * sum(len(s.data) for s in image.segments if s.executable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.arch import Arch
-from unwinders.analysis.abstract_state import CFA, AbstractState, AbstractValue, EntryValue, Slot, StackAddress
+from unwinders.analysis.abstract_state import CFA, LANDED, AbstractState, AbstractValue, EntryValue, Slot, StackAddress
 
 
 def left_out(arch: Arch, one: AbstractState, other: AbstractState, joined: AbstractState) -> bool:
@@ -21,7 +21,8 @@ def landings(arch: Arch, behind_calls: tuple[AbstractState, ...]) -> list[Abstra
     """Where exceptions land: in the states behind those calls at which most is saved.
 
     A function that saves registers on some of its ways only has saved them all before calls that it has to clean up
-    behind. Arguments of a call are off the stack where an exception lands: a frame pointer is surer than SP.
+    behind. Arguments of a call are off the stack where an exception lands: a frame pointer is surer than SP, which
+    becomes a place of its own.
     """
     saved = [_saved(state) for state in behind_calls]
     most = max(saved, key=len, default=frozenset())
@@ -37,6 +38,15 @@ def _saved(state: AbstractState) -> frozenset[tuple[Slot, AbstractValue]]:
 
 
 def _without_sp(arch: Arch, state: AbstractState) -> AbstractState:
-    without = {name: value for name, value in state.registers.items() if name != arch.sp}
-    framed = any(isinstance(value, StackAddress) and value.base == CFA for value in without.values())
-    return AbstractState(without, state.slots) if framed else state
+    if not any(_is_frame_pointer(arch, state, name) for name in arch.frame_pointers):
+        return state
+    return AbstractState({**state.registers, arch.sp: StackAddress(LANDED, 0)}, state.slots)
+
+
+def _is_frame_pointer(arch: Arch, state: AbstractState, name: str) -> bool:
+    """True where the register points into the frame; to its saved self, where every compiler lays out records so."""
+    value = state.registers.get(name)
+    if not isinstance(value, StackAddress) or value.base != CFA:
+        return False
+    saved = state.slots.get((CFA, value.offset))
+    return len(arch.frame_pointers) > 1 or (saved is not None and saved[1] == EntryValue(name))

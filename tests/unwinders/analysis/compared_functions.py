@@ -1,0 +1,137 @@
+"""Functions of a library, analysed, and every row that its own unwind table has for their instructions beside that."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+
+from capstone import Cs
+
+from testbed.arch import Isa
+from testbed.contract.rows import RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.image import Image
+from testbed.image.capstone_isas import CAPSTONE
+from testbed.words.errors import UnwindError
+from tests.unwinders.analysis.compared_rules import Means, cfa_means, register_means
+from unwinders.analysis.abstract_machine import rebased
+from unwinders.analysis.abstract_state import CFA, LANDED, AbstractState, StackAddress, join
+from unwinders.analysis.control_flow import states_of
+from unwinders.analysis.function_bounds import FunctionParts
+from unwinders.analysis.function_code import FunctionCode
+from unwinders.analysis.operations import Call
+from unwinders.analysis.state_rules import frame_rules
+
+EQUAL, REFUSED = "equal", "refused"
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """A file, the table to compare with, where data lies between its code, and whether its rows hold at calls only."""
+
+    image: Image
+    table: RowTable
+    data: Mapping[int, int] = field(default_factory=dict)  # start -> end
+    at_calls: bool = False
+
+    @cached_property
+    def data_starts(self) -> list[int]:
+        return sorted(self.data)
+
+
+@dataclass
+class Compared:
+    """Instructions by how they fared, and those that are not equal by (function, how)."""
+
+    functions: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    different: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+    def add(self, other: Compared) -> None:
+        self.functions += other.functions
+        self.counts.update(other.counts)
+        self.different.update(other.different)
+        self.examples |= other.examples
+
+    def note(self, function: str, pc: int, how: str) -> None:
+        self.counts[how] += 1
+        if how != EQUAL:
+            self.different[function, how] += 1
+            self.examples.setdefault((function, how), pc)
+
+
+def compared(library: Library, functions: Iterable[FunctionParts]) -> Compared:
+    """All instructions of the functions that the table has a row for."""
+    found = Compared()
+    for function in functions:
+        found.add(_function(library, function))
+    return found
+
+
+def _function(library: Library, function: FunctionParts) -> Compared:
+    image, found = library.image, Compared(functions=1)
+    code = FunctionCode(image, function)
+    try:
+        states = {pc: reduce(join, ways) for pc, ways in states_of(code).items()}
+    except UnwindError:
+        states = {}
+    sps = [state.registers.get(image.arch.sp) for state in states.values()]
+    other_sps = frozenset(sp.offset for sp in sps if isinstance(sp, StackAddress) and sp.base == CFA)
+    for pc, idle in _instructions(library, function, image.isa_at(function.entry)):
+        row, instruction = library.table.at(pc), code.at(pc)
+        if row is None or isinstance(row.registers.get(image.arch.return_address), Undefined):
+            continue  # the root, or nothing to compare with
+        if library.at_calls and (instruction is None or not isinstance(instruction.control, Call)):
+            continue
+        if pc in states or not idle:  # else it aligns what follows
+            found.note(function.name, pc, _how(image, states.get(pc), row, other_sps))
+    return found
+
+
+def _how(image: Image, state: AbstractState | None, row: UnwindRow, other_sps: frozenset[int]) -> str:
+    arch = image.arch
+    if state is None:
+        return f"{REFUSED}: no way leads here"
+    try:
+        frame_rules(arch, state)
+    except UnwindError:
+        return f"{REFUSED}: the CFA or the return address is lost"
+    sp = state.registers.get(arch.sp)
+    if isinstance(sp, StackAddress) and sp.base == LANDED and isinstance(row.cfa, RegisterPlus):
+        there = -row.cfa.offset - sp.offset  # where the table has SP: also elsewhere in the function?
+        if row.cfa.register == arch.sp and -row.cfa.offset in other_sps:
+            state = rebased(state, LANDED, StackAddress(CFA, there))
+    cfa = cfa_means(arch, state, row.cfa, other_sps)
+    registers = {name: register_means(arch, state, row, name) for name in (*arch.preserved, arch.return_address)}
+    if cfa is Means.FALSE or registers[arch.return_address] is Means.FALSE:
+        return "another CFA or return address"
+    if Means.FALSE in registers.values():
+        return "a register is elsewhere"
+    if Means.UNKNOWN in (cfa, registers[arch.return_address]):
+        return "the CFA or return address of the table is not known"
+    return "a register is not known" if Means.UNKNOWN in registers.values() else EQUAL
+
+
+def _instructions(library: Library, function: FunctionParts, isa: Isa) -> Iterator[tuple[int, bool]]:
+    """The address of each instruction, one behind the other, data left out; and whether it does nothing."""
+    decoder = Cs(*CAPSTONE[isa.name])
+    smallest = 1 if isa.name == "x86_64" else 2 if isa.address_bit else 4
+    for start, end in function.parts:
+        at = start
+        while at < end:
+            if at in library.data:
+                at = library.data[at]
+                continue
+            i = bisect_right(library.data_starts, at)
+            stop = min(end, library.data_starts[i]) if i < len(library.data_starts) else end
+            for address, size, mnemonic, _ in decoder.disasm_lite(library.image.bytes_at(at, stop - at), at):
+                yield address, mnemonic.startswith(("nop", "int3", "data16", "udf", "cs nop"))
+                at = address + size
+            at = stop if at >= stop else at + smallest

@@ -1,0 +1,45 @@
+"""Why the analysis and a library's own table differ, and whose fault it is: by mechanism, never by address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A mechanism, the functions in which it acts (of which library's architecture is all one), and the judgement."""
+
+    name: str
+    functions: str
+    judgement: str
+
+
+CAUSES = (
+    Cause(
+        "switch of contexts",
+        r"(set|swap|get|make)context|__start_context|_?_?(sig)?(long|set)jmp",
+        "hand-written: registers and SP are loaded from another context one by one, and no row is right between; "
+        "the table goes on with the old frame, or finds the registers in the context. Nobody's fault.",
+    ),
+    Cause(
+        "a new thread",
+        r"_?_?clone3?(_internal)?|__clone_internal.*",
+        "hand-written: behind the system call the child has another stack and no caller; the table marks its end, "
+        "the analysis takes parent and child for one. Fault of the analysis, which does not know the system call.",
+    ),
+    Cause(
+        "where exceptions land",
+        r"_Z.*|__cxa_.*|__gxx_.*",
+        "which call an exception comes from is in the table of handlers, which this technique may not read: taken is "
+        "the frame behind the calls at which most is saved. Where registers are saved on some ways only, that is too "
+        "much or too little. Fault of the analysis; the table is right.",
+    ),
+)
+OTHERS = Cause("not judged", ".*", "listed below")
+
+
+def cause_of(function: str) -> Cause:
+    """The mechanism by which a function's rows differ."""
+    name = function.split("@")[0]
+    return next((cause for cause in CAUSES if re.fullmatch(cause.functions, name)), OTHERS)
