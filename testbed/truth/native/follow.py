@@ -205,12 +205,14 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
 def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
     """What `testbed.truth.follow.follow` finds, for a long trace."""
     alone = Events.of(transfers).at_made(links(transfers).made)
-    learned, kept = Learned(), frozenset(kept_links(trace).tolist())
+    learned, kept = Learned(), frozenset[int]()
     for _ in range(rounds):
         events = alone.with_promises(find_promises(transfers, learned.arrived))
         walked = go_on(trace, standing_at_start(trace), events, learned)
         standing = walked.standing
         elsewhere = standing.sites(LED) | (standing.still_open - standing.sites(RETURNED))
+        if standing.thrown and not kept:  # most runs need not look for them
+            kept = frozenset(kept_links(trace).tolist())
         thrown = frozenset(site for site, fall in standing.thrown if fall not in kept)
         no_calls = ((thrown - elsewhere - learned.elsewhere) | standing.sites(PROMISED)) - standing.sites(RETURNED)
         landings = (standing.no_landings, standing.switches)
