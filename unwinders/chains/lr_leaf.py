@@ -49,7 +49,7 @@ def _function(snapshot: Snapshot, address: int) -> Symbol | None:
 LIMITS = limits_of(
     """
     SIGNAL                           arm64   skipped wrong
-    SIGNAL                           arm32   refused stopped skipped
+    SIGNAL                           arm32   refused skipped
     NO_CODE<1                        arm32   ended_early
     LINK_STALE+LINK_OUTSIDE          arm64   ended_early phantom wrong
     LINK_STALE+LINK_OUTSIDE          arm32   refused stopped ended_early skipped phantom wrong

@@ -74,7 +74,7 @@ LIMITS = limits_of(
     """
     SIGNAL                     x86_64  skipped
     SIGNAL                     arm64   skipped wrong
-    SIGNAL                     arm32   ended_early skipped wrong
+    SIGNAL                     arm32   skipped wrong
     NO_CODE<1                  arm32   ended_early
     LINK_STALE                 arm64   skipped phantom wrong
     LINK_STALE                 arm32   skipped phantom wrong

@@ -60,7 +60,7 @@ LIMITS = limits_of(
     UNSAVED               arm32   refused ended_early wrong_register wrong
     FRAMELESS+PARTLY_RUN  arm32   refused ended_early skipped wrong
     FRAMELESS+ROW_BEGINS  arm32   ended_early skipped wrong_register
-    RETURN_UNSAVED        arm32   ended_early wrong_register wrong
+    RETURN_UNSAVED        arm32   ended_early wrong
     SIGNAL                arm32   ended_early skipped wrong_register
     INEXPRESSIBLE         arm32   wrong_register
     LOST_REGISTER         arm32   skipped
