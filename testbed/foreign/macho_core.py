@@ -17,6 +17,7 @@ from testbed.image.macho_arches import MACH_O, arch_of_cpu
 
 _CORE, _SEGMENT, _THREAD, _NOTE = 4, 0x19, 0x4, 0x31
 _HEADER = 32
+_EXECUTE = 4  # VM_PROT_EXECUTE, in the protection that a segment begins with
 _AGAIN = "the file is cut off or damaged: take it again"
 
 
@@ -36,7 +37,7 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         raise file.error(12, f"a Mach-O file of type {kind}, not a core (4): give a core file")
     if count > MOST_PIECES:
         raise file.error(16, f"{count} load commands; {_AGAIN}")
-    memory, mapped, threads, at, mask = [], [], [], _HEADER, None
+    memory, mapped, threads, at, mask, whole = [], [], [], _HEADER, None, False
     for number in range(count):
         what = f"load command {number}; {_AGAIN}:"
         command, size = file.unsigned(at, 4, what), file.unsigned(at + 4, 4, what)
@@ -44,6 +45,7 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         if command == _SEGMENT:
             address, size_there, offset, in_file = (part.unsigned(24 + 8 * i, 8, what) for i in range(4))
             mapped.append((address, min(address + size_there, 1 << 64)))
+            whole |= bool(part.unsigned(60, 4, what) & _EXECUTE)  # LLDB also writes stacks alone: no code
             memory.append((address, file.take(offset, in_file, f"the memory at {address:#x}; {_AGAIN}:")))
             if address + in_file > 1 << 64:
                 raise file.error(at, f"memory at {address:#x} leaves the address space; {_AGAIN}")
@@ -55,7 +57,6 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
     if not 0 <= thread < len(threads):
         raise file.error(16, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
     registers = _registers(arch, threads[thread])
-    whole = any(start <= registers.get(arch.pc, 0) < end for start, end in mapped)  # LLDB also writes stacks alone
     mappings = tuple((start, end) for start, end in mapped if start < end) if whole else ()
     return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask, mappings)
 
