@@ -45,7 +45,11 @@ from unwinders.rows.apply import apply
 from unwinders.tables.sframe import SFRAME
 
 COMPILED = [unit for unit in UNITS if unit.recipe.endswith("-sframe")]
-C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, ARCHES["x86_64"])]
+C_PROGRAMS = [
+    program
+    for program in PROGRAMS.values()
+    if (source := RECIPES["clang-O2"].source_of(program, ARCHES["x86_64"])) and not source.header.sources
+]
 # GNU as 2.40 restores a remembered state without the place of the return address: wrong where there is a link register.
 FORGOTTEN = ("genc_17", "genc_61")
 # clang leaves out a function that remembers its state before any rule: a way out before the frame is set up.
