@@ -19,7 +19,7 @@ FUNCTIONS = 50  # of each of six libraries
 def _part(arch: str, name: str) -> Compared:
     path = installed(arch, name)
     if path is None:
-        pytest.skip(f"{name} of {arch} is not installed")
+        pytest.skip(f"{name} of {arch} is not installed: apt-get install libc6 libstdc++6 g++-aarch64-linux-gnu")
     which = Compares(arch, path, ".eh_frame")
     library = library_of(which)
     assert library is not None
@@ -42,7 +42,7 @@ def test_a_table_that_is_wrong_is_not_equal() -> None:
     """The witness tells: with every CFA one word off, nothing is equal; with rbx unchanged everywhere, much is not."""
     path = installed("x86_64", "libm.so.6")
     if path is None:
-        pytest.skip("libm.so.6 of x86_64 is not installed")
+        pytest.skip("libm.so.6 of x86_64 is not installed: apt-get install libc6")
     library = by_eh_frame(path)
     functions = functions_of(library.image).all[:60]
     moved = [
