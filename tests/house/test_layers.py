@@ -28,7 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "referee truth naming witness",
         "verdicts",
         "runs",
-        "tables campaign",
+        "tables checks campaign",
         "report",
         "cli",
     )

@@ -1,0 +1,156 @@
+"""What a check of a file says, as data: findings with their evidence, and how much of each function was tried.
+
+Every address is a link-time one of the file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from testbed.arch import Arch
+
+
+class HowKnown(Enum):
+    """How it is known what is true at an instruction, the strongest first; the value is what reports print."""
+
+    EXECUTED = "executed"
+    FORCED = "executed on a forced path"
+    STATIC = "static"
+
+
+class FindingKind(Enum):
+    """What is wrong at an instruction; the value is a stable name for machines (SARIF's rule)."""
+
+    WRONG_ROW = "wrong-row"  # a row says something false
+    NO_ROW = "no-row"  # code of a function that is called, and the table says nothing of it
+    START_WITHOUT_ROW = "start-without-row"  # the same of code that nobody calls: where a program or a thread begins
+    UNREADABLE = "unreadable"  # a table has something there that cannot be read
+
+
+class Severity(Enum):
+    """How much a finding weighs: a note never fails a check."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+SEVERITIES: Mapping[FindingKind, Severity] = {
+    FindingKind.WRONG_ROW: Severity.ERROR,
+    FindingKind.NO_ROW: Severity.ERROR,
+    FindingKind.START_WITHOUT_ROW: Severity.NOTE,
+    FindingKind.UNREADABLE: Severity.ERROR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongThing:
+    """One thing that a row says wrongly. ``what``: "CFA", a register, the return address's "signature", or "row"."""
+
+    what: str
+    says: str  # "CFA = rsp+0x0", "rbx is still in rbx"
+    true: str  # "the true CFA is rsp+0x10 here", "the caller's rbx is at CFA-0x10"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Directives that were added to the table in memory, and what a second check of the whole function said of it.
+
+    ``directives`` belong before the finding's instruction. ``remembered`` is where `.cfi_remember_state` belongs if one
+    of them is `.cfi_restore_state`, else "". ``repaired`` instructions were wrong and are right with it; none that was
+    right is wrong with it.
+    """
+
+    directives: tuple[str, ...]
+    remembered: str
+    repaired: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableFinding:
+    """One cause in one table: the first instruction at which it shows, and at how many it does.
+
+    ``where`` is ``function+0x4``; ``source`` is ``file:line`` where that is known, else "". ``repair`` None: no
+    directive was found that makes the function right.
+    """
+
+    kind: FindingKind
+    table: str  # a section: ".eh_frame"
+    function: str
+    pc: int
+    where: str
+    instruction: str
+    things: tuple[WrongThing, ...]
+    evidence: HowKnown
+    instructions: int  # how many are wrong by this cause
+    repair: Repair | None = None
+    source: str = ""
+    line: int = 0
+
+    @property
+    def severity(self) -> Severity:
+        return SEVERITIES[self.kind]
+
+    @property
+    def fingerprint(self) -> str:
+        """What a baseline knows a finding by: it stays the same when code before the function grows."""
+        things = ";".join(f"{thing.what}: {thing.says} / {thing.true}" for thing in self.things)
+        return "|".join((self.kind.value, self.table, self.where or hex(self.pc), things))
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCheck:
+    """How much of one function was tried. ``executed + forced + static + never = instructions``.
+
+    ``without_row`` counts instructions that no checked table has a row for; they are counted in the others too.
+    ``calls`` are the runs that began here, ``returned`` those that came back. ``note`` says why nothing could be tried.
+    """
+
+    name: str
+    start: int
+    end: int
+    instructions: int
+    executed: int = 0  # on a natural path
+    forced: int = 0  # only on forced paths
+    static: int = 0  # never executed, but held against what the instructions must do
+    without_row: int = 0
+    calls: int = 0
+    returned: int = 0
+    note: str = ""
+
+    @property
+    def never(self) -> int:
+        return self.instructions - self.executed - self.forced - self.static
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """All that was found in one file. ``compared`` are (instruction, visit) pairs held against a row.
+
+    ``dropped`` counts forced paths that no real run can take, by the reason: none of their steps counts for anything.
+    """
+
+    path: Path
+    arch: Arch
+    tables: tuple[str, ...]
+    functions: tuple[FunctionCheck, ...] = field(repr=False)
+    findings: tuple[TableFinding, ...] = field(repr=False)
+    seed: int
+    runs: int
+    steps: int
+    compared: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    kept: bool = False  # read back from an earlier check of the same content
+
+    def total(self, part: str) -> int:
+        """The sum of a count over all functions: ``total("executed")``."""
+        return sum(getattr(function, part) for function in self.functions)
+
+    @property
+    def by_severity(self) -> Mapping[Severity, int]:
+        return Counter(finding.severity for finding in self.findings)
