@@ -1,0 +1,25 @@
+"""What a check is asked for, as data: which functions, how they are called, how long, and for which tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """What decides a check's outcome, beside the file itself. Only ``jobs`` does not: it says how fast it comes.
+
+    ``functions`` and ``tables`` are patterns (empty: all); ``calls`` are plans of the user's own, as typed:
+    ``f(buf:64, 3, "text")``. ``arch`` is needed for sources only: any other file says its own. ``runs`` is how often a
+    function is called at most, ``steps`` how many instructions one run has. ``flags`` go to the compiler of a source.
+    """
+
+    functions: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    arch: str | None = None
+    tables: tuple[str, ...] = ()
+    seed: int = 1
+    runs: int = 64
+    steps: int = 20_000
+    jobs: int = 1
+    flags: tuple[str, ...] = ()
