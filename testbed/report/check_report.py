@@ -1,0 +1,98 @@
+"""What ``testbed check`` tells in every format: each file's findings in order, what a baseline knew, the status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.checks.model import FileCheck, Severity, TableFinding
+from testbed.report.check_words import answer, file_name
+from testbed.report.phrases import count
+
+WEIGHTS = tuple(Severity)  # the heaviest first
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFinding:
+    """A finding, and whether a baseline knows it: it is told, and fails nothing."""
+
+    finding: TableFinding
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFile:
+    """A file's check with its findings in the order in which they are told."""
+
+    check: FileCheck
+    findings: tuple[ReportedFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenInput:
+    """A file that could not be checked, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Everything that is told. ``gone`` are sentences of findings that a baseline has and the files have no more.
+
+    ``fail_on`` is the lightest severity that fails; None: nothing does.
+    """
+
+    files: tuple[ReportedFile, ...]
+    broken: tuple[BrokenInput, ...] = ()
+    gone: tuple[str, ...] = ()
+    baseline: Path | None = None
+    fail_on: Severity | None = Severity.ERROR
+
+    @property
+    def findings(self) -> Iterator[ReportedFinding]:
+        return (reported for file in self.files for reported in file.findings)
+
+    @property
+    def known(self) -> int:
+        return sum(reported.known for reported in self.findings)
+
+    @property
+    def failing(self) -> int:
+        """How many findings are new and heavy enough to fail."""
+        if self.fail_on is None:
+            return 0
+        heavy = WEIGHTS[: WEIGHTS.index(self.fail_on) + 1]
+        return sum(not reported.known and reported.finding.severity in heavy for reported in self.findings)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 2 where a file could not be checked, 1 where something new was found, else 0."""
+        return 2 if self.broken else 1 if self.failing else 0
+
+    @property
+    def answer(self) -> str:
+        """The last line: one sentence over all files."""
+        checks = [file.check for file in self.files]
+        if not checks:
+            return f"nothing was checked: {count(len(self.broken), 'file')} could not be."
+        name = file_name(checks[0]) if len(checks) == 1 else count(len(checks), "file")
+        said = answer(name, checks).removesuffix(".")
+        if self.known:
+            said += f"; {self.known:,} of {count(len(list(self.findings)), 'finding')} known from the baseline"
+        if self.broken:
+            said += f"; {count(len(self.broken), 'file')} could not be checked"
+        return f"{said}."
+
+
+def in_order(findings: Sequence[ReportedFinding]) -> tuple[ReportedFinding, ...]:
+    """Errors first, then by table and address."""
+    return tuple(sorted(findings, key=lambda r: (WEIGHTS.index(r.finding.severity), r.finding.pc, r.finding.table)))
+
+
+def reported(check: FileCheck, known: Sequence[bool] = ()) -> ReportedFile:
+    """A check as it is told; ``known`` says of each of its findings whether the baseline has it."""
+    flags = known or [False] * len(check.findings)
+    findings = [ReportedFinding(finding, flag) for finding, flag in zip(check.findings, flags, strict=True)]
+    return ReportedFile(check, in_order(findings))

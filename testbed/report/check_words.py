@@ -1,0 +1,142 @@
+"""What a check found, in words that every format shares: where, what is wrong, how that is known, what is to be done.
+
+Names come from files that anybody made, so whatever is shown of them is *plain*: one line, and nothing in it that a
+terminal obeys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
+from testbed.report.phrases import count, share
+
+EVIDENCE = {
+    HowKnown.EXECUTED: "seen when it was executed",
+    HowKnown.FORCED: "seen on a forced path: a branch was made to go the other way",
+    HowKnown.STATIC: "never executed: it follows from the instructions before it",
+}
+# What a finding without details of its own says.
+_KINDS = {
+    FindingKind.WRONG_ROW: "the row is wrong here",
+    FindingKind.NO_ROW: "no row covers this instruction, and its function is called",
+    FindingKind.START_WITHOUT_ROW: "no row covers this instruction; nobody calls this code: a program begins here",
+    FindingKind.UNREADABLE: "the table cannot be read here",
+}
+
+
+def plain(text: str) -> str:
+    """Text on one line: whatever cannot be printed is written as Python writes it, ``\\x1b``."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def place(finding: TableFinding) -> str:
+    """``file:line`` where that is known, else the place in the function, else the address."""
+    if finding.source:
+        return plain(f"{finding.source}:{finding.line}" if finding.line else finding.source)
+    return plain(finding.where) or hex(finding.pc)
+
+
+def instruction(finding: TableFinding) -> str:
+    """``crc32_z+0x4 (push rbx)``."""
+    where = plain(finding.where) or hex(finding.pc)
+    return f"{where} ({plain(finding.instruction)})" if finding.instruction else where
+
+
+def wrong_things(finding: TableFinding) -> tuple[str, ...]:
+    """A clause per wrong thing: ``the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here``."""
+    said = tuple(plain(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
+    return said or (_KINDS[finding.kind],)
+
+
+def repair_words(finding: TableFinding) -> str:
+    """What is to be done; "" where nothing was found that helps."""
+    repair = finding.repair
+    if repair is None:
+        return ""
+    text = f"add {listed([f'`{plain(directive)}`' for directive in repair.directives])} before it"
+    if repair.remembered:
+        text += f", with `.cfi_remember_state` before {plain(repair.remembered)}"
+    return text
+
+
+def tried_words(finding: TableFinding) -> str:
+    """What the second check said of a repair; "" without one."""
+    repair = finding.repair
+    return f"tried: it makes {count(repair.repaired, 'instruction')} right and none wrong" if repair else ""
+
+
+def evidence_words(finding: TableFinding) -> str:
+    """How it is known, and of how many instructions more."""
+    more = finding.instructions - 1
+    return EVIDENCE[finding.evidence] + (f"; {count(more, 'more instruction')} by the same cause" if more > 0 else "")
+
+
+def sentence(finding: TableFinding) -> str:
+    """All of a finding but its file and line, in one sentence."""
+    fix = f": {repair}" if (repair := repair_words(finding)) else ""
+    said = f"{'; '.join(wrong_things(finding))}{fix}"
+    return f"{instruction(finding)}: {said} ({plain(finding.table)}; {evidence_words(finding)})"
+
+
+def file_name(check: FileCheck) -> str:
+    return plain(PurePath(check.path).name)
+
+
+def function_at(check: FileCheck, finding: TableFinding) -> FunctionCheck | None:
+    """The function that a finding lies in, by its address: several may have one name."""
+    inside = (function for function in check.functions if function.start <= finding.pc < function.end)
+    return next(inside, None)
+
+
+def answer(name: str, checks: Sequence[FileCheck]) -> str:
+    """One sentence: are the rows right, and of how much is that said. Notes make nothing wrong."""
+    functions = sum(len(check.functions) for check in checks)
+    instructions = sum(check.total("instructions") for check in checks)
+    tried = instructions - sum(check.total("never") for check in checks)
+    without = sum(check.total("without_row") for check in checks)
+    extent = f"{tried:,} of {count(instructions, 'instruction')} were tried ({share(tried, instructions)})"
+    if tried == instructions:
+        extent = f"all {count(instructions, 'instruction')} were tried"
+    if wrong := _wrong(checks, functions):
+        said = f"{wrong}; {extent}"
+    elif not tried:
+        said = "nothing was tried, so nothing is known of its rows"
+    else:
+        said = f"every row {'' if tried == instructions else 'that was tried '}is right; {extent}"
+    rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""
+    return f"{name}: {said}{rest}."
+
+
+_ANSWERS = {
+    FindingKind.WRONG_ROW: "a wrong row",
+    FindingKind.NO_ROW: "code without a row",
+    FindingKind.UNREADABLE: "an entry that cannot be read",
+}
+
+
+def _wrong(checks: Sequence[FileCheck], functions: int) -> str:
+    """``2 of 123 functions have a wrong row and 1 has code without a row``; "" where nothing is wrong."""
+    parts: list[str] = []
+    for kind, what in _ANSWERS.items():
+        if number := _functions_with(checks, kind):
+            of = f" of {count(functions, 'function')}" if not parts else ""
+            parts.append(f"{number:,}{of} {'has' if number == 1 else 'have'} {what}")
+    return listed(parts)
+
+
+def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
+    """How many functions have a finding; code outside every function counts as one by its name."""
+    found = set()
+    for number, check in enumerate(checks):
+        for finding in check.findings:
+            if finding.kind is kind:
+                function = function_at(check, finding)
+                found.add((number, function.start if function else finding.function or finding.pc))
+    return len(found)
