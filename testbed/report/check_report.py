@@ -58,13 +58,15 @@ class CheckReport:
     def known(self) -> int:
         return sum(reported.known for reported in self.findings)
 
+    def fails(self, reported: ReportedFinding) -> bool:
+        """Whether a finding is new, and heavy enough to fail."""
+        if self.fail_on is None or reported.known:
+            return False
+        return WEIGHTS.index(reported.finding.severity) <= WEIGHTS.index(self.fail_on)
+
     @property
     def failing(self) -> int:
-        """How many findings are new and heavy enough to fail."""
-        if self.fail_on is None:
-            return 0
-        heavy = WEIGHTS[: WEIGHTS.index(self.fail_on) + 1]
-        return sum(not reported.known and reported.finding.severity in heavy for reported in self.findings)
+        return sum(map(self.fails, self.findings))
 
     @property
     def status(self) -> int:

@@ -17,7 +17,7 @@ SCHEMA = 1  # raised when a reader of the old shape would be misled
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON schema of ``"run"`` or ``"matrix"``."""
+    """The JSON schema of ``"run"``, ``"matrix"``, ``"check"``, and of whatever else stands in ``schema/``."""
     text = files("testbed.report").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

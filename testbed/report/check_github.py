@@ -1,0 +1,67 @@
+"""A check as GitHub's workflow commands: an annotation in the pull request for each finding.
+
+    ::error file=NAME,line=N,title=TITLE::MESSAGE
+
+A per cent sign, a carriage return and a line feed are written %25, %0D, %0A; in the properties before the second ``::``
+a colon and a comma too, %3A and %2C (GitHub Actions, workflow commands). GitHub shows ten annotations of a level and
+step; the job's log has all of them, and the answer as its last line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.checks.model import FileCheck, Severity
+from testbed.report.check_report import CheckReport, ReportedFinding
+from testbed.report.check_words import plain, sentence
+from testbed.report.phrases import count
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def github_lines(report: CheckReport) -> Iterator[str]:
+    """The lines to print: a command for each new finding and each broken input, then what is known, then the answer."""
+    for file in report.files:
+        for reported in file.findings:
+            if not reported.known:
+                yield _annotation(file.check, reported)
+    for broken in report.broken:
+        yield _command("error", broken.reason, file=str(broken.path), title="could not be checked")
+    if report.known:
+        yield _command("notice", f"{count(report.known, 'finding')} known from the baseline")
+    for gone in report.gone:
+        yield _command("notice", f"no longer found, and still in {report.baseline}: {gone}")
+    yield plain(report.answer)
+
+
+def _annotation(check: FileCheck, reported: ReportedFinding) -> str:
+    finding = reported.finding
+    title = f"{finding.kind.value} in {finding.table}"
+    if finding.source:
+        line = str(finding.line) if finding.line else ""
+        return _command(
+            _LEVELS[finding.severity],
+            f"{check.path.name}: {sentence(finding)}",
+            file=finding.source,
+            line=line,
+            title=title,
+        )
+    return _command(_LEVELS[finding.severity], sentence(finding), file=str(check.path), title=title)
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    return f"::{level}{' ' * bool(said)}{said}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return _unicode(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _unicode(text: str) -> str:
+    """Text without what no terminal and no log should get; lines stay lines."""
+    return "\n".join(plain(line) for line in text.split("\n"))

@@ -1,0 +1,160 @@
+"""A check as SARIF 2.1.0, for code-scanning services (OASIS, Static Analysis Results Interchange Format).
+
+A rule per kind of finding. A result lies at its file and line where those are known, else in the program file at an
+address; the function is its logical location. ``partialFingerprints`` tell a service that two results are the same
+one although lines have moved. What a baseline knows is suppressed, and said to be unchanged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity
+from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
+from testbed.report.check_words import EVIDENCE, plain, sentence
+
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_RULES: Mapping[FindingKind, tuple[str, str, str]] = {
+    FindingKind.WRONG_ROW: (
+        "WrongUnwindRow",
+        "A row of an unwind table says something false.",
+        "Each instruction's row says where the caller's registers and its stack are. Here that is not where they were "
+        "when the instruction was executed, so a debugger, a profiler or an exception that unwinds from here goes "
+        "wrong. In assembly, add the directive that the message names before the instruction; in compiled code, the "
+        "compiler is wrong.",
+    ),
+    FindingKind.NO_ROW: (
+        "NoUnwindRow",
+        "Code of a function that is called has no row in an unwind table.",
+        "Nothing can unwind from here by this table. In assembly, begin the function with .cfi_startproc and end it "
+        "with .cfi_endproc; in compiled code, ask for tables with -fasynchronous-unwind-tables.",
+    ),
+    FindingKind.START_WITHOUT_ROW: (
+        "StartWithoutUnwindRow",
+        "Code at which a program or a thread begins has no row in an unwind table.",
+        "Nobody calls it, so there is nowhere to unwind to; an unwinder that comes here stops without knowing that "
+        "this is the end. .cfi_undefined of the return address says so.",
+    ),
+    FindingKind.UNREADABLE: (
+        "UnreadableUnwindTable",
+        "An unwind table has something that cannot be read.",
+        "The bytes break the format of the table. Whoever reads it stops here, or reads something else.",
+    ),
+}
+_KINDS = tuple(FindingKind)
+
+
+def sarif_data(report: CheckReport, folder: Path | None = None) -> dict[str, Any]:
+    """A report as SARIF. Files below ``folder`` (the current one) are named relative to it."""
+    base = folder or Path.cwd()
+    seen: Counter[str] = Counter()
+    run: dict[str, Any] = {
+        "tool": {"driver": _driver()},
+        "invocations": [_invocation(report, base)],
+        "results": [
+            _result(file.check, reported, base, report.baseline is not None, seen)
+            for file in report.files
+            for reported in file.findings
+        ],
+        "properties": {"answer": report.answer, "gone": list(report.gone)},
+    }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _driver() -> dict[str, Any]:
+    return {
+        "name": "testbed",
+        "semanticVersion": version("testbed"),
+        "rules": [
+            {
+                "id": kind.value,
+                "name": _RULES[kind][0],
+                "shortDescription": {"text": _RULES[kind][1]},
+                "fullDescription": {"text": _RULES[kind][2]},
+                "help": {"text": _RULES[kind][2]},
+                "defaultConfiguration": {"level": _LEVELS[SEVERITIES[kind]]},
+            }
+            for kind in _KINDS
+        ],
+    }
+
+
+def _invocation(report: CheckReport, base: Path) -> dict[str, Any]:
+    broken = [_notification(each, base) for each in report.broken]
+    return {
+        "executionSuccessful": not report.broken,
+        "exitCode": report.status,
+        **({"toolExecutionNotifications": broken} if broken else {}),
+    }
+
+
+def _notification(broken: BrokenInput, base: Path) -> dict[str, Any]:
+    return {
+        "level": "error",
+        "message": {"text": broken.reason},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(str(broken.path), base)}}}],
+    }
+
+
+def _result(
+    check: FileCheck, reported: ReportedFinding, base: Path, baseline: bool, seen: Counter[str]
+) -> dict[str, Any]:
+    finding = reported.finding
+    result: dict[str, Any] = {
+        "ruleId": finding.kind.value,
+        "ruleIndex": _KINDS.index(finding.kind),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": sentence(finding)},
+        "locations": [_location(check, reported, base)],
+        "partialFingerprints": _fingerprints(check, reported, seen),
+        "properties": {
+            "file": str(check.path),
+            "arch": check.arch.name,
+            "table": finding.table,
+            "evidence": f"{finding.evidence.value}: {EVIDENCE[finding.evidence]}",
+            "instructions": finding.instructions,
+        },
+    }
+    if baseline:
+        result["baselineState"] = "unchanged" if reported.known else "new"
+    if reported.known:
+        result["suppressions"] = [{"kind": "external", "justification": "known from the baseline"}]
+    return result
+
+
+def _location(check: FileCheck, reported: ReportedFinding, base: Path) -> dict[str, Any]:
+    finding = reported.finding
+    where = plain(finding.where) or hex(finding.pc)
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source or str(check.path), base)}}
+    # A program file has no lines, but GitHub takes no location without one.
+    physical["region"] = {"startLine": max(finding.line, 1)}
+    if not finding.source:
+        physical["address"] = {"absoluteAddress": finding.pc, "fullyQualifiedName": where, "kind": "instruction"}
+    logical = {"name": plain(finding.function) or where, "fullyQualifiedName": where, "kind": "function"}
+    return {"physicalLocation": physical, "logicalLocations": [logical]}
+
+
+def _fingerprints(check: FileCheck, reported: ReportedFinding, seen: Counter[str]) -> dict[str, str]:
+    """The hash of what a baseline knows a finding by. GitHub reads only the second one, with a number behind it."""
+    said = "|".join((check.path.name, check.arch.name, reported.finding.fingerprint))
+    digest = hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
+    seen[digest] += 1
+    return {"unwindRow/v1": digest, "primaryLocationLineHash": f"{digest[:16]}:{seen[digest]}"}
+
+
+def _uri(name: str, base: Path) -> str:
+    """A file's URI: relative to the folder where it lies below it or was named so, else absolute."""
+    path = Path(name)
+    if path.is_absolute() and path.is_relative_to(base):
+        path = path.relative_to(base)
+    if path.is_absolute():
+        return "file://" + quote(path.as_posix(), errors="surrogateescape")
+    # A colon in the first part would make it a scheme.
+    return quote(path.as_posix(), safe="/", errors="surrogateescape")
