@@ -1,0 +1,1 @@
+"""Rows held against the truth, compiled: every visit of every instruction."""

@@ -1,0 +1,85 @@
+"""What became of each instruction over all its visits, in one trace or in many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.checks.row_checks import RowChecks
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PcChecks:
+    """One row per link-time pc, in order; each was compared at least once.
+
+    ``some`` has the bits that are wrong at some visit, ``every`` those that are wrong at every one. ``first`` is the
+    first wrong visit's step, in the trace with the number ``trace``; both are -1 where none is wrong.
+    """
+
+    pc: NDArray[np.uint64]
+    visits: Counts = field(repr=False)
+    wrong: Counts = field(repr=False)
+    untried: Counts = field(repr=False)
+    some: NDArray[np.uint64] = field(repr=False)
+    every: NDArray[np.uint64] = field(repr=False)
+    first: Counts = field(repr=False)
+    trace: Counts = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.pc)
+
+
+def by_pc(checks: RowChecks, trace: int = 0) -> PcChecks:
+    """The visits of each pc of one trace, which has this number, added up."""
+    steps = np.flatnonzero(checks.compared)
+    wrong = checks.wrong[steps]
+    first = np.where(wrong != 0, steps, -1)
+    ones = np.ones(len(steps), np.int64)
+    counts = ones, (wrong != 0).astype(np.int64), checks.untried[steps].astype(np.int64)
+    numbers = np.where(wrong != 0, trace, -1)
+    return _grouped(PcChecks(checks.pc[steps], *counts, wrong, wrong, first, numbers))
+
+
+def summed(parts: Iterable[PcChecks]) -> PcChecks:
+    """The visits of several traces added up. Of first wrong visits, that of the earliest part stays."""
+    every = [_NONE, *parts]
+    return _grouped(
+        PcChecks(
+            np.concatenate([part.pc for part in every]),
+            np.concatenate([part.visits for part in every]),
+            np.concatenate([part.wrong for part in every]),
+            np.concatenate([part.untried for part in every]),
+            np.concatenate([part.some for part in every]),
+            np.concatenate([part.every for part in every]),
+            np.concatenate([part.first for part in every]),
+            np.concatenate([part.trace for part in every]),
+        )
+    )
+
+
+_NO_MASKS, _NO_COUNTS = np.empty(0, np.uint64), np.empty(0, np.int64)
+_NONE = PcChecks(_NO_MASKS, _NO_COUNTS, _NO_COUNTS, _NO_COUNTS, _NO_MASKS, _NO_MASKS, _NO_COUNTS, _NO_COUNTS)
+
+
+def _grouped(rows: PcChecks) -> PcChecks:
+    """Rows of one pc as one row; the earlier ones come first."""
+    if not len(rows):
+        return rows
+    order = np.argsort(rows.pc, kind="stable")
+    pc = rows.pc[order]
+    starts = np.flatnonzero(np.concatenate(([True], pc[1:] != pc[:-1])))
+    counts = rows.visits, rows.wrong, rows.untried
+    visits, wrong, untried = (np.add.reduceat(column[order], starts) for column in counts)
+    # The first row of each group that has a wrong visit: places of others count as the end.
+    places = np.where(rows.first[order] >= 0, np.arange(len(order)), len(order))
+    place = np.minimum.reduceat(places, starts)
+    is_wrong = place < len(order)
+    place = np.where(is_wrong, place, 0)
+    first, trace = (np.where(is_wrong, column[order][place], -1) for column in (rows.first, rows.trace))
+    some, every = np.bitwise_or.reduceat(rows.some[order], starts), np.bitwise_and.reduceat(rows.every[order], starts)
+    return PcChecks(pc[starts], visits, wrong, untried, some, every, first, trace)

@@ -1,0 +1,167 @@
+"""A table's rows held against the truth at every step of a trace, and what came of it.
+
+What a row says wrongly is a mask: a bit for each of "no row", "a row that cannot be read", the CFA, the return address,
+its signature, and one bit per register (`wrong_things`). The rules are those of `testbed.checks.row_rules`; long traces
+are checked natively, at some ten million rules a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch
+from testbed.checks.native.codes import (
+    CFA,
+    NO_ROW,
+    OUTERMOST,
+    REGISTERS,
+    RETURN_ADDRESS,
+    SIGNATURE,
+    UNREADABLE,
+    CheckedSteps,
+)
+from testbed.checks.row_columns import RowColumns, caller_columns, masks, row_columns
+from testbed.checks.row_rules import Evaluate, TrueCaller, wrong_at
+from testbed.contract.rows import RowTable
+from testbed.image import LoadedImage
+from testbed.truth import Truth
+from testbed.truth.transfers import Bools
+
+NATIVE_FROM = 5_000  # steps; below that, loading the native check costs more than it saves
+
+Wrong = NDArray[np.uint64]
+Pcs = NDArray[np.uint64]
+
+BITS = {
+    NO_ROW: "row",
+    UNREADABLE: "unreadable row",
+    CFA: "CFA",
+    RETURN_ADDRESS: "return address",
+    SIGNATURE: "signature",
+    OUTERMOST: "outermost",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RowChecks:
+    """What is wrong with one table's row at each step of one trace.
+
+    ``pc`` are link-time addresses. Where a step was ``compared``, ``wrong`` is the mask of what its row says wrongly,
+    0 where all is right, and ``untried`` says that some rule of it could not be tried. Elsewhere both are 0.
+    """
+
+    arch: Arch
+    pc: Pcs
+    compared: Bools = field(repr=False)
+    wrong: Wrong = field(repr=False)
+    untried: Bools = field(repr=False)
+
+    def __str__(self) -> str:
+        counts = int(self.compared.sum()), int((self.wrong != 0).sum()), int(self.untried.sum())
+        return "{} visits compared, {} of them wrong; {} have a rule that was not tried".format(*counts)
+
+
+def wrong_things(mask: int, arch: Arch) -> tuple[str, ...]:
+    """What the bits of a mask stand for, in words: "CFA", "return address", "rbx"."""
+    registers = (name for name, column in arch.index.items() if mask >> REGISTERS + column & 1)
+    return (*(name for bit, name in BITS.items() if mask & bit), *registers)
+
+
+def check_rows(
+    watched: Truth,
+    table: RowTable,
+    loaded: LoadedImage,
+    *,
+    steps: Bools | None = None,
+    at_calls: bool = False,
+    evaluate: Evaluate | None = None,
+    natively: bool | None = None,
+) -> RowChecks:
+    """Hold the row of every step against the innermost activation, in the code of one image.
+
+    Steps in transition are left out: they have no single right answer. So are those that ``steps`` leaves out.
+    ``at_calls``: the table only promises rows at calls. Then the row is the one at the last byte before the return
+    address, and compared is the step of the call; steps that call nothing are left out. ``evaluate`` computes DWARF
+    expressions; without it they are not tried. ``natively`` None: where the trace is long.
+    """
+    trace = watched.trace
+    word = np.uint64(trace.arch.word_mask)
+    pc = (trace.pc - np.uint64(loaded.bias % (1 << 64))) & word
+    chosen = ~watched.transition if steps is None else steps & ~watched.transition
+    looked_up = _at_calls(watched, chosen) if at_calls else trace.pc
+    chosen = chosen if not at_calls else chosen & (looked_up != 0)
+    at = np.flatnonzero(chosen)
+    columns = row_columns(table, trace.arch)
+    places, of_step = np.unique((looked_up[at] - np.uint64(loaded.bias % (1 << 64))) & word, return_inverse=True)
+    inside = np.array([loaded.image.covers(place) for place in places.tolist()], np.bool_)
+    numbers = np.zeros(len(places), np.int64)
+    numbers[inside] = columns.numbers(places[inside].tolist())
+    at, row = at[inside[of_step]], numbers[of_step][inside[of_step]]
+    checks = RowChecks(
+        trace.arch,
+        pc,
+        np.zeros(len(trace), np.bool_),
+        np.zeros(len(trace), np.uint64),
+        np.zeros(len(trace), np.bool_),
+    )
+    checks.compared[at] = True
+    checks.wrong[at[row < 0]] = (-row[row < 0]).astype(np.uint64)
+    at, row = at[row >= 0], row[row >= 0]
+    natively = len(at) >= NATIVE_FROM if natively is None else natively
+    readably = np.array(columns.slow, np.bool_)[row] if natively else np.ones(len(row), np.bool_)
+    if not readably.all():
+        _natively(watched, columns, at[~readably], row[~readably], checks, at_calls)
+    for step, number in zip(at[readably].tolist(), row[readably].tolist(), strict=True):
+        caller = true_caller(watched, step)
+        snapshot = trace.snapshot(step)
+        found = wrong_at(columns.rows[number], snapshot, caller, evaluate, at_calls=at_calls)
+        checks.wrong[step], checks.untried[step] = found
+    return checks
+
+
+def true_caller(watched: Truth, step: int) -> TrueCaller | None:
+    """What is true of the innermost activation at a step; None where nobody called."""
+    frames = watched.stack(step).frames
+    cfa = frames[0].cfa
+    if cfa is None or len(frames) < 2:
+        return None
+    activation = watched.activations[frames[0].activation]
+    registers = watched.trace.snapshot(activation.opened - activation.signal).registers
+    return TrueCaller(cfa, frames[1], registers, bool(watched.signed[step]))
+
+
+def _at_calls(watched: Truth, chosen: Bools) -> Pcs:
+    """For the steps that call: the last byte before the return address; 0 for all others.
+
+    A call made in another way than by one instruction right before its return address has no such row.
+    """
+    trace, activations = watched.trace, watched.activations
+    out = np.zeros(len(trace), np.uint64)
+    called = np.flatnonzero((activations.parent >= 0) & (activations.opened > 0))
+    steps, returns = activations.opened[called] - 1, activations.return_address[called]
+    plain = (watched.node[steps] == activations.parent[called]) & chosen[steps] & (trace.sizes[steps] > 0)
+    plain &= trace.pc[steps] + trace.sizes[steps].astype(np.uint64) == returns
+    out[steps[plain]] = returns[plain] - np.uint64(1)
+    return out
+
+
+def _natively(
+    watched: Truth,
+    columns: RowColumns,
+    steps: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    checks: RowChecks,
+    at_calls: bool,
+) -> None:
+    """Fill in some steps by the compiled check."""
+    from testbed.checks.native.rows import check_steps  # numba: worth loading for a long trace only
+    from testbed.checks.swept import swept_memory
+
+    checked = CheckedSteps(steps, rows, np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_))
+    truth = caller_columns(watched)
+    trace = watched.trace
+    check_steps(checked, columns.coded(), truth, trace.registers, swept_memory(trace), masks(trace.arch, at_calls))
+    checks.wrong[steps], checks.untried[steps] = checked.wrong, checked.untried

@@ -1,0 +1,165 @@
+"""Rows of a table, and the truth beside them, as columns for the compiled check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch
+from testbed.checks.native.codes import (
+    ABSENT,
+    AT_CFA,
+    AT_REGISTER,
+    CFA,
+    CFA_PLUS,
+    CONSTANT,
+    NO_ROW,
+    OUTERMOST,
+    REGISTER_PLUS,
+    RETURN_ADDRESS,
+    SAME,
+    SIGNATURE,
+    UNDEFINED,
+    UNREADABLE,
+    UNTRIED,
+    CallerColumns,
+    CodedRows,
+    CodedRules,
+    Masks,
+)
+from testbed.checks.row_rules import register_rules, return_address_rule
+from testbed.contract.rows import (
+    AtCfa,
+    AtExpression,
+    AtRegister,
+    CfaPlus,
+    Constant,
+    IsExpression,
+    RegisterPlus,
+    RowTable,
+    Rule,
+    SameValue,
+    Undefined,
+    UnwindRow,
+)
+from testbed.truth.native.near import NEAR
+from testbed.truth.watched import Watched
+from testbed.words.errors import NoUnwindInfo
+
+_Coded = tuple[int, int, int, int, int]  # kind, base, size, own, offset
+
+
+@dataclass(eq=False)
+class RowColumns:
+    """The rows of one table that were asked for until now. A number below 0 stands for no row: see ``missing``."""
+
+    table: RowTable
+    arch: Arch
+    rows: list[UnwindRow] = field(default_factory=list)
+    slow: list[bool] = field(default_factory=list)  # has an expression: left to the readable rules
+    _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
+    _of_row: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
+    _cfa: list[_Coded] = field(default_factory=list)
+    _return_address: list[_Coded] = field(default_factory=list)
+    _rules: list[_Coded] = field(default_factory=list)
+    _facts: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def numbers(self, pcs: Iterable[int]) -> NDArray[np.int64]:
+        """Each link-time pc's row, by its number."""
+        return np.array([self._number(pc) for pc in pcs], np.int64)
+
+    def _number(self, pc: int) -> int:
+        if pc not in self._numbers:
+            row = self.table.at(pc)
+            if row is None:
+                why = self.table.stop_at(pc)
+                self._numbers[pc] = -NO_ROW if why is None or isinstance(why, NoUnwindInfo) else -UNREADABLE
+            else:
+                if id(row) not in self._of_row:
+                    self._of_row[id(row)] = len(self.rows)
+                    self._add(row)
+                self._numbers[pc] = self._of_row[id(row)]
+        return self._numbers[pc]
+
+    def _add(self, row: UnwindRow) -> None:
+        arch, index = self.arch, self.arch.index
+        rules = register_rules(row, arch)
+        returns = return_address_rule(row, arch)
+        first = len(self._rules)
+        self._rules += [_coded(rule, name, arch.by_name[name].bits // 8, arch) for name, rule in rules.items()]
+        cfa = _coded(row.cfa, None, arch.word, arch)
+        # A CFA that counts from itself.
+        self._cfa.append(cfa if cfa[0] not in (AT_CFA, CFA_PLUS, SAME, UNDEFINED) else (UNTRIED, 0, arch.word, 0, 0))
+        self._return_address.append(_coded(returns, row.return_address, arch.word, arch))
+        self._facts.append((first, len(rules), index.get(row.outermost_if_zero or "", -1), int(row.is_signed)))
+        self.rows.append(row)
+        self.slow.append(any(isinstance(r, AtExpression | IsExpression) for r in (row.cfa, returns, *rules.values())))
+
+    def coded(self) -> CodedRows:
+        facts = np.array(self._facts, np.int64).reshape(-1, 4)
+        return CodedRows(_columns(self._cfa), _columns(self._return_address), _columns(self._rules), facts)
+
+
+@lru_cache(maxsize=16)
+def row_columns(table: RowTable, arch: Arch) -> RowColumns:
+    """The columns of a table; they are kept, since one table is held against many runs."""
+    return RowColumns(table, arch)
+
+
+def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _Coded:
+    """The rule of register ``own`` (None: of the CFA)."""
+    index: Mapping[str, int] = arch.index
+    place = index.get(own or "", 0)
+    match rule:
+        case None:
+            return ABSENT, 0, size, place, 0
+        case AtCfa(offset):
+            return AT_CFA, 0, size, place, offset
+        case CfaPlus(offset):
+            return CFA_PLUS, 0, size, place, offset
+        case AtRegister(register, offset) if register in index:
+            return AT_REGISTER, index[register], size, place, offset
+        case RegisterPlus(register, offset) if register in index:
+            return REGISTER_PLUS, index[register], size, place, offset
+        case SameValue() if own in index and own != arch.pc:
+            return SAME, place, size, place, 0
+        case Constant(value):
+            return CONSTANT, 0, size, place, value
+        case Undefined():
+            return UNDEFINED, 0, size, place, 0
+        case _:
+            return UNTRIED, 0, size, place, 0
+
+
+def _columns(rules: list[_Coded]) -> CodedRules:
+    columns = np.array([rule[:4] for rule in rules], np.int64).reshape(-1, 4)
+    return CodedRules(columns, np.array([rule[4] % (1 << 64) for rule in rules], np.uint64))
+
+
+def caller_columns(watched: Watched) -> CallerColumns:
+    """What is true of the caller of every activation. A signal gives back the registers of the step before it."""
+    activations, own = watched.activations, watched.activations.opened
+    if not watched.trace.sizes.all():
+        own = own - np.array([activation.signal for activation in activations], np.int64)
+    columns = (activations.parent, activations.return_address, activations.goes_on, activations.cfa)
+    return CallerColumns(*columns, own, watched.node, watched.signed)
+
+
+def masks(arch: Arch, at_calls: bool) -> Masks:
+    """What the compiled check knows of an architecture."""
+    address = np.uint64(arch.code_mask & ~arch.signature)
+    return Masks(
+        np.uint64(arch.word_mask),
+        address,
+        np.uint64(NEAR),
+        np.uint64(CFA),
+        np.uint64(RETURN_ADDRESS),
+        np.uint64(SIGNATURE),
+        np.uint64(OUTERMOST),
+        np.int64(arch.index[arch.sp]),
+        np.bool_(at_calls),
+    )

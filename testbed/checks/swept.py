@@ -1,0 +1,21 @@
+"""A trace's memory for the compiled code of this room: mapped regions in one array, and the journal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from testbed.checks.native.memory import SweptMemory
+from testbed.trace import Trace
+from testbed.trace.memory import Regions
+
+
+def swept_memory(trace: Trace) -> SweptMemory:
+    """Memory as it is before the first step, to be moved on. It is a copy."""
+    regions = tuple(Regions(trace.initial))
+    sizes = np.array([len(region.data) for region in regions], np.int64)
+    starts = np.array([region.address for region in regions], np.uint64)
+    octets = np.frombuffer(b"".join(region.data for region in regions), np.uint8).copy()
+    writes = trace.writes
+    journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
+    places = np.cumsum(sizes) - sizes
+    return SweptMemory(starts, starts + sizes.astype(np.uint64), places, octets, np.zeros(2, np.int64), *journal)
