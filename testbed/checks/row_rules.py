@@ -79,7 +79,7 @@ def wrong_at(
         return (0 if ends else RETURN_ADDRESS), False
     if ends:
         return (0, True) if at_calls else (RETURN_ADDRESS | OUTERMOST, False)
-    trial = _Trial(at, caller.cfa, evaluate)
+    trial = _TriedRules(at, caller.cfa, evaluate)
     tried: dict[int, bool | None] = {SIGNATURE: row.is_signed == caller.signed}
     if row.cfa is not None:
         tried[CFA] = trial.of_cfa(row.cfa)
@@ -116,7 +116,7 @@ def register_rules(row: UnwindRow, arch: Arch) -> Mapping[str, Rule]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _TriedRules:
     """What rules are tried on. Each answer is: does the rule find what is right? None: it cannot be tried."""
 
     at: Snapshot
