@@ -50,7 +50,7 @@ from testbed.truth.native.near import NEAR
 from testbed.truth.watched import Watched
 from testbed.words.errors import NoUnwindInfo
 
-_Coded = tuple[int, int, int, int, int]  # kind, base, size, own, offset
+_RuleNumbers = tuple[int, int, int, int, int]  # kind, base, size, own, offset
 
 
 @dataclass(eq=False)
@@ -63,9 +63,9 @@ class RowColumns:
     slow: list[bool] = field(default_factory=list)  # has an expression: left to the readable rules
     _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
     _of_row: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
-    _cfa: list[_Coded] = field(default_factory=list)
-    _return_address: list[_Coded] = field(default_factory=list)
-    _rules: list[_Coded] = field(default_factory=list)
+    _cfa: list[_RuleNumbers] = field(default_factory=list)
+    _return_address: list[_RuleNumbers] = field(default_factory=list)
+    _rules: list[_RuleNumbers] = field(default_factory=list)
     _facts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def numbers(self, pcs: Iterable[int]) -> NDArray[np.int64]:
@@ -110,7 +110,7 @@ def row_columns(table: RowTable, arch: Arch) -> RowColumns:
     return RowColumns(table, arch)
 
 
-def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _Coded:
+def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _RuleNumbers:
     """The rule of register ``own`` (None: of the CFA)."""
     index: Mapping[str, int] = arch.index
     place = index.get(own or "", 0)
@@ -135,7 +135,7 @@ def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _Coded:
             return UNTRIED, 0, size, place, 0
 
 
-def _columns(rules: list[_Coded]) -> CodedRules:
+def _columns(rules: list[_RuleNumbers]) -> CodedRules:
     columns = np.array([rule[:4] for rule in rules], np.int64).reshape(-1, 4)
     return CodedRules(columns, np.array([rule[4] % (1 << 64) for rule in rules], np.uint64))
 
