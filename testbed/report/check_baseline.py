@@ -1,0 +1,98 @@
+"""A baseline: findings that are known already, so that a check fails only for what is new.
+
+A file of JSON, an entry per finding, in an order that makes its diff readable. A finding is known by the name and the
+architecture of its file and by its fingerprint; not by the folder, nor by its address or line, which move. If two
+findings are alike and the baseline has one entry, one of them is new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from testbed.checks.model import FileCheck, TableFinding
+from testbed.checks.options import CheckOptions
+from testbed.report.check_json import json_text
+from testbed.report.check_words import file_name, sentence
+from testbed.words.catalogue import matches
+from testbed.words.errors import UsageError
+
+SCHEMA = 1
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KnownFinding:
+    """An entry of a baseline. ``sentence`` is for people only: it names what is gone."""
+
+    file: str
+    arch: str
+    table: str
+    function: str
+    fingerprint: str
+    sentence: str
+
+    @property
+    def key(self) -> _Key:
+        return self.file, self.arch, self.fingerprint
+
+
+def entry(check: FileCheck, finding: TableFinding) -> KnownFinding:
+    """A finding as an entry."""
+    name, arch = file_name(check), check.arch.name
+    return KnownFinding(name, arch, finding.table, finding.function, _unicode(finding.fingerprint), sentence(finding))
+
+
+def baseline_text(checks: Sequence[FileCheck]) -> str:
+    """All findings of some checks as a baseline."""
+    entries = sorted(entry(check, finding) for check in checks for finding in check.findings)
+    return json_text({"schema": SCHEMA, "findings": [asdict(each) for each in entries]})
+
+
+def read_baseline(path: Path) -> tuple[KnownFinding, ...]:
+    """The entries of a baseline. Raises UsageError where it cannot be read, or is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            raise UsageError(f"{path} is a baseline of another version ({data['schema']}); write it again")
+        return tuple(KnownFinding(**each) for each in data["findings"])
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{path} is no baseline of testbed check: --write-baseline {path} writes one") from error
+
+
+def known_in(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tuple[tuple[bool, ...], ...]:
+    """For each check, whether the baseline knows each of its findings."""
+    left = Counter(each.key for each in baseline)
+    return tuple(tuple(_take(left, entry(check, finding).key) for finding in check.findings) for check in checks)
+
+
+def _take(left: Counter[_Key], key: _Key) -> bool:
+    left[key] -= 1
+    return left[key] >= 0
+
+
+def gone_from(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck], options: CheckOptions) -> tuple[str, ...]:
+    """What the baseline has and the checks have no more, as sentences.
+
+    Only where it was looked for: in files that were checked, in the functions and tables that were asked for.
+    """
+    found = Counter(entry(check, finding).key for check in checks for finding in check.findings)
+    looked_at = {(file_name(check), check.arch.name) for check in checks}
+    gone = []
+    for each in baseline:
+        if (each.file, each.arch) in looked_at and _asked_for(each, options) and not _take(found, each.key):
+            gone.append(f"{each.file}: {each.sentence}")
+    return tuple(gone)
+
+
+def _asked_for(known: KnownFinding, options: CheckOptions) -> bool:
+    return matches(known.function, options.functions) and matches(known.table, options.tables)
+
+
+def _unicode(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

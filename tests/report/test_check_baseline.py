@@ -1,0 +1,84 @@
+"""A baseline: what it knows fails nothing, what is new does, what is gone is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from testbed.checks.model import FileCheck
+from testbed.checks.options import CheckOptions
+from testbed.report.check_baseline import KnownFinding, baseline_text, gone_from, known_in, read_baseline
+from testbed.words.errors import UsageError
+from tests.report.checked import CHECK, CLEAN, NO_ROW, RESTORED, WRONG
+
+ALL = CheckOptions()
+
+
+def baseline(folder: Path, *checks: FileCheck) -> tuple[KnownFinding, ...]:
+    path = folder / "base.json"
+    path.write_text(baseline_text(checks), encoding="utf-8")
+    return read_baseline(path)
+
+
+def test_what_was_written_is_known(tmp_path: Path) -> None:
+    known = baseline(tmp_path, CHECK, CLEAN)
+    assert known_in(known, (CHECK, CLEAN)) == ((True,) * 6, ())
+    assert gone_from(known, (CHECK, CLEAN), ALL) == ()
+
+
+def test_a_finding_is_known_wherever_its_file_lies_and_its_code_has_moved(tmp_path: Path) -> None:
+    known = baseline(tmp_path, replace(CHECK, findings=(WRONG,)))
+    moved = replace(CHECK, path=Path("/elsewhere/libz.so.1"), findings=(replace(WRONG, pc=0x9004, line=300),))
+    assert known_in(known, (moved,)) == ((True,),)
+    for other in (replace(moved, path=Path("liby.so")), replace(moved, arch=CLEAN.arch)):
+        assert known_in(known, (other,)) == ((False,),)
+    elsewhere = replace(WRONG, where="crc32_z+0x8")
+    assert known_in(known, (replace(CHECK, findings=(elsewhere,)),)) == ((False,),)
+
+
+def test_of_two_alike_one_is_new(tmp_path: Path) -> None:
+    known = baseline(tmp_path, replace(CHECK, findings=(WRONG,)))
+    twice = replace(CHECK, findings=(WRONG, replace(WRONG, pc=0x5004)))
+    assert known_in(known, (twice,)) == ((True, False),)
+    known = baseline(tmp_path, twice)
+    assert len(gone_from(known, (replace(CHECK, findings=(WRONG,)),), ALL)) == 1
+
+
+def test_what_is_gone_is_named_where_it_was_looked_for(tmp_path: Path) -> None:
+    known = baseline(tmp_path, replace(CHECK, findings=(WRONG, RESTORED, NO_ROW)))
+    after = replace(CHECK, findings=(RESTORED,))
+    gone = gone_from(known, (after,), ALL)
+    assert [sentence.split(" (")[0] for sentence in gone] == ["libz.so.1: crc32_z+0x4", "libz.so.1: inflate+0x0"]
+    assert len(gone_from(known, (after,), CheckOptions(functions=("inf*",)))) == 1
+    assert gone_from(known, (after,), CheckOptions(tables=(".debug_frame",))) == ()
+    assert gone_from(known, (CLEAN,), ALL) == ()
+
+
+def test_a_baseline_has_one_order(tmp_path: Path) -> None:
+    turned = replace(CHECK, findings=tuple(reversed(CHECK.findings)))
+    assert baseline_text((CHECK, CLEAN)) == baseline_text((CLEAN, turned))
+
+
+def test_a_name_that_is_no_text_is_known_again(tmp_path: Path) -> None:
+    odd = replace(CHECK, findings=(replace(WRONG, where="f\udcff"),))
+    assert known_in(baseline(tmp_path, odd), (odd,)) == ((True,),)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is no baseline"),
+        ("[]", "is no baseline"),
+        ('{"schema": 1, "findings": [{"file": "a"}]}', "is no baseline"),
+        ('{"schema": 2}', "of another version"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_what_is_no_baseline_is_said(tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "base.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UsageError, match=message):
+        read_baseline(path)
