@@ -19,8 +19,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +28,12 @@ from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.verdicts.one import Callers
+from testbed.words.code_versions import code_of, version_of
 from testbed.words.files import cache_folder, checksum, write_whole
 from testbed.words.outcome import Outcome
 
 _PACKAGES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
 _SUFFIX = ".judged"
-_SOURCES = (".py", ".c", ".cpp", ".h")
 
 
 def folder() -> Path:
@@ -114,7 +112,7 @@ def _key(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwind
             str(SEED),
             str(BUDGET),
             sys.version,
-            *(f"{package} {_version(package)}" for package in _PACKAGES),
+            *(f"{package} {version_of(package)}" for package in _PACKAGES),
             *(unwinder.tool() for unwinder in unwinders if unwinder.tool is not None),
         )
     )
@@ -129,32 +127,6 @@ def _codes(unwinders: Sequence[Unwinder]) -> list[str]:
 def _hash(parts: Iterable[str]) -> str:
     # A separator that no part contains: ("ab", "c") and ("a", "bc") differ.
     return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()
-
-
-@lru_cache(maxsize=16)
-def code_of(package: str) -> str:
-    """The hash of every source file of a package; "" for one that is not made of files (a notebook).
-
-    Whatever a strategy calls outside its own package is not seen: after a change there, ask for a fresh matrix.
-    """
-    file = getattr(sys.modules.get(package), "__file__", None)
-    if package == "__main__" or not file:
-        return ""
-    root = Path(file)
-    package_files = (path for path in root.parent.rglob("*") if path.suffix in _SOURCES)
-    files = sorted(package_files) if root.name == "__init__.py" else [root]
-    digest = hashlib.sha256(package.encode("utf-8"))
-    for path in files:
-        digest.update(b"\0" + path.relative_to(root.parent).as_posix().encode("utf-8") + b"\0" + path.read_bytes())
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=8)
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
 
 
 def _write(path: Path, result: UnitResult, key: str) -> None:

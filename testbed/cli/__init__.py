@@ -39,7 +39,7 @@ export     PROGRAM's registers and memory at LOCATION as a core file, a minidump
 unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
 list       What the catalogues hold.
 findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
-cache      Where built files, results and compiled functions are kept, and how much there is.
+cache      Where built files, results, checks and compiled functions are kept, and how much there is.
 """
 # In the order of --help, each with the first sentence of its own: --help imports no command.
 COMMANDS: Mapping[str, str] = MappingProxyType(

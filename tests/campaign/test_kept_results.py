@@ -164,7 +164,7 @@ def test_the_cache_command_counts_and_clears_results(
     path = keep()
     other = path.with_name("mine.txt")
     other.write_text("not a result")
-    for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], r"removed 1 files, 1 results and 0 ")):
+    for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], r"removed 1 files, 1 results, 0 checks and 0 ")):
         monkeypatch.setattr(sys, "argv", ["testbed", "cache", *arguments])
         main()
         assert re.search(expected, capsys.readouterr().out)
