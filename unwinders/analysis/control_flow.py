@@ -5,7 +5,8 @@ only ever forgets, so this ends. Beyond plain edges:
 
 * Two ways that do not belong together meet behind a call, SP at different places, or the caller's value of a register
   here or there: that call does not return (``abort``). The spreading starts again without its way on.
-* A call to a place inside the function is a subroutine of its own: that place has the state of an entry.
+* A call to a place inside the function is a subroutine of its own: that place has the state of an entry. Where the
+  subroutine loses its return address, the call was none (``pushes``), and the spreading starts again without it.
 * Code that no way leads to, in a function with a jump whose targets the code does not say (a jump table), is where
   that jump goes: it begins in the state of the jump. Without such a jump, it is where exceptions land: in the state
   behind the calls, if they agree. Against what is known from the entry, such a state never wins.
@@ -19,30 +20,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from testbed.arch import Arch, PerArch
+from testbed.arch import Arch
 from testbed.words.errors import UnsupportedRule
-from unwinders.analysis.abstract_machine import after_call, emulate, made_at_most, made_equal
-from unwinders.analysis.abstract_state import (
-    AbstractState,
-    EntryValue,
-    Number,
-    Pointer,
-    StackAddress,
-    entry_state,
-    join,
-)
+from unwinders.analysis.abstract_machine import emulate, made_at_most, made_equal
+from unwinders.analysis.abstract_state import AbstractState, StackAddress, entry_state, join
+from unwinders.analysis.called_functions import called, loses_return_address, pushed
 from unwinders.analysis.function_code import LONGEST, FunctionCode
+from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
 from unwinders.analysis.meeting_states import landings, left_out
-from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, SystemCall, Trap
+from unwinders.analysis.operations import Call, Instruction, Jump, Return, SystemCall, Trap
 
 MOST_PLACES = 100_000  # instructions of one function; half a megabyte of x86-64 code
 MOST_STEPS = 400_000  # instructions emulated for one function, over and over
 MOST_RESTARTS = 64
 
-# Linux: rt_sigreturn, and sigreturn where it is another one.
-SIGNAL_RETURNS = PerArch({"x86_64": frozenset({15}), "arm64": frozenset({139}), "arm32": frozenset({119, 173})})
-
 Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0: none)
+NOWHERE: frozenset[int] = frozenset()
 
 
 def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
@@ -53,13 +46,17 @@ def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
     if code.function.size > MOST_PLACES * LONGEST:
         raise UnsupportedRule(f"{code.function.name} is too large to be followed")
     no_return: set[int] = set()
+    pushes: set[int] = set()
     steps = 0
     for _ in range(MOST_RESTARTS):
-        spread = _Propagation(code, no_return, steps=steps)
-        blamed = spread.all()
-        if blamed is None:
+        spread = _Propagation(code, no_return, pushes, steps=steps)
+        try:
+            spread.all()
             break
-        no_return.add(blamed)
+        except _DoesNotReturn as found:
+            no_return.add(found.call)
+        except _IsNoCall as found:
+            pushes |= found.calls
         steps = spread.steps
     out: dict[int, tuple[AbstractState, ...]] = {}
     for (pc, _), state in sorted(spread.states.items(), key=lambda item: item[0]):
@@ -73,14 +70,23 @@ class _DoesNotReturn(Exception):
         self.call = call
 
 
+class _IsNoCall(Exception):
+    def __init__(self, calls: frozenset[int]) -> None:
+        super().__init__(calls)
+        self.calls = calls
+
+
 @dataclass(eq=False)
 class _Propagation:
     code: FunctionCode
     no_return: set[int]
+    pushes: set[int]  # calls that are none
     states: dict[Node, AbstractState] = field(default_factory=dict)
     weak: set[Node] = field(default_factory=set)  # not reached from the entry
     jumps: dict[int, AbstractState] = field(default_factory=dict)  # to targets that the code does not say
     calls: dict[int, tuple[AbstractState, bool]] = field(default_factory=dict)  # and whether it is weak
+    inside: dict[Node, frozenset[int]] = field(default_factory=dict)  # a subroutine's places -> the calls of it
+    current: frozenset[int] = NOWHERE  # of the place that is left
     behind_call: dict[int, int] = field(default_factory=dict)  # a pc behind a call, and alignment -> the call
     data: dict[int, int] = field(default_factory=dict)  # between the instructions: where it begins and ends
     work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
@@ -91,19 +97,15 @@ class _Propagation:
     def arch(self) -> Arch:
         return self.code.image.arch
 
-    def all(self) -> int | None:
-        """Spread until all is known, or a call turns out not to return."""
-        try:
-            self.arrive((self.code.function.entry, 0), entry_state(self.arch), weak=False)
-            self.run()
-            for pc in self.unreached():
-                seed = self.seed(pc)
-                if seed is not None:
-                    self.arrive((pc, 0), seed, weak=True)
-                    self.run()
-        except _DoesNotReturn as found:
-            return found.call
-        return None
+    def all(self) -> None:
+        """Spread until all is known. Raises where a call turns out not to return, or to be none."""
+        self.arrive((self.code.function.entry, 0), entry_state(self.arch), weak=False)
+        self.run()
+        for pc in self.unreached():
+            seed = self.seed(pc)
+            if seed is not None:
+                self.arrive((pc, 0), seed, weak=True)
+                self.run()
 
     def run(self) -> None:
         while self.work:
@@ -111,8 +113,10 @@ class _Propagation:
             node = heappop(self.work)
             self.waiting.discard(node)
             instruction = self.code.at(node[0])
+            self.current = self.inside.get(node, NOWHERE)
             if instruction is not None:
                 self.execute(node, instruction)
+        self.current = NOWHERE
 
     def count(self, steps: int) -> None:
         """What was done for this function; too much of it ends it. Raises UnsupportedRule."""
@@ -131,6 +135,10 @@ class _Propagation:
         if not self.code.function.covers(node[0]):
             return  # a tail call, or the end of the function
         old = self.states.get(node)
+        known = self.inside.get(node, NOWHERE)
+        within = self.current | known if self.current and (known or old is None) else NOWHERE
+        if within or known:
+            self.inside[node] = within
         if old is None:
             self.states[node] = state
             if weak:
@@ -146,7 +154,7 @@ class _Propagation:
         if stronger:
             self.weak.discard(node)
             joined = state
-        if joined != old or stronger:
+        if joined != old or stronger or within != known:
             self.states[node] = joined
             self.put(node)
 
@@ -178,7 +186,9 @@ class _Propagation:
         after = emulate(self.arch, state, instruction, self.code.read)
         if instruction.literal is not None:
             self.data[instruction.literal[0]] = instruction.literal[1]
-        control = self.control(instruction, after)
+        if self.current and loses_return_address(self.arch, state, after):
+            raise _IsNoCall(self.current)
+        control = control_of(self.arch, self.code.isa, instruction, after)
         match control:
             case Jump(targets, conditional, _, table, _, if_equal, if_above):
                 if table is not None:
@@ -201,16 +211,21 @@ class _Propagation:
                     return
             case Call(target):
                 if target is not None and target != self.code.function.entry and self.code.function.covers(target):
+                    if instruction.address in self.pushes:
+                        self.arrive((target, 0), pushed(self.arch, after, instruction.end), weak=weak)
+                        return
+                    outside, self.current = self.current, frozenset({instruction.address})
                     self.arrive((target, 0), entry_state(self.arch), weak=False)
+                    self.current = outside
                 if instruction.address in self.no_return:
                     return
-                holds, after = 0, after_call(self.arch, after, self.code.pops(target))
+                holds, after = 0, called(self.code, after, target)
                 self.calls[instruction.address] = (after, weak)
                 self.behind_call[instruction.end] = instruction.address
             case Return() | Trap():
                 return
             case SystemCall():
-                if self.gives_signal_back(after):
+                if gives_signal_back(self.arch, after):
                     raise UnsupportedRule("a signal's trampoline: the interrupted registers are in the signal frame")
             case None:
                 if instruction.idle and instruction.address in self.behind_call:
@@ -231,42 +246,10 @@ class _Propagation:
         end = table[0] + len(targets) * width
         return tuple(dict.fromkeys(targets)), (table[0], end + end % self.code.step)
 
-    def control(self, instruction: Instruction, after: AbstractState) -> Control | None:
-        """A jump through a register, told apart: a return, a call with the return address set by hand, a jump."""
-        control = instruction.control
-        arch = self.arch
-        if isinstance(control, Return):
-            pushed = after.registers.get(arch.pc)  # "push target; ret" is a jump
-            return Jump((arch.code_address(pushed.value),)) if isinstance(pushed, Number) else control
-        if not isinstance(control, Jump) or control.targets:
-            return control
-        behind = Number(instruction.end | self.code.isa.address_bit)
-        if arch.link is not None and after.registers.get(arch.link) in (behind, Number(instruction.end)):
-            return Call()
-        value = after.registers.get(control.via) if control.via else None
-        match value:
-            case EntryValue(register) if register == arch.return_address:
-                return Return()
-            case Number(target):
-                return Jump((arch.code_address(target),))
-            case EntryValue() | Pointer() if self.is_home(after):
-                return Return()  # a tail call through a pointer
-            case _:
-                return Return() if control.pointer and self.is_home(after) else control
-
     def landings(self) -> list[AbstractState]:
         """Where exceptions land."""
         strong = tuple(state for state, weak in self.calls.values() if not weak)
         return landings(self.arch, strong or tuple(state for state, _ in self.calls.values()))
-
-    def is_home(self, state: AbstractState) -> bool:
-        """True where SP is as at the function's entry: there is no frame, or no frame any more."""
-        return state.registers.get(self.arch.sp) == entry_state(self.arch).registers[self.arch.sp]
-
-    def gives_signal_back(self, state: AbstractState) -> bool:
-        """True at the system call with which a signal's handler ends."""
-        number = state.registers.get(self.arch.exit_call.number_register)
-        return isinstance(number, Number) and number.value in SIGNAL_RETURNS[self.arch.name]
 
     def unreached(self) -> Iterator[int]:
         """Places that no way leads to so far, in order; asked again after each answer."""
@@ -287,7 +270,7 @@ class _Propagation:
 
     def seed(self, pc: int) -> AbstractState | None:
         """The state in which code begins that no way leads to, if there is one answer."""
-        inside = [s for s in self.jumps.values() if not self.is_home(s)]  # others may be tail calls
+        inside = [s for s in self.jumps.values() if not is_home(self.arch, s)]  # others may be tail calls
         found, first = inside or list(self.jumps.values()), self.code.at(pc)
         if not found or (first is not None and first.marked):
             found = self.landings() or found

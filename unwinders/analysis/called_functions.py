@@ -1,0 +1,89 @@
+"""What a call leaves behind: most callees give back SP and the callee-saved registers, and a few do more than that.
+
+* A callee that takes its arguments off the stack gives back a higher SP (``ret 8``).
+* The profilers of 32-bit ARM (``__gnu_mcount_nc``) are called with the caller's return address pushed, for which no
+  register is free at a function's first instruction. They take it off the stack and put it into the link register.
+* A call of a place in the same function whose return address is thrown away, or written over, is none: it pushes the
+  address of what follows, and jumps. Return thunks and retpolines do that, so that the processor guesses wrong.
+"""
+
+from __future__ import annotations
+
+from testbed.arch import Arch
+from testbed.words.errors import NoUnwindInfo
+from unwinders.analysis.abstract_machine import after_call, emulate
+from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, Number, StackAddress, entry_state
+from unwinders.analysis.function_bounds import functions_of
+from unwinders.analysis.function_code import FunctionCode
+from unwinders.analysis.indirect_control import control_of
+from unwinders.analysis.operations import Call, Return
+from unwinders.analysis.state_rules import has_frame
+
+MOST_OF_PROFILER = 64  # instructions of a callee that is asked whether it takes a word off the stack
+_TOP = EntryValue("the word on top")  # no register
+
+
+def called(code: FunctionCode, state: AbstractState, target: int | None) -> AbstractState:
+    """The state behind a call of ``target`` (None: the code does not say which function)."""
+    arch = code.image.arch
+    if arch.link is None:
+        return after_call(arch, state, code.pops(target))
+    if target is None or not _link_on_top(arch, state) or not _takes_link(code, target):
+        return after_call(arch, state)
+    after = after_call(arch, state, arch.word)
+    return AbstractState({**after.registers, arch.link: EntryValue(arch.return_address)}, after.slots)
+
+
+def pushed(arch: Arch, state: AbstractState, address: int) -> AbstractState:
+    """The state behind a call that is none: its return address lies on the stack, a number like any other."""
+    sp = state.registers.get(arch.sp)
+    if not isinstance(sp, StackAddress):
+        return state
+    top = StackAddress(sp.base, sp.offset - arch.word)
+    slots = {**state.slots, (top.base, top.offset): (arch.word, Number(address))}
+    return AbstractState({**state.registers, arch.sp: top}, slots)
+
+
+def loses_return_address(arch: Arch, before: AbstractState, after: AbstractState) -> bool:
+    """True at the instruction behind which no register and no slot has the return address any more."""
+    return before is not after and has_frame(arch, before) and not has_frame(arch, after)
+
+
+def _link_on_top(arch: Arch, state: AbstractState) -> bool:
+    """True where the word on top of the stack is the return address."""
+    sp = state.registers.get(arch.sp)
+    if not isinstance(sp, StackAddress):
+        return False
+    return state.slots.get((sp.base, sp.offset)) == (arch.word, EntryValue(arch.return_address))
+
+
+def _takes_link(caller: FunctionCode, target: int) -> bool:
+    """True for a function that returns with the word on top of its caller's stack in the link register, and off it.
+
+    It is followed straight on: what branches is no profiler's entry.
+    """
+    arch = caller.image.arch
+    try:
+        function = functions_of(caller.image).at(target)
+    except NoUnwindInfo:
+        return False
+    if function.entry != target or arch.link is None:
+        return False
+    code, pc, first = FunctionCode(caller.image, function), target, entry_state(arch)
+    state = AbstractState(first.registers, {(CFA, -arch.entry_cfa): (arch.word, _TOP)})
+    for _ in range(MOST_OF_PROFILER):
+        instruction = code.at(pc)
+        if instruction is None or instruction.condition is not None:
+            return False
+        state, pc = emulate(arch, state, instruction, code.read), instruction.end
+        match control_of(arch, code.isa, instruction, state):
+            case None:
+                continue
+            case Call():
+                state = after_call(arch, state)
+            case Return():
+                place = StackAddress(CFA, arch.word - arch.entry_cfa)
+                return state.registers.get(arch.link) == _TOP and state.registers.get(arch.sp) == place
+            case _:
+                return False
+    return False
