@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from testbed.build.recipe import Recipe, Tool
 from testbed.words.traits import Trait
 
-_ARM64, _X86_64 = frozenset({"arm64"}), frozenset({"x86_64"})
+_ARM64, _X86_64, _ARM32 = frozenset({"arm64"}), frozenset({"x86_64"}), frozenset({"arm32"})
 _BOTH = _ARM64 | _X86_64
 _POINTER, _NO_POINTER = "-fno-omit-frame-pointer", "-fomit-frame-pointer"
 _SIGNING = "-mbranch-protection=pac-ret+leaf"
@@ -66,6 +66,20 @@ def _with_defects() -> Iterator[Recipe]:
             Tool.GCC,
             _ARM64,
             (*none, "-fpatchable-function-entry=2"),
+        ),
+        (
+            "thunk-O2",
+            "GCC 12 -O2, no frame pointers, returns through a thunk",
+            Tool.GCC,
+            _X86_64,
+            (*none, "-mfunction-return=thunk"),
+        ),
+        (
+            "profiled-O2",
+            "GCC 12 -O2, no frame pointers, every function calls the profiler first",
+            Tool.GCC,
+            _ARM32,
+            ("-O2", "-pg"),  # which GCC does not take beside -fomit-frame-pointer
         ),
     ):
         yield Recipe(

@@ -59,6 +59,7 @@ LIMITS = limits_of(
     LEFTOVER          x86_64  phantom wrong
     LEFTOVER          arm64   phantom
     LEFTOVER          arm32   phantom wrong
+    CODE_POINTER      x86_64  phantom
     WRONG_TABLE       x86_64  skipped
     FAR               x86_64  refused stopped
     FAR               arm64   refused

@@ -66,6 +66,7 @@ LIMITS = limits_of(
     LOST_REGISTER         arm32   skipped
     OPEN_END              arm32   stopped phantom
     OTHER_STACK+ROOT      arm32   stopped
+    WRONG_TABLE           arm32   stopped wrong
     """,
     {
         "CANNOT_UNWIND": (
@@ -75,6 +76,11 @@ LIMITS = limits_of(
         "OTHER_STACK+ROOT": (
             "a coroutine's first function is marked EXIDX_CANTUNWIND, which does not say that it has no caller",
             _CANTUNWIND,
+        ),
+        "WRONG_TABLE": (
+            "GCC pushes a word for a profiler's call, which takes it off again: the table, also at that call, does not "
+            "count it",
+            "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/bpabi.h;hb=refs/heads/releases/gcc-12",
         ),
         "NO_TABLE": (
             "the index says where functions begin, not where they end: code without an entry has the one before it",

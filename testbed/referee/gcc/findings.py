@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.gcc.limits import ENTRY
+from testbed.referee.gcc.limits import ENTRY, PROFILED, THUNK
 from testbed.referee.model import Finding
 
 FINDINGS = (
@@ -16,5 +16,27 @@ FINDINGS = (
         recipe="nops-O2",
         at="leaf",
         limit=ENTRY,
+    ),
+    Finding(
+        title="GCC's row of a return thunk's last instruction counts a word that is gone",
+        unwinder="eh_frame",
+        tool="GCC 12",
+        since="2026-11-22",
+        program="return_thunk",
+        arch="x86_64",
+        recipe="thunk-O2",
+        at="__x86_return_thunk+0x11",
+        limit=THUNK,
+    ),
+    Finding(
+        title="GCC's .debug_frame for ARM leaves out the word that is pushed before a profiler's call",
+        unwinder="debug_frame",
+        tool="GCC 12",
+        since="2026-11-22",
+        program="profiled",
+        arch="arm32",
+        recipe="profiled-O2",
+        at="leaf+0x4",
+        limit=PROFILED,
     ),
 )

@@ -13,3 +13,19 @@ ENTRY = Limit(
     "first instructions, although its symbol does",
     "https://gcc.gnu.org/onlinedocs/gcc/Instrumentation-Options.html",
 )
+
+THUNK = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
+    "GCC writes a row for the address that a return thunk's own call pushes, and none behind the instruction that "
+    "takes it off again: at the thunk's last instruction the row counts a word too much",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/i386/i386.cc;hb=refs/heads/releases/gcc-12",
+)
+
+PROFILED = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.STOPPED, Outcome.WRONG}),
+    "GCC prints the push of lr before a profiler's call as text, without a row for it: at the call the row does not "
+    "count the word",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/bpabi.h;hb=refs/heads/releases/gcc-12",
+)

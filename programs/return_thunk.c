@@ -1,0 +1,16 @@
+// summary: every return goes through a thunk that keeps the processor from guessing where to
+// exit: 7
+// recipes: thunk-*
+// wrong: __x86_return_thunk+0x11..__x86_return_thunk+0x12
+// frames: leaf = leaf, main, _start
+
+// GCC's -mfunction-return=thunk. The thunk calls its own end, takes the address that this pushed off the stack again, and
+// returns. GCC writes no row behind the instruction that takes it off.
+volatile int input = 3;
+
+__attribute__((noinline)) int leaf(int x) { return x + 4; }
+
+int main(void) {
+    int found = leaf(input);
+    return found + input - 3;
+}
