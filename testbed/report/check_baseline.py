@@ -21,7 +21,7 @@ from testbed.words.catalogue import matches
 from testbed.words.errors import UsageError
 
 SCHEMA = 1
-_Key = tuple[str, str, str]
+_KnownBy = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +36,7 @@ class KnownFinding:
     sentence: str
 
     @property
-    def key(self) -> _Key:
+    def key(self) -> _KnownBy:
         return self.file, self.arch, self.fingerprint
 
 
@@ -71,7 +71,7 @@ def known_in(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> t
     return tuple(tuple(_take(left, entry(check, finding).key) for finding in check.findings) for check in checks)
 
 
-def _take(left: Counter[_Key], key: _Key) -> bool:
+def _take(left: Counter[_KnownBy], key: _KnownBy) -> bool:
     left[key] -= 1
     return left[key] >= 0
 

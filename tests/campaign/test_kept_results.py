@@ -125,7 +125,7 @@ def test_the_hash_of_a_package_follows_every_file_of_it(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("judged")
 def test_another_library_makes_a_result_void(monkeypatch: pytest.MonkeyPatch) -> None:
     keep()
-    monkeypatch.setattr(results, "_version", lambda package: "99" if package == "unicorn" else "1")
+    monkeypatch.setattr(results, "version_of", lambda package: "99" if package == "unicorn" else "1")
     assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None
 
 
@@ -164,7 +164,8 @@ def test_the_cache_command_counts_and_clears_results(
     path = keep()
     other = path.with_name("mine.txt")
     other.write_text("not a result")
-    for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], r"removed 1 files, 1 results, 0 checks and 0 ")):
+    removed = r"removed 1 files, 1 results, 0 checks and 0 "
+    for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], removed)):
         monkeypatch.setattr(sys, "argv", ["testbed", "cache", *arguments])
         main()
         assert re.search(expected, capsys.readouterr().out)
