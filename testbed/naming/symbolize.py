@@ -219,12 +219,24 @@ def _readable(function: Function | None) -> str:
 def _entry(info: DebugInfo, link: int, function: Function | None, module: LoadedImage) -> int | None:
     """Where the function begins: of a split-off piece, the whole function's entry."""
     if function is not None:
-        return function.entry + module.bias
+        return _begins(info, function) + module.bias
     symbol = symbol_for(info.image, link)
     if symbol is None:
         return None
     whole = info.image.symbol_named(whole_function(symbol.name))
     return (whole or symbol).address + module.bias
+
+
+def _begins(info: DebugInfo, function: Function) -> int:
+    """A function's link-time entry: what is called, and that is what its symbol says.
+
+    GCC lets the debug information of a function begin behind the room to patch at its entry
+    (``-fpatchable-function-entry``), which is executed first.
+    """
+    symbol = symbol_for(info.image, function.entry)
+    if symbol is not None and symbol.name in (function.linkage_name, function.name):
+        return symbol.address
+    return function.entry
 
 
 def _tail_called(module: LoadedImage, index: int, link: Link) -> Iterator[NamedFrame]:
@@ -238,7 +250,7 @@ def _tail_called(module: LoadedImage, index: int, link: Link) -> Iterator[NamedF
         pc = site.return_pc + module.bias
         yield from _named(module, index, pc, pc - 1, caller=True, origin=Origin.TAIL_CALL)
         return
-    entry = link.function.entry
+    entry = _begins(debug_info(module.image), link.function)
     symbol = symbol_for(module.image, entry)
     yield NamedFrame(
         origin=Origin.TAIL_CALL,

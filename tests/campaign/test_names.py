@@ -20,7 +20,7 @@ from testbed.program.model import Expectation
 from testbed.runs.program_file import run_file
 from testbed.runs.run import run_program
 from testbed.truth.departures import TrueCalls, find_departures
-from testbed.words.errors import UsageError
+from testbed.words.errors import ToolchainMissing, UsageError
 from tests.image.debugged import DWARF_4, built, built_by_gcc
 from tests.image.hand_made import BASE, image_of
 
@@ -47,6 +47,15 @@ def test_nothing_is_invented_at_any_site(program: str, arch: str, recipe: str) -
     assert len(found.verdicts) + np.count_nonzero(found.run.watched.transition) == len(found.run) > 10
     assert [verdict for verdict in found.verdicts.values() if verdict.outcome is NameOutcome.INVENTED] == []
     assert found.invented == 0
+
+
+def test_a_function_with_room_to_patch_at_its_entry_has_one_beginning() -> None:
+    """GCC's debug information begins behind the room, which is where the call leads."""
+    try:
+        found = report("entry_nops", "arm64", "nops-O2")
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    assert found.counts[NameOutcome.EXACT] == len(found.verdicts) == 20
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)

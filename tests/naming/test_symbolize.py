@@ -64,6 +64,16 @@ def test_the_load_bias_is_taken_off_and_the_offset_is_from_the_symbol() -> None:
     )
 
 
+def test_a_function_begins_where_it_is_called() -> None:
+    """GCC's debug information begins behind the room to patch at a function's entry; a piece is no function."""
+    info = (function("f", BASE + 8, 0x8), function("g", BASE + 0x18, 0x8))
+    image = image_of(*info, symbols=(F, replace(G, name="g.cold")))
+    images = (LoadedImage(image),)
+    assert [name_of(images, BASE + at).entry for at in (0, 8)] == [BASE, BASE]
+    assert [name_of(images, BASE + at).function for at in (0, 8)] == ["f", "f"]
+    assert name_of(images, BASE + 0x18).entry == BASE + 0x18
+
+
 def test_a_stripped_file_gives_file_and_offset_and_no_image_gives_the_address(tmp_path: Path) -> None:
     whole = built("inline_chain", "arm64", "clang-O2")
     subprocess.run(
