@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from tests.mutation.kept_trials import KeptTrials
 from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, MutatedRoom
-from tests.mutation.trial import Fate, Trial, tried, unchanged
+from tests.mutation.trial import Fate, Trial, tried
 from tests.mutation.verdicts import known_verdicts
 
 _file = click.Path(dir_okay=False, path_type=Path)
@@ -27,15 +27,23 @@ def chosen(room: MutatedRoom, *, everything: bool, sample: int | None, seed: int
     return list(sampled_mutants(files, room.sample if sample is None else sample, f"{room.name} {seed}"))
 
 
-def judged(rooms: tuple[str, ...], *, everything: bool, sample: int | None, seed: int, jobs: int) -> Iterator[Trial]:
-    """Every chosen mutant of some rooms, tried."""
+def judged(
+    rooms: tuple[str, ...], kept: KeptTrials, *, everything: bool, sample: int | None, seed: int, jobs: int
+) -> Iterator[Trial]:
+    """Every chosen mutant of some rooms, tried, or known to be killed; each is kept as soon as it is known."""
     for name in rooms:
         mutants = chosen(ROOMS[name], everything=everything, sample=sample, seed=seed)
-        click.echo(f"{name}: {len(mutants)} mutants; first the tests on the unchanged code", err=True)
-        allowed = unchanged(name)
-        for number, trial in enumerate(tried(name, mutants, allowed, jobs=jobs), 1):
+        known = [trial for mutant in mutants if (trial := kept.killed(name, mutant)) is not None]
+        yield from known
+        killed = {trial.mutant.key for trial in known}
+        left = [mutant for mutant in mutants if mutant.key not in killed]
+        if not left:
+            continue
+        click.echo(f"{name}: {len(left)} mutants of {len(mutants)} to try", err=True)
+        for number, trial in enumerate(tried(name, left, jobs=jobs), 1):
             told = f" {trial.mutant}" if trial.fate is Fate.SURVIVED else ""
-            click.echo(f"{name} {number}/{len(mutants)} {trial.fate.value} {trial.seconds:.0f} s{told}", err=True)
+            click.echo(f"{name} {number}/{len(left)} {trial.fate.value} {trial.seconds:.0f} s{told}", err=True)
+            kept.add(trial)
             yield trial
 
 
@@ -45,7 +53,7 @@ def judged(rooms: tuple[str, ...], *, everything: bool, sample: int | None, seed
 @click.option("--sample", type=click.IntRange(1), help="How many mutants of each room, instead of the declared number.")
 @click.option("--seed", default=1, show_default=True, help="Of the sample.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
-@click.option("--json", "json_file", type=_file, help="Write every trial as a line of JSON.")
+@click.option("--kept", type=_file, help="A line of JSON per trial; what is killed there is not tried again.")
 @click.option("--markdown", type=_file, help="Write the page, for example docs/mutation.md.")
 def command(
     rooms: tuple[str, ...],
@@ -53,7 +61,7 @@ def command(
     sample: int | None,
     seed: int,
     jobs: int,
-    json_file: Path | None,
+    kept: Path | None,
     markdown: Path | None,
 ) -> None:
     """Change the referee's code on purpose, in many small ways, and see whether its tests notice.
@@ -61,12 +69,7 @@ def command(
     Exit status: 0 where every survivor is known to be equivalent, else 1.
     """
     names = rooms or tuple(ROOMS)
-    trials = []
-    for trial in judged(names, everything=everything, sample=sample, seed=seed, jobs=jobs):
-        trials.append(trial)
-        if json_file:
-            with json_file.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(_data(trial)) + "\n")
+    trials = list(judged(names, KeptTrials(kept), everything=everything, sample=sample, seed=seed, jobs=jobs))
     places = {n: sum(len(places_of(path)) for path in ROOMS[n].files(everything=True)) for n in names}
     words = ["python -m tests.mutation", *(f"--room {n}" for n in rooms), *(["--everything"] if everything else [])]
     words += [*([f"--sample {sample}"] if sample else []), *([f"--seed {seed}"] if seed != 1 else [])]
@@ -77,12 +80,6 @@ def command(
     click.echo(text)
     survivors = [trial.mutant.key for trial in trials if trial.fate is Fate.SURVIVED]
     sys.exit(0 if all(key in known and known[key].equivalent for key in survivors) else 1)
-
-
-def _data(trial: Trial) -> dict[str, object]:
-    m = trial.mutant
-    told = {"module": m.module, "line": m.line, "operator": m.operator, "before": m.before, "after": m.after}
-    return {"room": trial.room, "key": m.key, **told, "fate": trial.fate.value, "seconds": round(trial.seconds, 1)}
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +30,11 @@ _LEFT_OUT = ("core/RemoveDecorator", "core/NoOp", "core/VariableReplacer", "core
 class Mutant:
     """One change: the ``occurrence``-th place of an operator in a module.
 
-    ``before`` and ``after`` are the changed line, ``line`` its number today.
+    ``before`` and ``after`` are the changed line, ``line`` its number today, ``within`` the function or class it is in.
     """
 
     module: str
+    within: str
     line: int
     operator: str
     occurrence: int
@@ -41,8 +43,8 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """A name that stays while the line stays: a verdict on a survivor is kept under it."""
-        told = "\0".join((self.module, self.operator, self.before, self.after))
+        """A name that stays while the line stays in its function: a verdict on a survivor is kept under it."""
+        told = "\0".join((self.module, self.within, self.operator, self.before, self.after))
         return hashlib.sha256(told.encode("utf-8")).hexdigest()[:12]
 
     def __str__(self) -> str:
@@ -51,10 +53,16 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class MutantPlace:
-    """A place in a module that something can be changed at, and the (operator, occurrence) of each change there."""
+    """A place in a module that something can be changed at, and the (operator, occurrence) of each change there.
+
+    ``kind`` is what can be changed, ``within`` the function or class that the line ``text`` is in.
+    """
 
     module: Path
     start: tuple[int, int]
+    kind: str
+    within: str
+    text: str
     changes: tuple[tuple[str, int], ...]
 
 
@@ -69,7 +77,11 @@ def places_of(path: Path) -> tuple[MutantPlace, ...]:
         for occurrence, (start, _) in enumerate(_positions(tree, get_operator(name)())):
             if start[0] not in silent and not _in(annotations, start):
                 found.setdefault((start, name.partition("_")[0]), []).append((name, occurrence))
-    return tuple(MutantPlace(path, start, tuple(changes)) for (start, _), changes in sorted(found.items()))
+    lines, around = source.splitlines(), _definitions(source)
+    return tuple(
+        MutantPlace(path, start, kind, around[start[0] - 1], lines[start[0] - 1], tuple(changes))
+        for (start, kind), changes in sorted(found.items())
+    )
 
 
 def mutant(place: MutantPlace, change: tuple[str, int]) -> Mutant | None:
@@ -80,7 +92,7 @@ def mutant(place: MutantPlace, change: tuple[str, int]) -> Mutant | None:
     if changed is None or _same_code(source, changed):
         return None
     line, before, after = _difference(source, changed)
-    return Mutant(place.module.as_posix(), line, operator, occurrence, before, after)
+    return Mutant(place.module.as_posix(), place.within, line, operator, occurrence, before, after)
 
 
 def all_mutants(paths: Iterable[Path]) -> Iterator[Mutant]:
@@ -91,17 +103,41 @@ def all_mutants(paths: Iterable[Path]) -> Iterator[Mutant]:
 
 
 def sampled_mutants(paths: Iterable[Path], count: int, seed: str) -> Iterator[Mutant]:
-    """``count`` places drawn from all of them, one change at each, drawn too: the same for the same code and seed."""
-    random = Random(seed)
-    places = [place for path in paths for place in places_of(path)]
-    random.shuffle(places)
-    for place in places:
+    """``count`` places drawn from all of them, one change at each, drawn too: the same for the same code and seed.
+
+    A smaller sample is the beginning of a larger one, and a change of one line draws no others anew: each place has a
+    number of its own, and the lowest ones are taken.
+    """
+
+    def number(place: MutantPlace) -> int:
+        told = (seed, place.module.as_posix(), place.within, place.text, str(place.start[1]), place.kind)
+        return int.from_bytes(hashlib.sha256("\0".join(told).encode("utf-8")).digest(), "big")
+
+    for place in sorted((place for path in paths for place in places_of(path)), key=number):
         if count == 0:
             return
-        made = mutant(place, random.choice(place.changes))
+        made = mutant(place, Random(number(place)).choice(place.changes))
         if made is not None:
             count -= 1
             yield made
+
+
+def _definitions(source: str) -> list[str]:
+    """The function or class that each line is in, the innermost; "" for the module. Of equal lines there the second
+    one is told as ``name 2``.
+    """
+    lines = source.splitlines()
+    around = [""] * len(lines)
+    for node in ast.walk(ast.parse(source)):  # the outer ones come first
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            last = node.end_lineno or node.lineno
+            around[node.lineno - 1 : last] = [node.name] * (last - node.lineno + 1)
+    seen: Counter[tuple[str, str]] = Counter()
+    for i, line in enumerate(lines):
+        seen[around[i], line.strip()] += 1
+        times = seen[around[i], line.strip()]
+        around[i] += f" {times}" if times > 1 else ""
+    return around
 
 
 def _positions(tree: object, operator: object) -> list[tuple[tuple[int, int], tuple[int, int]]]:

@@ -31,9 +31,36 @@ class MutatedRoom:
         late = {path.relative_to(ROOT) for pattern in self.slow for path in ROOT.glob(pattern)}
         return tuple(sorted(path for path in found if path.name != "__init__.py" and (everything or path not in late)))
 
+    def stages_for(self, module: str) -> tuple[tuple[str, ...], ...]:
+        """The stages that a mutant of a module meets: before all others the room's test files named after it.
+
+        Those are `test_walk.py` for `walk.py`; where there is none, those that share the first word of its name.
+        """
+        stem = Path(module).stem
+        files = [file for stage in self.stages for word in stage for file in _test_files(word)]
+        same = [file for file in files if Path(file).stem == f"test_{stem}"]
+        related = [file for file in files if f"{Path(file).stem}_".startswith(f"test_{stem.partition('_')[0]}_")]
+        nearest = tuple(dict.fromkeys(same or related))
+        return (nearest, *self.stages) if nearest and nearest not in self.stages else self.stages
+
+
+def _test_files(word: str) -> list[str]:
+    """The test files that a word of a stage names, as paths from the root; none where it is an option."""
+    path = ROOT / word
+    if not word.startswith("tests/"):
+        return []
+    found = sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
+    return [file.relative_to(ROOT).as_posix() for file in found]
+
 
 # A few units on which every strategy is judged and counted: what no test of the room notices may show there.
 _CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or longjmp or alloca_vla) and keystone")
+
+# The rows of what compilers and assemblers wrote, beside those of readelf and libdw.
+_READERS = tuple(
+    f"tests/unwinders/rows/{name}.py"
+    for name in ("test_rows_equal_readelf", "test_two_assemblers_same_rows", "test_signed_tables", "test_libdw_agrees")
+)
 
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
@@ -43,8 +70,18 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
                 (
-                    ("tests/truth", "--ignore=tests/truth/native"),
-                    ("tests/truth/native", "tests/programs/test_corpus.py", "-k", "not gcc"),
+                    (
+                        *(
+                            "tests/truth/test_departures.py",
+                            "tests/truth/test_registers.py",
+                            "tests/truth/test_traits.py",
+                        ),
+                        *("tests/truth/test_signatures.py", "tests/truth/test_expectations.py"),
+                        *("tests/truth/test_jumps.py", "tests/truth/test_calls.py", "tests/truth/test_stack_traits.py"),
+                    ),
+                    ("tests/truth/test_hindsight.py", "tests/truth/test_declared.py", "tests/truth/test_shapes.py"),
+                    ("tests/programs/test_corpus.py", "-k", "not gcc"),
+                    ("tests/truth/native",),
                 ),
                 90,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
@@ -52,7 +89,13 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
             MutatedRoom(
                 "verdicts",
                 ("testbed/verdicts/*.py",),
-                (("tests/verdicts/test_one.py",), ("tests/verdicts", "tests/runs"), _CELLS),
+                (
+                    ("tests/verdicts/test_one.py",),
+                    _CELLS,
+                    ("tests/verdicts/test_trace.py", "-k", "not every_site"),
+                    ("tests/verdicts/test_trace.py", "-k", "every_site"),
+                    ("tests/runs",),
+                ),
                 60,
                 slow=("testbed/verdicts/native.py",),
             ),
@@ -62,8 +105,8 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     ("tests/unwinders/rows/test_apply.py", "tests/unwinders/rows/test_walk.py"),
                     ("tests/unwinders/rows/test_expression.py", "tests/unwinders/rows/test_signed_tables.py"),
-                    ("tests/unwinders/rows",),
                     _CELLS,
+                    ("tests/unwinders/rows",),
                 ),
                 60,
                 slow=("unwinders/rows/native/*.py",),
@@ -71,19 +114,28 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
             MutatedRoom(
                 "formats",
                 ("unwinders/formats/*.py",),
-                (("tests/unwinders/formats",), ("tests/unwinders/tables", "tests/unwinders/rows"), _CELLS),
+                (("tests/unwinders/formats",), _CELLS, ("tests/unwinders/tables",), _READERS),
                 120,
             ),
             MutatedRoom(
                 "analysis",
                 ("unwinders/analysis/*.py",),
-                (("tests/unwinders/analysis",), _CELLS),
+                (
+                    ("tests/unwinders/analysis/test_prologue_instructions.py",),
+                    ("tests/unwinders/analysis/test_prologue_flow.py",),
+                    _CELLS,
+                    ("tests/unwinders/analysis/test_executed_effects.py",),
+                    (
+                        "tests/unwinders/analysis/test_prologue_analysis.py",
+                        "tests/unwinders/analysis/test_libraries.py",
+                    ),
+                ),
                 90,
             ),
             MutatedRoom(
                 "naming",
                 ("testbed/naming/*.py",),
-                (("tests/naming",), ("tests/campaign/test_names.py", "tests/remote")),
+                (("tests/naming",), ("tests/image/test_damaged_debug_info.py",), ("tests/campaign/test_names.py",)),
                 40,
             ),
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation import mutants, trial
+from tests.mutation.kept_trials import KeptTrials
 from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, ROOT, MutatedRoom
@@ -50,6 +51,22 @@ def test_a_sample_is_the_same_every_time_and_another_with_another_seed(tree: Pat
     assert drawn[0] == drawn[1] != drawn[2] and len(drawn[0]) == 4
 
 
+def test_another_line_draws_no_other_mutants(tree: Path) -> None:
+    """Nor does a larger sample: it goes on where the smaller one ended."""
+    few, more = ([m.key for m in sampled_mutants([Path("code.py")], count, "1")] for count in (2, 4))
+    assert more[:2] == few
+    (tree / "code.py").write_text(CODE + "\n\ndef zero() -> bool:\n    return False\n")
+    assert [key for key in (m.key for m in sampled_mutants([Path("code.py")], 9, "1")) if key in more] == more
+
+
+def test_equal_lines_have_keys_of_their_own(tree: Path) -> None:
+    twice = "    if a:\n        return 1\n    return 1\n"
+    (tree / "code.py").write_text(f"def one(a: int) -> int:\n{twice}\n\ndef two(a: int) -> int:\n{twice}")
+    made = list(all_mutants([Path("code.py")]))
+    assert {m.within for m in made} == {"one", "one 2", "two", "two 2"}
+    assert len({m.key for m in made}) == len(made)
+
+
 def test_a_key_stays_while_the_line_stays(tree: Path) -> None:
     before = {m.after: m.key for m in all_mutants([Path("code.py")])}
     (tree / "code.py").write_text(CODE.replace("WORD", "# one line more\nWORD"))
@@ -73,11 +90,21 @@ def test_a_mutant_meets_its_fate(
     room = MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)
     monkeypatch.setattr(trial, "ROOMS", {"small": room})
     monkeypatch.setattr(trial, "_SPARE", 5.0)
+    monkeypatch.setattr(trial, "_seconds", {})
     monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
     (equal,) = (m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))
-    found = trial._try("small", equal, (1.0,))
+    found = trial._try("small", equal)
     assert found.fate is fate
     assert (tree / "code_under_test.py").read_text() == CODE
+
+
+def test_tests_that_fail_without_any_mutant_tell_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "test_code.py").write_text("def test() -> None:\n    assert False\n")
+    monkeypatch.setattr(trial, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
+    monkeypatch.setattr(trial, "_seconds", {})
+    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+    with pytest.raises(RuntimeError, match=r"small: test_code\.py does not pass on the unchanged code: status 1"):
+        trial._try("small", next(all_mutants([Path("code.py")])))
 
 
 def test_every_room_has_modules_and_tests_that_exist() -> None:
@@ -88,7 +115,7 @@ def test_every_room_has_modules_and_tests_that_exist() -> None:
 
 
 def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
-    change = Mutant("a.py", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
+    change = Mutant("a.py", "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
     fates = (Fate.KILLED, Fate.KILLED, Fate.TIMEOUT, Fate.SURVIVED)
     trials = [Trial("truth", change, fate, 0, 1.0) for fate in fates]
     known = {change.key: SurvivorVerdict(True, "x is not used")}
@@ -96,6 +123,18 @@ def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
     assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % |" in told and "x is not used" in told
     told = page(trials, {"truth": 10}, {}, command="python -m tests.mutation", date="2026-01-01")
     assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % |" in told and "no verdict yet" in told
+
+
+def test_what_is_known_to_be_killed_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_path: Path) -> None:
+    first, second, *_ = all_mutants([Path("code.py")])
+    file = tmp_path / "kept.jsonl"
+    for mutant, fate in ((first, Fate.KILLED), (second, Fate.SURVIVED)):
+        KeptTrials(file).add(Trial("truth", mutant, fate, 1, 2.5))
+    kept = KeptTrials(file)
+    assert kept.killed("truth", first) == Trial("truth", first, Fate.KILLED, 1, 2.5)
+    assert kept.killed("truth", second) is kept.killed("rows", first) is None
+    (tree / "code.py").write_text(CODE.replace("a > b", "b < a"))
+    assert all(kept.killed("truth", mutant) is None for mutant in all_mutants([Path("code.py")]) if "b" in mutant.after)
 
 
 def test_verdicts_are_of_mutants_and_say_why() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import compileall
 import os
+import py_compile
+import resource
 import shutil
 import subprocess
 import sys
@@ -21,8 +24,9 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.rooms import ROOMS, ROOT
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
-_LONGER = 4  # a mutant may take this many times what the unchanged code takes, and ...
-_SPARE = 60.0  # ... this many seconds more, before it counts as noticed: it hangs
+_LONGER = 3  # a mutant may take this many times what the unchanged code takes, and ...
+_SPARE = 40.0  # ... this many seconds more, before it counts as noticed: it hangs
+_MEMORY = 8 << 30  # bytes of address space: a mutant that never stops collecting fails before the machine does
 
 
 class Fate(Enum):
@@ -44,21 +48,13 @@ class Trial:
     seconds: float
 
 
-def unchanged(room: str) -> tuple[float, ...]:
-    """The seconds of each stage of a room's tests on the code as it is. Raises RuntimeError where one fails."""
-    seconds = []
-    for stage in ROOMS[room].stages:
-        started = time.monotonic()
-        if (status := _tests(stage, ROOT, timeout=3600.0)) != 0:
-            raise RuntimeError(f"{room}: {' '.join(stage)} does not pass on the unchanged code: status {status}")
-        seconds.append(time.monotonic() - started)
-    return tuple(seconds)
+def tried(room: str, mutants: Iterable[Mutant], *, jobs: int) -> Iterator[Trial]:
+    """The fates of some mutants, in order, by ``jobs`` processes with a copy of the tree each.
 
-
-def tried(room: str, mutants: Iterable[Mutant], allowed: tuple[float, ...], *, jobs: int) -> Iterator[Trial]:
-    """The fates of some mutants, in order, by ``jobs`` processes with a copy of the tree each."""
+    Raises RuntimeError where a test that a mutant comes to does not pass on the unchanged code.
+    """
     with ProcessPoolExecutor(jobs, initializer=_copy_tree) as pool:
-        running = [pool.submit(_try, room, mutant, allowed) for mutant in mutants]
+        running = [pool.submit(_try, room, mutant) for mutant in mutants]
         for future in running:
             yield future.result()
 
@@ -67,7 +63,10 @@ _copy: tempfile.TemporaryDirectory[str] | None = None
 
 
 def _copy_tree() -> None:
-    """The copy of the tree that this worker changes; it goes when the worker ends."""
+    """The copy of the tree that this worker changes; it goes when the worker ends.
+
+    It is compiled once, by the hash of each source: a mutant's module is compiled again, however soon it was changed.
+    """
     global _copy
     _copy = tempfile.TemporaryDirectory(prefix="testbed-mutants-")
     skip = shutil.ignore_patterns("__pycache__", "*.png", "*.svg")
@@ -77,18 +76,36 @@ def _copy_tree() -> None:
             shutil.copytree(source, Path(_copy.name) / name, ignore=skip)
         elif source.is_file():
             shutil.copy(source, _copy.name)
+    for name in ("testbed", "unwinders", "programs"):
+        by_hash = py_compile.PycInvalidationMode.CHECKED_HASH
+        compileall.compile_dir(Path(_copy.name) / name, quiet=2, invalidation_mode=by_hash)
 
 
-def _try(room: str, mutant: Mutant, allowed: tuple[float, ...]) -> Trial:
+def _try(room: str, mutant: Mutant) -> Trial:
     assert _copy is not None
-    root, started = Path(_copy.name), time.monotonic()
-    with use_mutation(root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
-        for number, (stage, seconds) in enumerate(zip(ROOMS[room].stages, allowed, strict=True)):
-            status = _tests(stage, root, timeout=_LONGER * seconds + _SPARE)
-            if status != 0:
-                fate = Fate.TIMEOUT if status is None else Fate.KILLED
-                return Trial(room, mutant, fate, number, time.monotonic() - started)
-    return Trial(room, mutant, Fate.SURVIVED, len(allowed), time.monotonic() - started)
+    root, started, unchanged = Path(_copy.name), time.monotonic(), 0.0
+    stages = ROOMS[room].stages_for(mutant.module)
+    for number, stage in enumerate(stages):
+        if stage not in _seconds:
+            _seconds[stage] = _of_unchanged(room, stage, root)
+            unchanged += _seconds[stage]
+        with use_mutation(root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
+            status = _tests(stage, root, timeout=_LONGER * _seconds[stage] + _SPARE)
+        if status != 0:
+            fate = Fate.TIMEOUT if status is None else Fate.KILLED
+            return Trial(room, mutant, fate, number, time.monotonic() - started - unchanged)
+    return Trial(room, mutant, Fate.SURVIVED, len(stages), time.monotonic() - started - unchanged)
+
+
+_seconds: dict[tuple[str, ...], float] = {}
+
+
+def _of_unchanged(room: str, stage: tuple[str, ...], root: Path) -> float:
+    """How long a stage takes on the code as it is; asked when a mutant first comes to it."""
+    started = time.monotonic()
+    if (status := _tests(stage, root, timeout=3600.0)) != 0:
+        raise RuntimeError(f"{room}: {' '.join(stage)} does not pass on the unchanged code: status {status}")
+    return time.monotonic() - started
 
 
 def _tests(stage: tuple[str, ...], root: Path, *, timeout: float) -> int | None:
@@ -96,10 +113,16 @@ def _tests(stage: tuple[str, ...], root: Path, *, timeout: float) -> int | None:
 
     Nothing compiled is written: a change within one second would not be seen.
     """
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *stage]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+    process = subprocess.Popen(
+        command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True, preexec_fn=bounded
+    )
     try:
         return process.wait(timeout)
     except subprocess.TimeoutExpired:
