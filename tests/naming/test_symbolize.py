@@ -20,9 +20,10 @@ from testbed.image.debug import DebugInfo, debug_info
 from testbed.image.debug.call_sites import CallSite, CallTarget
 from testbed.image.debug.functions import Function
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
-from testbed.naming.symbolize import Origin, name_of, symbolize, with_names, with_places
+from testbed.naming import symbolize as symbolizing
+from testbed.naming.symbolize import Origin, name_of, names_at, symbolize, with_names, with_places
 from testbed.runs.run import run_program
-from testbed.words.errors import UsageError
+from testbed.words.errors import DebugInfoError, UsageError
 from tests.image.debugged import built, tool
 from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call
 from unwinders import UNWINDERS
@@ -50,6 +51,8 @@ def test_a_return_address_is_looked_up_at_its_call_and_an_interrupted_pc_as_it_i
     signal_frame = interrupted(BASE + 0x10)  # the walk gives a frame that a signal interrupted this kind
     assert names(image, interrupted(BASE), signal_frame, caller(BASE + 0x12)) == ["f", "g", "g"]
     assert [name_of((LoadedImage(image),), BASE + 0x10, caller=c).function for c in (True, False)] == ["f", "g"]
+    for named in (names_at((LoadedImage(image),), BASE + 0x10)[-1], name_of((LoadedImage(image),), BASE + 0x10)):
+        assert (named.function, named.caller, named.physical) == ("g", False, 0)
 
 
 def test_the_load_bias_is_taken_off_and_the_offset_is_from_the_symbol() -> None:
@@ -331,8 +334,60 @@ def test_an_instruction_and_a_sentence_name_the_addresses_that_have_one() -> Non
     images = (LoadedImage(image_of(symbols=(F, G))),)
     assert with_names(images, f"bl #{BASE + 0x10:#x}") == "bl g"
     assert with_names(images, f"call {BASE + 0x14:#x}") == "call g+0x4"
-    assert with_names(images, "cmp x0, #0x10") == "cmp x0, #0x10"
+    for text in ("cmp x0, #0x10", "bl #0x7fff0000"):
+        assert with_names(images, text) == text
     text = f"frame 1: {BASE + 0x10:#x}, not {BASE + 0x14:#x}; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
     rest = f"; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
     assert with_places(images, text, caller=True) == "frame 1: f+0x10, not g+0x4" + rest
     assert with_places(images, text) == "frame 1: g, not g+0x4" + rest
+
+
+def test_what_a_signal_interrupted_was_not_called_and_no_tail_call_lies_between() -> None:
+    run = testbed.run("tail_chain", arch="arm64", recipe="clang-O2")
+    frames = true_frames(run, run.steps_in("last")[0])
+    assert str(symbolize(run.trace.images, frames)).startswith("last < second [tail call] < first [tail call] < main")
+    frames = [frames[0], replace(frames[1], kind=FrameKind.INTERRUPTED), *frames[2:]]
+    assert str(symbolize(run.trace.images, frames)) == "last < main < _start"
+
+
+def test_a_line_without_its_function_is_said_only_where_nothing_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = built("inline_chain", "arm64", "clang-O2")
+    place = image.symbol_named("main")
+    assert place is not None
+    whole = debug_info(image)
+    damage = (DebugInfoError(image.path, ".debug_info", 0, "cut off"),)
+    lines = []
+    for info in (
+        whole,
+        replace(whole, problems=damage),
+        replace(whole, functions=()),
+        replace(whole, functions=(), problems=damage),
+    ):
+        monkeypatch.setattr(symbolizing, "debug_info", lambda image, info=info: info)
+        lines.append(name_of((LoadedImage(image),), place.address).line)
+    assert lines == [lines[0], lines[0], lines[0], None] and lines[0] is not None
+
+
+@pytest.mark.parametrize(("behind", "at"), [(0x21, None), (0x30, None), (None, 0x20), (None, 0x2F), (None, None)])
+def test_a_jump_is_looked_up_at_its_address_or_in_front_of_the_one_behind_it(
+    behind: int | None, at: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GCC lists tail calls in DWARF 4 by the address behind. The jump may be all of a function, or its last one.
+
+    Where there are two jumps, nobody knows which one it was.
+    """
+    names_there = ("main", "before", "jumps", "last")
+    sites = {"main": (CallSite(BASE + 8, None, CallTarget("jumps", BASE + 0x20), tail=False),)}
+    place = tuple(None if offset is None else BASE + offset for offset in (behind, at))
+    both = [place] if behind or at else [(None, BASE + 0x24), (None, BASE + 0x28)]
+    sites["jumps"] = tuple(CallSite(*one, CallTarget("last", BASE + 0x30), tail=True) for one in both)
+    functions = tuple(
+        Function(name, "", ((low, low + 0x10),), low, (), sites.get(name, ()), True, (low,))
+        for low, name in zip(range(BASE, BASE + 0x40, 0x10), names_there, strict=True)
+    )
+    info = DebugInfo(image_of(), functions, ())
+    monkeypatch.setattr(symbolizing, "debug_info", lambda image: info)
+    said = symbolize((LoadedImage(info.image),), [interrupted(BASE + 0x34), caller(BASE + 8)])
+    assert str(said) == "last < jumps [tail call] < main"
+    pc = BASE + (behind or at or 0) if behind or at else None
+    assert (said.frames[1].pc, said.frames[1].caller, said.frames[1].entry) == (pc, behind is not None, BASE + 0x20)
