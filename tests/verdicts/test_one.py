@@ -142,6 +142,12 @@ def test_a_wrong_register_is_a_lie_even_before_an_honest_stop(run: Run) -> None:
     assert verdict(run, said) is Outcome.WRONG_REGISTER
 
 
+def test_a_wrong_cfa_of_the_interrupted_frame_is_a_lie_even_where_no_caller_is_said(run: Run) -> None:
+    said = refuses(wrong_cfa(honest(run)))
+    assert len(said.frames) == 1
+    assert verdict(run, said) is Outcome.WRONG_REGISTER
+
+
 def test_depth_counts_the_frames_that_are_right(run: Run) -> None:
     site = run.at(AT)
     assert testbed.judge(run, site, honest(run)).depth == 4
