@@ -9,9 +9,9 @@ import pytest
 from unicorn import unicorn_const as uc
 
 from testbed.arch import ARCHES
-from testbed.image import LoadedImage
+from testbed.image import LoadedImage, Segment
 from testbed.machine import plant, record, start_machine
-from testbed.machine.load import PAGE, STACK_SIZE, map_stack
+from testbed.machine.load import PAGE, STACK_SIZE, map_image, map_stack
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited
 from tests.machine.snippets import arch_of, image_of
@@ -61,6 +61,17 @@ def test_segments_are_page_rounded_and_zero_filled() -> None:
     assert symbol is not None
     assert trace.memory(0).read(symbol.address, 80) == bytes(80)
     assert trace.memory(len(trace)).unsigned(symbol.address + 72, 8) == 7
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_two_segments_on_one_page_share_it_with_what_either_allows(order: int) -> None:
+    code = Segment(4 * PAGE, b"code", 4, True, False, True)
+    data = Segment(4 * PAGE + 8, b"data", PAGE, True, True, False)
+    image = replace(image_of("x86_64", STORES["x86_64"]), segments=(code, data)[::order])
+    shared, own = map_image(LoadedImage(image))
+    assert (shared.address, shared.permissions) == (4 * PAGE, uc.UC_PROT_ALL)
+    assert shared.data == b"code\0\0\0\0data" + bytes(PAGE - 12)
+    assert (own.address, own.permissions) == (5 * PAGE, uc.UC_PROT_READ | uc.UC_PROT_WRITE)
 
 
 def test_a_load_bias_moves_everything() -> None:

@@ -74,6 +74,18 @@ def test_the_frame_is_laid_out_as_the_kernel_lays_it_out(arch: str, recipe: str)
                 assert handler.registers[name] == before.registers[name], "a handler gets what was there"
 
 
+@pytest.mark.parametrize("recipe", ["keystone", "clang-asm"])
+def test_the_kernel_keeps_the_extended_state_below_the_red_zone(recipe: str) -> None:
+    """The psABI lets a leaf use 128 bytes below SP; `fpstate`, which the kernel fills, ends below them."""
+    run = ran("signal", "x86_64", recipe)
+    extended = run.arch.signal_frame.extended
+    assert extended is not None and extended.size >= 512
+    for step in arrivals(run):
+        fpstate = word(run[step + 1], 8 + 40 + 23 * 8)
+        assert fpstate % 64 == 0
+        assert run[step].sp - 128 - extended.size - 64 < fpstate <= run[step].sp - 128 - extended.size
+
+
 def test_the_kernel_of_arm64_makes_a_frame_record_of_the_interrupted_state() -> None:
     run = ran("signal", "arm64", "keystone")
     for step in arrivals(run):
