@@ -115,6 +115,10 @@ RECORDS: Reasons = MappingProxyType(
 # Techniques that look through the stack for what may be a return address.
 SCANS: Reasons = MappingProxyType(
     {
+        "RETURN_CHANGED": (
+            "the callee has made another address of its return address: that is behind data, and not behind a call",
+            "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/arm/lib1funcs.S",
+        ),
         "SIGNAL": (
             "a signal's frame holds registers that only look like return addresses, the interrupted pc does not look "
             "like one, and the frame is larger than a scan looks through",

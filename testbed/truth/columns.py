@@ -267,6 +267,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PARTLY_RUN: _standing_at(Watched.is_partly_run),
         Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
+        Trait.RETURN_CHANGED: _one_by_one(Trait.RETURN_CHANGED),
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,

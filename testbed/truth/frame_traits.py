@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import numpy as np
+
 from testbed.image import image_covering
 from testbed.truth.frame_rules import (
     called,
@@ -119,6 +121,17 @@ def _return_unsaved(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and pc <= truth.saves_return_until.get(truth.function(pc), -1)
 
 
+def _return_changed(truth: Watched, at: FrameSite) -> bool:
+    """What stands at the return place, the link register or the word that the call pushed, is where control will go."""
+    activation, trace = truth.activations[at.node], truth.trace
+    if at.depth or activation.goes_on is None or activation.cfa is None:
+        return False
+    if trace.arch.link is not None:
+        return _link(truth, at) == activation.goes_on
+    kept, mapped = truth.words.at(np.array([at.step]), np.array([activation.cfa - trace.arch.entry_cfa], np.uint64))
+    return bool(mapped[0]) and int(kept[0]) == activation.goes_on
+
+
 def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     saves = truth.function(int(truth.trace.pc[at.own])) in truth.saves_return_until
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
@@ -175,6 +188,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.PARTLY_RUN: _partly_run,
         Trait.PASSED_OVER: _passed_over,
         Trait.NAMELESS: _nameless,
+        Trait.RETURN_CHANGED: _return_changed,
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,

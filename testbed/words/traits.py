@@ -35,6 +35,7 @@ class Trait(Enum):
     PASSED_OVER = "some of the interrupted function's code in front of this instruction is never executed in this run"
     NAMELESS = "no symbol covers the code of the activation's caller"
     RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
+    RETURN_CHANGED = "the interrupted activation has changed its return address: control will go on at another one"
     CHANGED = "the activation has changed a callee-saved register other than FP"
     BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
     LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"

@@ -43,5 +43,6 @@ TRAPS: Mapping[int, str] = MappingProxyType(
         34: "the red zone: rules that point below SP are legal while the bytes are there",
         35: "branch-target marks and return trampolines: prologues look different, calls do not return",
         36: "split stacks and landing pads: SP is not what the row of the code before says",
+        37: "a callee that takes data from behind the call: control does not go on at the return address",
     }
 )

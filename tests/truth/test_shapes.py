@@ -1,7 +1,6 @@
 """Programs whose calls and returns only hindsight understands, with right tables: truth, tables and lint agree.
 
-`shapes/NAME.ISA.S` are sources as the corpus has them: a call in two instructions, data behind a call, a function that
-moves its return address into its caller's frame.
+A call in two instructions, data behind a call, a function that moves its return address into its caller's frame.
 """
 
 from __future__ import annotations
@@ -11,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from programs import PROGRAMS
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.tables.lint import lint
 from unwinders import UNWINDERS
 
-SHAPES = sorted((Path(__file__).parent / "shapes").glob("*.S"))
+CORPUS = [PROGRAMS["behind_call"].sources[isa].path for isa in ("x86_64", "arm64", "a32", "thumb")]
+SHAPES = [*sorted((Path(__file__).parent / "shapes").glob("*.S")), *CORPUS]
 BY_NAME = pytest.mark.parametrize("source", SHAPES, ids=lambda path: path.name.removesuffix(".S"))
 # The walk takes a CFA that is not above SP for a loop: in a frame that lies in its caller's it stops there.
 WALKED = [path for path in SHAPES if not path.name.startswith("moved_return")]
@@ -67,7 +68,7 @@ def test_a_right_table_is_exact_at_every_instruction(source: Path, natively: boo
 
 @pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])
 def test_a_changed_return_address_may_be_said_before_or_after_the_change_and_nothing_else(isa: str) -> None:
-    run = run_of(next(path for path in SHAPES if path.name == f"behind_call.{isa}.S"))
+    run = run_of(PROGRAMS["behind_call"].sources[isa].path)
     for place in ("take", "take_return"):
         caller = run.truth(run.step_at(place)).frames[1]
         assert caller.goes_on is not None

@@ -59,6 +59,7 @@ LIMITS = limits_of(
     OTHER_STACK       x86_64  phantom
     OTHER_STACK       arm64   stopped
     OTHER_STACK       arm32   stopped
+    RETURN_CHANGED    arm32   refused
     EPILOGUE          arm64   refused
     EPILOGUE          arm32   refused
     FRAMELESS         x86_64  refused
@@ -98,6 +99,10 @@ LIMITS = limits_of(
             "a coroutine's first function was entered by a switch of stacks and by no call: what its instructions take "
             "for the return address is whatever lies there",
             "https://github.com/tarantool/tarantool/issues/6889",
+        ),
+        "RETURN_CHANGED": (
+            "a return address that was computed with is none: where a callee comes back behind data, nobody knows",
+            "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/arm/lib1funcs.S",
         ),
         "EPILOGUE": (
             "the return address has just been loaded from a shadow call stack, which is no part of the frame",

@@ -42,6 +42,8 @@ LIMITS = limits_of(
     NAMELESS          arm32   skipped
     NO_CODE           arm64   skipped
     NO_CODE           arm32   skipped
+    RETURN_CHANGED    arm64   skipped
+    RETURN_CHANGED    arm32   skipped
     SIGNED+UNKEPT     arm64   refused skipped
     NOT_KEPT+UNKEPT   arm32   refused
     LINK_LIVE+UNKEPT  arm64   refused skipped wrong_register wrong

@@ -1,5 +1,6 @@
 // summary: data behind a call: the callee takes it and returns behind it
 // exit: 37
+// trap: 37 https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/arm/lib1funcs.S
 // frames: work_body = work, main, _start
 // frames: take = take, work, main, _start
 // frames: take_return = take, work, main, _start
