@@ -32,6 +32,7 @@ from testbed.checks.model import (
     WrongThing,
 )
 from testbed.checks.options import CheckOptions
+from testbed.image.macho import MAGICS
 from testbed.words.code_versions import code_of, version_of
 from testbed.words.files import cache_folder, checksum, write_whole
 
@@ -44,6 +45,11 @@ MOST = 256  # checks that are kept
 def folder() -> Path:
     """The folder of kept checks, inside that of built files. It need not exist yet."""
     return cache_folder() / "checked"
+
+
+def stands_alone(content: bytes) -> bool:
+    """Whether a file's bytes decide its check: they do of a program file and of an archive, not of a source."""
+    return content.startswith((b"\x7fELF", b"!<arch>\n", *MAGICS))
 
 
 def kept_check(path: Path, content: bytes, options: CheckOptions) -> FileCheck | None:

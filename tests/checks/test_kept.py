@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from testbed.checks import kept
-from testbed.checks.kept import clear, folder, keep_check, kept_check, key_of, usage
+from testbed.checks.kept import clear, folder, keep_check, kept_check, key_of, stands_alone, usage
 from testbed.checks.options import CheckOptions
 from tests.report.checked import CHECK, CLEAN
 
@@ -27,6 +27,11 @@ def test_what_was_kept_comes_back_whole() -> None:
     for check in (CHECK, CLEAN):
         keep_check(b"code", ASKED, check)
         assert kept_check(check.path, b"code", ASKED) == replace(check, kept=True)
+
+
+def test_only_what_needs_no_other_file_is_kept() -> None:
+    assert stands_alone(b"\x7fELF\x02\x01") and stands_alone(b"!<arch>\n/") and stands_alone(b"\xcf\xfa\xed\xfe")
+    assert not any(map(stands_alone, (b'#include "x.h"\n', b"!<thin>\n/", b"")))  # a thin archive names other files
 
 
 def test_it_is_told_under_the_path_of_today() -> None:

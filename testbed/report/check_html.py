@@ -1,0 +1,156 @@
+"""A check as one self-contained page: the answer, findings that open at the instruction, a bar for each function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from testbed.checks.model import FileCheck, FunctionCheck, HowKnown, Severity
+from testbed.report.check_code import instructions_around, source_around
+from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
+from testbed.report.check_words import (
+    answer,
+    evidence_words,
+    file_name,
+    function_at,
+    instruction,
+    listed,
+    place,
+    plain,
+    repair_words,
+    tried_words,
+    wrong_things,
+)
+from testbed.report.page import page_text, render_page
+from testbed.report.phrases import count, share
+
+_SCRIPTS = ("page.js", "check.js")
+
+
+@dataclass(frozen=True, slots=True)
+class _CoveragePart:
+    """One of the parts that a function's instructions are divided into, and the words for it."""
+
+    name: str
+    label: str
+    meaning: str
+
+
+_PARTS = (
+    _CoveragePart("executed", "executed", "on a path that the function takes by itself"),
+    _CoveragePart("forced", "forced", "only where a branch was made to go the other way"),
+    _CoveragePart("static", "static", "never executed, but held against what the instructions must do"),
+    _CoveragePart("never", "never reached", "nothing is known of their rows"),
+)
+
+
+def check_html(report: CheckReport) -> str:
+    """The page as text."""
+    checks = [file.check for file in report.files]
+    return render_page(
+        "check.html",
+        css=page_text("page.css") + page_text("check.css"),
+        script=Markup("\n").join(page_text(name) for name in _SCRIPTS),
+        title=f"testbed check {file_name(checks[0])}" if len(checks) == 1 else "testbed check",
+        report=report,
+        files=[_file(number, file) for number, file in enumerate(report.files)],
+        broken=[(plain(str(broken.path)), broken.reason) for broken in report.broken],
+        gone=[plain(sentence) for sentence in report.gone],
+        headline=_headline(report, checks),
+        parts=_PARTS,
+        severities=[severity.value for severity in Severity],
+        evidence=[known.value for known in HowKnown],
+    )
+
+
+def _headline(report: CheckReport, checks: list[FileCheck]) -> list[tuple[str, str, str]]:
+    """Numbers in large print: (number, of what, what it is)."""
+    functions = sum(len(check.functions) for check in checks)
+    called = sum(function.calls > 0 for check in checks for function in check.functions)
+    instructions = sum(check.total("instructions") for check in checks)
+    never = sum(check.total("never") for check in checks)
+    findings = [r for r in report.findings if r.finding.severity is not Severity.NOTE]
+    known = sum(r.known for r in findings)
+    executed = sum(r.finding.evidence is HowKnown.EXECUTED for r in findings)
+    return [
+        (f"{len(findings):,}", f"{known:,} known from the baseline" if known else f"{executed:,} seen", "findings"),
+        (share(instructions - never, instructions), f"of {count(instructions, 'instruction')}", "tried"),
+        (f"{called:,}", f"of {count(functions, 'function')}", "called"),
+        (f"{sum(check.compared for check in checks):,}", "of an instruction with its row", "comparisons"),
+    ]
+
+
+def _file(number: int, file: ReportedFile) -> dict[str, Any]:
+    check = file.check
+    findings = [_finding(f"{number}-{i}", check, reported) for i, reported in enumerate(file.findings)]
+    of: dict[int, list[dict[str, Any]]] = {}
+    for shown in findings:
+        of.setdefault(shown["start"], []).append(shown)
+    return {
+        "path": plain(str(check.path)),
+        "arch": check.arch.name,
+        "tables": listed(list(map(plain, check.tables))) or "no table",
+        "answer": answer(file_name(check), [check]),
+        "notes": list(map(plain, check.notes)),
+        "kept": check.kept,
+        "findings": findings,
+        "functions": [_function(function, of.get(function.start, [])) for function in check.functions],
+        "totals": {part.name: check.total(part.name) for part in _PARTS},
+        "gradient": _gradient([check.total(part.name) for part in _PARTS]),
+        "instructions": check.total("instructions"),
+        "without_row": check.total("without_row"),
+        "dropped": [(plain(reason), number) for reason, number in check.dropped.items()],
+    }
+
+
+def _finding(identity: str, check: FileCheck, reported: ReportedFinding) -> dict[str, Any]:
+    finding = reported.finding
+    function = function_at(check, finding)
+    return {
+        "id": f"finding-{identity}",
+        "start": function.start if function else -1,
+        "severity": finding.severity.value,
+        "evidence": finding.evidence.value,
+        "known": reported.known,
+        "kind": finding.kind.value,
+        "table": plain(finding.table),
+        "place": place(finding),
+        "instruction": instruction(finding),
+        "source": bool(finding.source),
+        "things": wrong_things(finding),
+        "directives": [plain(d) for d in finding.repair.directives] if finding.repair else [],
+        "repair": repair_words(finding),
+        "tried": tried_words(finding),
+        "how": evidence_words(finding),
+        "code": [lines for lines in (source_around(check, finding), instructions_around(check, finding)) if lines],
+    }
+
+
+def _function(function: FunctionCheck, findings: list[dict[str, Any]]) -> dict[str, Any]:
+    numbers = [getattr(function, part.name) for part in _PARTS]
+    said = ", ".join(f"{part.label} {number:,}" for part, number in zip(_PARTS, numbers, strict=True) if number)
+    return {
+        "name": plain(function.name),
+        "note": plain(function.note),
+        "tried": share(function.instructions - function.never, function.instructions),
+        "whole": function.never == 0,
+        "instructions": function.instructions,
+        "without_row": function.without_row,
+        "calls": function.calls,
+        "returned": function.returned,
+        "gradient": _gradient(numbers),
+        "said": said,
+        "findings": findings,
+    }
+
+
+def _gradient(numbers: list[int]) -> str:
+    """The parts as stops of a CSS gradient, each as wide as its share."""
+    whole, done, stops = max(sum(numbers), 1), 0, []
+    for part, number in zip(_PARTS, numbers, strict=True):
+        if number:
+            stops.append(f"var(--{part.name}) {100 * done / whole:.2f}% {100 * (done + number) / whole:.2f}%")
+        done += number
+    return ",".join(stops) or "var(--never) 0% 100%"
