@@ -27,6 +27,7 @@ from testbed.checks.model import (
     FindingKind,
     FunctionCheck,
     HowKnown,
+    LaterDirectives,
     Repair,
     TableFinding,
     WrongThing,
@@ -159,6 +160,11 @@ def _finding(data: Mapping[str, Any]) -> TableFinding:
         "kind": FindingKind(data["kind"]),
         "evidence": HowKnown(data["evidence"]),
         "things": tuple(WrongThing(**thing) for thing in data["things"]),
-        "repair": repair and Repair(**{**repair, "directives": tuple(repair["directives"])}),
+        "repair": repair and _repair(repair),
     }
     return TableFinding(**values)
+
+
+def _repair(data: Mapping[str, Any]) -> Repair:
+    later = (LaterDirectives(each["where"], tuple(each["directives"])) for each in data["later"])
+    return Repair(**{**data, "directives": tuple(data["directives"]), "later": tuple(later)})

@@ -57,17 +57,26 @@ class WrongThing:
 
 
 @dataclass(frozen=True, slots=True)
+class LaterDirectives:
+    """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``."""
+
+    where: str
+    directives: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repair:
     """Directives that were added to the table in memory, and what a second check of the whole function said of it.
 
     ``directives`` belong before the finding's instruction. ``remembered`` is where `.cfi_remember_state` belongs if one
-    of them is `.cfi_restore_state`, else "". ``repaired`` instructions were wrong and are right with it; none that was
-    right is wrong with it.
+    of them is `.cfi_restore_state`, else "". ``later`` ends what they say, where the old state holds again.
+    ``repaired`` instructions were wrong and are right with it; none that was right is wrong with it.
     """
 
     directives: tuple[str, ...]
     remembered: str
     repaired: int
+    later: tuple[LaterDirectives, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

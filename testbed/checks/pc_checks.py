@@ -47,7 +47,7 @@ def by_pc(checks: RowChecks, trace: int = 0) -> PcChecks:
 
 def summed(parts: Iterable[PcChecks]) -> PcChecks:
     """The visits of several traces added up. Of first wrong visits, that of the earliest part stays."""
-    every = [_NONE, *parts]
+    every = [NO_CHECKS, *parts]
     return _grouped(
         PcChecks(
             np.concatenate([part.pc for part in every]),
@@ -63,7 +63,7 @@ def summed(parts: Iterable[PcChecks]) -> PcChecks:
 
 
 _NO_MASKS, _NO_COUNTS = np.empty(0, np.uint64), np.empty(0, np.int64)
-_NONE = PcChecks(_NO_MASKS, _NO_COUNTS, _NO_COUNTS, _NO_COUNTS, _NO_MASKS, _NO_MASKS, _NO_COUNTS, _NO_COUNTS)
+NO_CHECKS = PcChecks(_NO_MASKS, _NO_COUNTS, _NO_COUNTS, _NO_COUNTS, _NO_MASKS, _NO_MASKS, _NO_COUNTS, _NO_COUNTS)
 
 
 def _grouped(rows: PcChecks) -> PcChecks:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import click
 
 from programs import PROGRAMS
+from testbed.checks.watched_run import TableReader, lint
 from testbed.cli.choice import matching
 from testbed.cli.declared import disagrees
+from testbed.cli.expressions import evaluate_rule
 from testbed.cli.terminal import console_for_reports
+from testbed.image import Image
+from testbed.report.check_json import json_text
+from testbed.report.lint_json import lint_data
+from testbed.report.lint_text import table_lines
 from testbed.runs.by_name import named_run
-from testbed.tables.lint import lint
-from testbed.words.errors import TestbedError, UsageError
+from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
+
+# Tables that promise a row for every instruction, then those that promise what holds at calls.
+AT_EVERY_INSTRUCTION = ("eh_frame", "debug_frame", "sframe", "orc")
+AT_CALLS = ("ehabi", "compact_unwind")
+# What is made of `.cfi_*` directives.
+OF_DIRECTIVES = ("eh_frame", "eh_frame_hdr", "debug_frame", "sframe")
 
 
 @click.command("lint")
@@ -25,33 +37,43 @@ from unwinders import UNWINDERS
 )
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
-def command(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...], seed: int, budget: int) -> None:
-    """Say which rows of PROGRAM's call frame information are wrong at an instruction it executes, and the fix.
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON (schema: testbed/report/schema/lint.json).")
+def command(
+    program: str, arch: str | None, recipe: str | None, names: tuple[str, ...], seed: int, budget: int, as_json: bool
+) -> None:
+    """Say which rows of PROGRAM's unwind tables are wrong at an instruction it executes, and the fix.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
+    Code without a row is said, too. A run that stopped early is looked at as far as it went.
     Exit status 1 where something is wrong, or where a source's header declares other frames than were watched.
     """
     run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    readers = table_readers(run.built.image, names)
     if run.failure:
-        raise TestbedError(f"{run.program.name} on {run.arch} by {run.recipe.name} ran {len(run)} steps: {run.failure}")
-    image = run.built.image
-    tables = {}
-    for unwinder in matching(UNWINDERS, names or LINTED, "strategy"):
+        click.echo(
+            f"{run.program.name} on {run.arch} by {run.recipe.name}: only the {len(run):,} steps before its end are "
+            f"looked at: {run.failure}",
+            err=True,
+        )
+    said = [lint(run, reader, evaluate_rule) for reader in readers]
+    status = int(disagrees(run) or any(table.fails for table in said))
+    if as_json:
+        click.echo(json_text(lint_data(run, said, status)), nl=False)
+    else:
+        console = console_for_reports()
+        for table in said:
+            for line in table_lines(table):
+                console.print(line, soft_wrap=True)
+    sys.exit(status)
+
+
+def table_readers(image: Image, names: tuple[str, ...]) -> list[TableReader]:
+    """The tables of an image that strategies of these names read. Raises UsageError where there is none."""
+    readers = []
+    for unwinder in matching(UNWINDERS, names or (*AT_EVERY_INSTRUCTION, *AT_CALLS), "strategy"):
         if unwinder.rows is not None and unwinder.applies_to(image):
-            tables[unwinder.name] = unwinder.rows(image)
-    if not tables:
+            read = partial(unwinder.rows, image)
+            readers.append(TableReader(unwinder.name, read, unwinder.name in AT_CALLS, unwinder.name in OF_DIRECTIVES))
+    if not readers:
         raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
-    console = console_for_reports()
-    count = 0
-    for name, table in tables.items():
-        advice = lint(run, table)
-        count += len(advice)
-        for piece in advice:
-            console.print(f"{name}: {piece.sentence}", soft_wrap=True)
-        if not advice:
-            console.print(f"{name}: every row is right at the {len(set(run.trace.pc.tolist()))} instructions executed")
-    sys.exit(disagrees(run) or count > 0)
-
-
-# The tables that claim to be right at every instruction; others say what holds at calls only.
-LINTED = ("eh_frame", "debug_frame")
+    return readers

@@ -56,7 +56,7 @@ def _file(file: ReportedFile) -> dict[str, Any]:
         "notes": list(check.notes),
         "coverage": _coverage(check),
         "dropped": dict(check.dropped),
-        "findings": [_finding(reported) for reported in file.findings],
+        "findings": [finding_data(reported) for reported in file.findings],
         "functions": [_function(function) for function in check.functions],
     }
 
@@ -67,7 +67,8 @@ def _coverage(check: FileCheck) -> dict[str, int]:
     return {"functions": len(check.functions), "called": called, **totals}
 
 
-def _finding(reported: ReportedFinding) -> dict[str, Any]:
+def finding_data(reported: ReportedFinding) -> dict[str, Any]:
+    """One finding: its key facts, the sentence that a terminal shows, and the fingerprint that a baseline knows."""
     finding = reported.finding
     return {
         "kind": finding.kind.value,
@@ -96,6 +97,7 @@ def _repair(finding: TableFinding) -> dict[str, Any] | None:
     return {
         "directives": list(repair.directives),
         "remembered": repair.remembered or None,
+        "later": [{"where": later.where, "directives": list(later.directives)} for later in repair.later],
         "repaired": repair.repaired,
     }
 

@@ -63,6 +63,10 @@ def repair_words(finding: TableFinding) -> str:
     text = f"add {listed([f'`{plain(directive)}`' for directive in repair.directives])} before it"
     if repair.remembered:
         text += f", with `.cfi_remember_state` before {plain(repair.remembered)}"
+    for later in repair.later:
+        text += (
+            f", and {listed([f'`{plain(directive)}`' for directive in later.directives])} before {plain(later.where)}"
+        )
     return text
 
 

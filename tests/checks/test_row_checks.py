@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,23 +31,14 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import LoadedImage
-from testbed.runs.by_name import named_run
 from testbed.runs.run import Run, run_program
 from testbed.words.errors import UnsupportedRule
 from tests.checks.watched_tables import AT_CALLS, damaged, loaded_of, some_runs, table_of, tables_of
-
-SHAPE = Path(__file__).parents[1] / "truth" / "shapes" / "behind_call.arm64.S"
 
 
 @cache
 def ran(program: str, arch: str, recipe: str | None = None) -> Run:
     return run_program(PROGRAMS[program], ARCHES[arch], recipe)
-
-
-@cache
-def behind_call() -> Run:
-    """A callee that takes data from behind the call, and returns behind it."""
-    return named_run({}, str(SHAPE), None, None, seed=1, budget=10_000, fresh=False)
 
 
 def both(run: Run, table: RowTable, *, at_calls: bool = False, evaluate: Evaluate | None = None) -> RowChecks:
@@ -76,7 +66,9 @@ def test_natively_as_readably_on_the_tables_of_the_corpus(arch: str) -> None:
 @pytest.mark.parametrize("arch", ARCHES)
 def test_natively_as_readably_on_damaged_tables(arch: str) -> None:
     rng, seen = random.Random(arch), 0
-    for run in (ran(name, arch) for name in ("leaf_call", "callee_saved", "signal", "early_return", "probe_loop")):
+    for run in (
+        ran(name, arch) for name in ("leaf_call", "callee_saved", "signal", "early_return", "probe_loop", "behind_call")
+    ):
         for _, table in tables_of(run):
             for at_calls in (False, True):
                 checks = both(run, damaged(table, run.arch, rng), at_calls=at_calls)
@@ -169,7 +161,7 @@ def test_a_sign_state_is_tried_where_nothing_is_signed() -> None:
 
 
 def test_a_return_address_may_be_said_before_or_after_it_was_changed() -> None:
-    run = behind_call()
+    run = ran("behind_call", "arm64")
     caller = run.truth(run.step_at("take")).frames[1]
     assert caller.goes_on
     assert not both(run, table_of(run, "eh_frame")).wrong.any()

@@ -10,6 +10,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
 from testbed.campaign.units import units
+from testbed.checks.watched_run import TableLint, lint
+from testbed.cli.expressions import evaluate_rule
+from testbed.cli.lint import table_readers
 from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
@@ -83,3 +86,9 @@ def any_rule(arch: Arch, rng: random.Random) -> Rule:
     base = rng.choice((arch.sp, *arch.frame_pointers, arch.registers[0].name, "not a register"))
     rules: tuple[Rule, ...] = (AtCfa(offset), CfaPlus(offset), AtRegister(base, offset), RegisterPlus(base, offset))
     return rng.choice((*rules, SameValue(), SameValue(), Undefined(), Constant(rng.randrange(1 << 64))))
+
+
+def linted(run: Run, strategy: str) -> TableLint:
+    """A strategy's table of a run's program beside the run, as `testbed lint` reads it."""
+    (reader,) = table_readers(run.built.image, (strategy,))
+    return lint(run, reader, evaluate_rule)

@@ -10,10 +10,11 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
 from testbed.contract.unwinder import Unwinder
+from testbed.report.check_words import sentence
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
-from testbed.tables.lint import lint
 from testbed.words.traits import Trait
+from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
 # Here no row can be right, a return address is written over; nobody writes the right ones (two compilers' defects); and
@@ -76,8 +77,7 @@ def test_the_good_twin_is_exact_everywhere_and_no_row_of_it_is_blamed(program: s
     good = ran(ran(program, arch, recipe).built.source.header.twin or "", arch, recipe)
     for unwinder in tables(good):
         assert all(verdict.exact or verdict.transition for verdict in judge_all(good, unwinder)), unwinder.name
-        assert unwinder.rows is not None
-        assert lint(good, unwinder.rows(good.built.image)) == ()
+        assert linted(good, unwinder.name).findings == ()
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
@@ -85,10 +85,11 @@ def test_lint_blames_the_declared_rows_and_names_a_directive(program: str, arch:
     run = ran(program, arch, recipe)
     where = {int(run.trace.pc[s]) for s in range(len(run)) if Trait.WRONG_TABLE in run.traits(s)}
     for unwinder in tables(run):
-        assert unwinder.rows is not None
-        for advice in lint(run, unwinder.rows(run.built.image)):
-            assert advice.pc in where, advice.sentence
-            assert advice.directives, advice.sentence
+        said = linted(run, unwinder.name)
+        for finding in said.findings:
+            assert finding.pc + run.loaded.bias in where, sentence(finding)
+            assert finding.repair is not None, sentence(finding)
+        assert said.wrong <= sum(finding.instructions for finding in said.findings), "each has a cause, or several"
 
 
 @pytest.mark.parametrize(
@@ -107,10 +108,8 @@ def test_the_proposed_directive_is_the_one_that_the_good_twin_has(
     program: str, arch: str, directives: list[str]
 ) -> None:
     run = ran(program, arch, "keystone")
-    rows = tables(run)[0].rows
-    assert rows is not None
-    advice = lint(run, rows(run.built.image))
-    assert [directive for piece in advice for directive in piece.directives] == directives
+    repairs = [finding.repair for finding in linted(run, tables(run)[0].name).findings]
+    assert [directive for repair in repairs if repair for directive in repair.directives] == directives
     twin = PROGRAMS[run.built.source.header.twin or ""].source_for(run.built.isa)
     assert twin is not None
     wanted = {int(d.split()[1], 0) for d in directives if d.startswith(".cfi_def_cfa_offset")}

@@ -11,6 +11,7 @@ from testbed.checks.model import (
     FindingKind,
     FunctionCheck,
     HowKnown,
+    LaterDirectives,
     Repair,
     TableFinding,
     WrongThing,
@@ -55,7 +56,7 @@ NO_ROW = replace(
     instruction="push rbp",
     things=(),
     instructions=12,
-    repair=None,
+    repair=Repair((".cfi_startproc",), "", 1, (LaterDirectives("inflateEnd", (".cfi_endproc",)),)),
     source="",
     line=0,
 )

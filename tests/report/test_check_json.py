@@ -52,7 +52,12 @@ def test_it_adds_up() -> None:
         assert coverage["never"] == sum(function["never"] for function in file["functions"])
     first = data["files"][0]["findings"][0]
     assert (first["source"], first["line"], first["known"]) == ("zlib/crc32.S", 120, True)
-    assert first["repair"] == {"directives": [".cfi_def_cfa_offset 0x10"], "remembered": None, "repaired": 4}
+    assert first["repair"] == {
+        "directives": [".cfi_def_cfa_offset 0x10"],
+        "remembered": None,
+        "later": [],
+        "repaired": 4,
+    }
 
 
 def test_a_name_that_is_no_text_is_still_json_for_everybody() -> None:

@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
-from testbed.tables.lint import lint
+from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
 CORPUS = [PROGRAMS["behind_call"].sources[isa].path for isa in ("x86_64", "arm64", "a32", "thumb")]
@@ -52,8 +52,7 @@ def test_right_rows_are_found_right(source: Path) -> None:
     tables = [UNWINDERS[name] for name in TABLES if UNWINDERS[name].applies_to(run.built.image)]
     assert tables
     for unwinder in tables:
-        assert unwinder.rows is not None
-        assert lint(run, unwinder.rows(run.built.image)) == ()
+        assert linted(run, unwinder.name).findings == ()
 
 
 @pytest.mark.parametrize("source", WALKED, ids=lambda path: path.name.removesuffix(".S"))

@@ -8,8 +8,8 @@ import pytest
 
 from testbed.contract.rows import AtCfa
 from testbed.runs.by_name import named_run
-from testbed.tables.lint import lint
 from testbed.words.errors import ToolchainMissing
+from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
 # `leaf` saves d8, d9 and d15 in two pushes and changes them: a table that does not know it hands out their new values.
@@ -53,7 +53,7 @@ def test_saved_doubles_are_found(arch: str, recipe: str, strategy: str, tmp_path
     table = unwinder.rows(run.built.image)
     saved = {name for row in table for name, rule in row.registers.items() if isinstance(rule, AtCfa)}
     assert {"d8", "d9", "d15"} <= saved
-    advised = {finding.what for advice in lint(run, table) for finding in advice.findings}
+    advised = {thing.what for finding in linted(run, strategy).findings for thing in finding.things}
     # LLVM writes no row for an epilogue on arm32: there the CFA is wrong, and with the true one no register is.
     assert advised <= ({"CFA"} if (arch, recipe) == ("arm32", "clang-O2") else set()), "the table is right"
     function = next(symbol for symbol in run.built.image.symbols if symbol.name == "leaf")

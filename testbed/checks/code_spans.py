@@ -1,0 +1,60 @@
+"""Functions of a file as ranges of addresses, also where an assembler was not told how long they are."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from testbed.image import Image, Segment, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSpan:
+    """The link-time addresses ``[start, end)`` of one function; ``name`` is "" where no symbol stands before them."""
+
+    name: str
+    start: int
+    end: int
+
+
+def span_at(image: Image, pc: int) -> CodeSpan:
+    """The function at a link-time pc.
+
+    A symbol without a size reaches to the next function. Where no function stands before a pc, any name of code does.
+    """
+    symbol = image.function_at(pc)
+    if symbol is not None and symbol.size:
+        return CodeSpan(symbol.name, symbol.address, symbol.address + symbol.size)
+    segment = next((s for s in image.segments if s.address <= pc < s.address + s.size), None)
+    if segment is None:
+        return CodeSpan("", pc, pc + 1)
+    functions, names = _symbols(image)
+    for named in (functions, names):
+        addresses = [each.address for each in named]
+        i = bisect_right(addresses, pc)
+        end = addresses[i] if i < len(named) else segment.address + segment.size
+        if i and segment.address <= addresses[i - 1] and _reaches(named[i - 1], pc):
+            return CodeSpan(named[i - 1].name, addresses[i - 1], min(end, segment.address + segment.size))
+    return CodeSpan("", max(_ends_before(functions, pc), segment.address), _next(functions, pc, segment))
+
+
+@lru_cache(maxsize=8)
+def _symbols(image: Image) -> tuple[tuple[Symbol, ...], tuple[Symbol, ...]]:
+    """Functions; and names that other files can see, which may be functions that nobody marked."""
+    functions = tuple(symbol for symbol in image.symbols if symbol.is_function)
+    names = tuple(symbol for symbol in image.symbols if not symbol.is_data and not symbol.local)
+    return functions, names
+
+
+def _reaches(symbol: Symbol, pc: int) -> bool:
+    return not symbol.size or pc < symbol.address + symbol.size
+
+
+def _ends_before(functions: tuple[Symbol, ...], pc: int) -> int:
+    return max((each.address + each.size for each in functions if each.address + each.size <= pc), default=0)
+
+
+def _next(functions: tuple[Symbol, ...], pc: int, segment: Segment) -> int:
+    end = segment.address + segment.size
+    return min((each.address for each in functions if pc < each.address < end), default=end)

@@ -1,0 +1,237 @@
+"""What is wrong in one table, as findings: a cause each, in words, with the directives that were tried.
+
+The words are those of `testbed.checks.model`; who prints them says "the row says A, B".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.checks.code_spans import CodeSpan, span_at
+from testbed.checks.frame_states import SIGNED, FrameState, cfa_of, state_spans
+from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
+from testbed.checks.native.codes import NO_ROW, UNREADABLE
+from testbed.checks.pc_checks import PcChecks
+from testbed.checks.repair import Cause, find_causes
+from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
+from testbed.checks.true_rows import TrueRow
+from testbed.contract.rows import (
+    AtCfa,
+    AtRegister,
+    CfaPlus,
+    Constant,
+    RegisterPlus,
+    RowTable,
+    Rule,
+    SameValue,
+    Undefined,
+)
+from testbed.image import Image
+
+
+@dataclass(frozen=True, eq=False)
+class CodeWords:
+    """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known)."""
+
+    where: Callable[[int], str]
+    instruction: Callable[[int], str]
+    source: Callable[[int], tuple[str, int]]
+
+
+def wrong_pcs(checks: PcChecks, image: Image) -> frozenset[int]:
+    """All instructions that were compared of the functions with something wrong: what `true_rows` is asked for."""
+    spans = {span_at(image, pc) for pc, some in zip(checks.pc.tolist(), checks.some.tolist(), strict=True) if some}
+    return frozenset(pc for pc in checks.pc.tolist() if any(span.start <= pc < span.end for span in spans))
+
+
+def table_findings(
+    table: RowTable,
+    image: Image,
+    checks: PcChecks,
+    true: Mapping[int, TrueRow],
+    sizes: Mapping[int, int],
+    words: CodeWords,
+    *,
+    evidence: Callable[[int], HowKnown] = lambda pc: HowKnown.EXECUTED,
+    advises: bool = True,
+) -> tuple[TableFinding, ...]:
+    """Everything that is wrong in a table, by address.
+
+    ``true`` holds what is true at `wrong_pcs`, ``sizes`` how long their instructions are. ``advises``: the table is
+    made of `.cfi_*` directives, so these can be proposed.
+    """
+    masks = dict(zip(checks.pc.tolist(), checks.some.tolist(), strict=True))
+    by_function: defaultdict[CodeSpan, list[int]] = defaultdict(list)
+    for pc in sorted(true):
+        by_function[span_at(image, pc)].append(pc)
+    found: list[TableFinding] = []
+    for span, pcs in by_function.items():
+        one = _OneFunction(table, image.arch, span, pcs, masks, true, sizes, words, evidence, advises)
+        found += one.findings()
+    return tuple(sorted(found, key=lambda finding: (finding.pc, finding.kind.value)))
+
+
+@dataclass(frozen=True, eq=False)
+class _OneFunction:
+    """What is known of one function, and how to say it."""
+
+    table: RowTable
+    arch: Arch
+    span: CodeSpan
+    pcs: Sequence[int]
+    masks: Mapping[int, int]
+    true: Mapping[int, TrueRow]
+    sizes: Mapping[int, int]
+    words: CodeWords
+    evidence: Callable[[int], HowKnown]
+    advises: bool
+
+    def findings(self) -> Iterator[TableFinding]:
+        without = [pc for pc in self.pcs if self.masks[pc] == NO_ROW]
+        unreadable = [pc for pc in self.pcs if self.masks[pc] == UNREADABLE]
+        yield from self._without_row(without)
+        if unreadable:
+            why = str(self.table.stop_at(unreadable[0]))
+            thing = WrongThing("row", "nothing that can be read", why)
+            yield self._finding(FindingKind.UNREADABLE, unreadable, (thing,), None)
+        spans = state_spans(self.table, self.span.start, max(self.span.end, self.pcs[-1] + 1), self.arch)
+        tried, at = [], 0
+        for pc in self.pcs:
+            if self.masks[pc] in (NO_ROW, UNREADABLE):
+                continue
+            while spans[at].end <= pc:
+                at += 1
+            tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
+        function = TriedFunction(self.arch, tried, spans)
+        before = list(function.states)
+        for cause in find_causes(function):
+            i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
+            things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
+            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause))
+
+    def _without_row(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
+        """Code that somebody calls and code that nobody calls, apart."""
+        bare = len(pcs) == len(self.pcs)
+        called = any(self.true[pc].called for pc in pcs)
+        if pcs:
+            kind = FindingKind.NO_ROW if called else FindingKind.START_WITHOUT_ROW
+            first = (".cfi_startproc",) if called else (".cfi_startproc", f".cfi_undefined {self.arch.return_address}")
+            repair = None
+            if bare and self.advises:
+                right = sum(self._starts_right(pc) for pc in pcs)
+                end = LaterDirectives(self.words.where(self.span.end), (".cfi_endproc",))
+                repair = Repair(first, "", right, (end,))
+            yield self._finding(kind, pcs, (WrongThing("row", "nothing", _NOTHING[called]),), repair)
+
+    def _starts_right(self, pc: int) -> bool:
+        """Is what `.cfi_startproc` says true at an instruction?"""
+        true, arch = self.true[pc], self.arch
+        if not true.called:
+            return True
+        places = {name: place for name, place in true.places.items() if name in arch.preserved}
+        own = true.places.get(arch.return_address)
+        returns = own is not None and (own.in_place if arch.link else -arch.entry_cfa in own.offsets)
+        return true.cfa.get(arch.sp) == arch.entry_cfa and returns and all(each.in_place for each in places.values())
+
+    def _finding(
+        self, kind: FindingKind, pcs: Sequence[int], things: tuple[WrongThing, ...], repair: Repair | None
+    ) -> TableFinding:
+        pc = pcs[0]
+        source, line = self.words.source(pc)
+        strongest = min((self.evidence(pc) for pc in pcs), key=list(HowKnown).index)
+        instruction = self.words.instruction(pc)
+        where = self.words.where(pc)
+        return TableFinding(
+            kind,
+            self.table.source,
+            self.span.name,
+            pc,
+            where,
+            instruction,
+            things,
+            strongest,
+            len(pcs),
+            repair,
+            source,
+            line,
+        )
+
+    def _repair(self, cause: Cause) -> Repair | None:
+        if not cause.directives or not self.advises:
+            return None
+        remembered = "" if cause.remembered is None else self.words.where(cause.remembered)
+        later = (LaterDirectives(self.words.where(each.pc), each.directives) for each in cause.closings)
+        return Repair(cause.directives, remembered, len(cause.pcs), tuple(later))
+
+    def _thing(self, function: TriedFunction, i: int, thing: str, state: FrameState) -> WrongThing:
+        """What the table says of a thing, and what is true of it."""
+        true = function.tried[i].true
+        if thing == THE_CFA:
+            return WrongThing(thing, f"CFA = {cfa_words(cfa_of(state))}", self._true_cfa(true))
+        if thing == THE_SIGNATURE:
+            says = f"the return address is {'' if state.get(SIGNED) else 'not '}signed"
+            is_signed = not state.get(SIGNED) if true.signed is None else true.signed
+            return WrongThing(thing, says, f"and here it is{'' if is_signed else ' not'}")
+        rule = function.rule(i, thing, state)
+        says = f"{thing} is {rule_words(rule, thing)}"
+        if not true.called:
+            return WrongThing(thing, says, "and nobody called this function")
+        if isinstance(rule, Undefined):
+            return WrongThing(thing, f"{thing} is undefined, as if nobody had called", "and somebody did")
+        return WrongThing(thing, says, self._true_place(true, thing))
+
+    def _true_cfa(self, true: TrueRow) -> str:
+        arch = self.arch
+        for base in (arch.sp, *arch.frame_pointers):
+            if base in true.cfa:
+                return f"the true CFA is {base}{true.cfa[base]:+#x} here"
+        return f"the true CFA is {arch.sp}{true.stack or 0:+#x} at the first visit, and another at others"
+
+    def _true_place(self, true: TrueRow, name: str) -> str:
+        place = true.places.get(name)
+        if place is not None and place.in_place:
+            return f"{name} still has the caller's value"
+        if place is not None and place.offsets:
+            return f"the caller's {name} is at CFA{max(place.offsets):+#x}"
+        if true.visits == 1:
+            return f"the caller's {name} is nowhere in the frame"
+        return f"the caller's {name} is in no one place at all {true.visits} visits"
+
+
+_NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}
+
+
+def cfa_words(rule: Rule | None) -> str:
+    match rule:
+        case RegisterPlus(register, offset):
+            return f"{register}{offset:+#x}"
+        case AtRegister(register, offset):
+            return f"*({register}{offset:+#x})"
+        case _:
+            return "what an expression computes"
+
+
+def rule_words(rule: Rule | None, name: str) -> str:
+    """Where a rule says a register is: ``at CFA-0x8``."""
+    match rule:
+        case AtCfa(offset):
+            return f"at CFA{offset:+#x}"
+        case CfaPlus(offset):
+            return f"CFA{offset:+#x}"
+        case AtRegister(register, offset):
+            return f"at {register}{offset:+#x}"
+        case RegisterPlus(register, offset):
+            return f"{register}{offset:+#x}"
+        case Constant(value):
+            return f"{value:#x}"
+        case Undefined():
+            return "undefined"
+        case None:
+            return "nowhere"
+        case SameValue():
+            return f"still in {name}"
+        case _:
+            return "what an expression computes"

@@ -1,0 +1,126 @@
+"""A function's instructions that were compared, with the states of its table in force, and what is wrong at each.
+
+What a state says is held against what is true at *all* visits of an instruction. Rules of which only a trial says
+whether they are right (expressions, registers that point elsewhere) keep the answer that the trial of the table gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from testbed.arch import Arch
+from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, StateSpan, cfa_of
+from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
+from testbed.checks.true_rows import TrueRow
+from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, Undefined
+
+# Things that can be wrong, besides registers; the return address is named by its register.
+THE_CFA, THE_SIGNATURE = "CFA", "signature"
+_PARTS: Mapping[str, tuple[str, ...]] = {THE_CFA: CFA_PARTS, THE_SIGNATURE: (SIGNED,)}
+_NO_REGISTERS = frozenset((*CFA_PARTS, SIGNED))
+
+
+def parts_of(thing: str) -> tuple[str, ...]:
+    """The parts of a state that a thing is made of."""
+    return _PARTS.get(thing, (thing,))
+
+
+@dataclass(frozen=True, slots=True)
+class TriedPc:
+    """One instruction that was compared: its row's place among the function's, what was wrong there, what is true."""
+
+    pc: int
+    size: int
+    span: int
+    mask: int
+    true: TrueRow
+
+
+@dataclass(eq=False)
+class TriedFunction:
+    """Instructions in the order of their addresses. ``states`` are those in force: repairs change them."""
+
+    arch: Arch
+    tried: Sequence[TriedPc]
+    spans: Sequence[StateSpan]
+    states: list[FrameState] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.states = [self.spans[each.span].state for each in self.tried]
+
+    def __len__(self) -> int:
+        return len(self.tried)
+
+    def return_address(self, i: int) -> str:
+        return self.spans[self.tried[i].span].row.return_address
+
+    def _passed(self, i: int) -> Sequence[StateSpan]:
+        """The rows that begin between the instruction before and the end of this one."""
+        return self.spans[self.tried[i - 1].span + 1 if i else 0 : self.tried[i].span + 1]
+
+    def begins(self, i: int) -> bool:
+        """Does another entry of the table begin between the instruction before and this one?"""
+        return any(span.begins for span in self._passed(i))
+
+    def sets(self, i: int) -> frozenset[str]:
+        """The parts of a state that the table says anew there. A sign state is turned over, whatever it was."""
+        return frozenset(part for span in self._passed(i) for part in span.sets if part != SIGNED)
+
+    def may_set(self, i: int) -> bool:
+        """Does the table say something there that changes nothing? With other directives further up it may."""
+        return any(not span.sets for span in self._passed(i))
+
+    def things(self, i: int, state: FrameState) -> Iterable[str]:
+        """What a state claims anything of."""
+        arch, row = self.arch, self.spans[self.tried[i].span].row
+        own = row.return_address
+        left_out = {arch.pc, own, None if row.signal_frame else arch.link}
+        said = [name for name in state if name in arch.by_name and name not in _NO_REGISTERS]
+        registers = [name for name in dict.fromkeys((*arch.preserved, *said)) if name not in left_out]
+        return (THE_CFA, THE_SIGNATURE, own, *registers)
+
+    def wrong(self, i: int, state: FrameState | None = None) -> frozenset[str]:
+        """The things that a state says wrongly at an instruction; by default the one in force."""
+        of = self.states[i] if state is None else state
+        return frozenset(thing for thing in self.things(i, of) if self.is_wrong(i, thing, of))
+
+    def is_wrong(self, i: int, thing: str, state: FrameState) -> bool:
+        """Is this thing wrong at some visit of an instruction, if the state is the given one?"""
+        true, own = self.tried[i].true, self.return_address(i)
+        ends = isinstance(state.get(own), Undefined)
+        if thing == own:
+            if ends or not true.called:
+                return ends != (not true.called)
+            return true.called < true.visits or self._is_wrong_rule(i, own, state)
+        if ends or not true.called:  # of the outermost frame nothing else counts
+            return False
+        if thing == THE_CFA:
+            return not self._is_right_cfa(i, state)
+        if thing == THE_SIGNATURE:
+            return true.signed is None or state.get(SIGNED) != true.signed
+        return self._is_wrong_rule(i, thing, state)
+
+    def _is_right_cfa(self, i: int, state: FrameState) -> bool:
+        cfa, each = cfa_of(state), self.tried[i]
+        if isinstance(cfa, RegisterPlus) and cfa.register in self.arch.index:
+            return each.true.cfa.get(cfa.register) == cfa.offset
+        return cfa is None or (cfa == cfa_of(self.spans[each.span].state) and not each.mask & CFA)
+
+    def rule(self, i: int, name: str, state: FrameState) -> Rule | None:
+        """The rule of a register; the ABI's where the state has none."""
+        rule = state.get(name)
+        if rule is None and (name in self.arch.preserved or name == self.arch.link):
+            return SameValue()
+        return rule if not isinstance(rule, str | int) else None
+
+    def _is_wrong_rule(self, i: int, name: str, state: FrameState) -> bool:
+        each, rule = self.tried[i], self.rule(i, name, state)
+        is_return = name == self.return_address(i)
+        if rule is None or isinstance(rule, Undefined):
+            return is_return
+        place = each.true.places.get(name)
+        if place is not None and isinstance(rule, AtCfa | SameValue):
+            return not (place.in_place if isinstance(rule, SameValue) else rule.offset in place.offsets)
+        bit = RETURN_ADDRESS if is_return else 1 << REGISTERS + self.arch.index[name]
+        return rule != self.rule(i, name, self.spans[each.span].state) or bool(each.mask & bit)

@@ -1,0 +1,235 @@
+"""What is true at an instruction over all its visits: the rows that a table should have.
+
+Of every visit, the CFA is some distance from SP and from frame pointers, and each of the caller's registers is in its
+register still, or in a slot of the frame, or neither. What holds at *every* visit can stand in a row. `merged` joins
+what several traces show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch
+from testbed.checks.row_checks import RowChecks
+from testbed.checks.row_columns import caller_columns
+from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable
+from testbed.truth import Truth
+from testbed.truth.native.near import NEAR
+from testbed.truth.transfers import Bools
+from testbed.words.errors import UnreadableMemory
+
+_MOST_SLOTS = 2048  # words at either end of a frame that are searched for a saved register
+_ABOVE = 16  # the same of one that lies in the caller's
+_Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class TruePlace:
+    """Where a caller's register is at every visit: still in the register, and at ``CFA + offset`` for some offsets."""
+
+    in_place: bool
+    offsets: frozenset[int] = frozenset()
+
+    def __and__(self, other: TruePlace) -> TruePlace:
+        return TruePlace(self.in_place and other.in_place, self.offsets & other.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class TrueRow:
+    """What holds at every visit of one link-time pc.
+
+    ``cfa`` maps a register to ``CFA - register``, where that is the same every time. ``places`` has the caller's
+    registers; the return address is the one under its own register's name. ``signed`` is None where it differs.
+    ``called`` of the ``visits`` are those of an activation that some instruction called: of the others, nothing is
+    known but that nobody did. ``stack`` is ``CFA - SP`` at the first visit.
+    """
+
+    pc: int
+    visits: int
+    called: int
+    cfa: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, TruePlace] = field(default_factory=dict)
+    signed: bool | None = None
+    stack: int | None = None
+
+
+def merged(parts: Iterable[Mapping[int, TrueRow]]) -> dict[int, TrueRow]:
+    """What holds in several traces."""
+    found: dict[int, TrueRow] = {}
+    for part in parts:
+        for pc, row in part.items():
+            found[pc] = _both(found[pc], row) if pc in found else row
+    return found
+
+
+def _both(a: TrueRow, b: TrueRow) -> TrueRow:
+    visits, called = a.visits + b.visits, a.called + b.called
+    if not a.called or not b.called:
+        known = a if a.called else b
+        return TrueRow(a.pc, visits, called, known.cfa, known.places, known.signed, known.stack)
+    cfa = {name: offset for name, offset in a.cfa.items() if b.cfa.get(name) == offset}
+    places = {name: place & b.places[name] for name, place in a.places.items() if name in b.places}
+    return TrueRow(a.pc, visits, called, cfa, places, a.signed if a.signed == b.signed else None, a.stack)
+
+
+def true_rows(watched: Truth, checks: RowChecks, table: RowTable, pcs: Collection[int]) -> dict[int, TrueRow]:
+    """What holds at some pcs at all the visits that were compared.
+
+    Also looked at are the registers that the table's rows for these pcs count from, and the slots that they name.
+    """
+    asked = np.array(sorted(pcs), np.uint64)
+    steps = np.flatnonzero(checks.compared & np.isin(checks.pc, asked))
+    if not len(steps):
+        return {}
+    steps = steps[np.argsort(checks.pc[steps], kind="stable")]
+    called = (watched.activations.parent >= 0)[watched.node[steps]]
+    numbers, starts, counts = np.unique(checks.pc[steps], return_index=True, return_counts=True)
+    found = {}
+    known = np.flatnonzero(called)
+    facts = _facts(watched, checks.pc, steps[known], table) if len(known) else {}
+    for pc, start, count in zip(numbers.tolist(), starts.tolist(), counts.tolist(), strict=True):
+        of_called = int(called[start : start + count].sum())
+        found[pc] = TrueRow(pc, count, of_called, *facts.get(pc, ()))
+    return found
+
+
+_Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]
+
+
+def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable) -> dict[int, _Facts]:
+    """The facts of each pc, from visits of called activations in the order of their pcs."""
+    trace = watched.trace
+    arch, node = trace.arch, watched.node[steps]
+    cfa, here = watched.activations.cfa[node], pc[steps]
+    pcs, starts = np.unique(here, return_index=True)
+    bases, slots = _named(table, pcs.tolist(), arch)
+    distances = {}
+    for name in bases:
+        distance = (cfa - trace.column(name)[steps]) & np.uint64(arch.word_mask)
+        low, high = np.minimum.reduceat(distance, starts), np.maximum.reduceat(distance, starts)
+        distances[name] = low == high, _signed(low, arch)
+    signed = watched.signed[steps]
+    all_signed, any_signed = np.logical_and.reduceat(signed, starts), np.logical_or.reduceat(signed, starts)
+    stack = _signed((cfa - trace.sp[steps])[starts] & np.uint64(arch.word_mask), arch)
+    stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(steps[starts], starts, strict=True)]
+    places = {name: _places(watched, steps, starts, stacks, name, slots[name]) for name in slots}
+    return {
+        number: (
+            {name: int(distance[i]) for name, (same, distance) in distances.items() if same[i]},
+            {name: its[i] for name, its in places.items()},
+            bool(all_signed[i]) if all_signed[i] == any_signed[i] else None,
+            int(stack[i]),
+        )
+        for i, number in enumerate(pcs.tolist())
+    }
+
+
+def _signed(values: _Words, arch: Arch) -> NDArray[np.int64]:
+    shift = np.int64(64 - 8 * arch.word)
+    return (values.astype(np.int64) << shift) >> shift
+
+
+def _named(table: RowTable, pcs: list[int], arch: Arch) -> tuple[list[str], dict[str, set[int]]]:
+    """The registers that a CFA is counted from, and for each of the caller's registers the slots that rows name."""
+    rows = {id(row): row for row in map(table.at, pcs) if row is not None}
+    bases = [row.cfa.register for row in rows.values() if isinstance(row.cfa, AtRegister | RegisterPlus)]
+    slots: dict[str, set[int]] = {name: set() for name in (*arch.preserved, arch.return_address)}
+    for row in rows.values():
+        slots.setdefault(row.return_address, set())
+        for name, rule in row.registers.items():
+            if name in arch.by_name:
+                slots.setdefault(name, set()).update({rule.offset} if isinstance(rule, AtCfa) else ())
+    slots.pop(arch.sp, None)
+    bases = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *bases)))
+    return [name for name in bases if name in arch.index], slots
+
+
+_FrameSlots = tuple[int, _Words]  # words of memory, and how far the first is from the CFA
+
+
+def _frame_words(watched: Truth, step: int, cfa: int) -> _FrameSlots:
+    """The words of the innermost frame at a step, and of what a function may use below it."""
+    trace = watched.trace
+    arch, memory, sp = trace.arch, trace.memory(step), int(trace.sp[step])
+    high = cfa if sp <= cfa else sp + _ABOVE * arch.word
+    low = high - min(high - sp + arch.red_zone, 2 * _MOST_SLOTS * arch.word) // arch.word * arch.word
+    kind = np.dtype(f"<u{arch.word}")
+    for start in (low, sp + (high - sp) % arch.word):
+        try:
+            end = min(high, memory.mapped_until(start))
+            words = np.frombuffer(memory.read(start, (end - start) // arch.word * arch.word), kind)
+            return start - cfa, words.astype(np.uint64)
+        except UnreadableMemory:
+            continue
+    return 0, np.empty(0, np.uint64)
+
+
+class _TrueValues:
+    """One of the caller's registers at some steps: what it is, and whether a value is that."""
+
+    def __init__(self, watched: Truth, steps: NDArray[np.int64], name: str) -> None:
+        trace, activations, node = watched.trace, watched.activations, watched.node[steps]
+        arch = trace.arch
+        self.is_return = name in (arch.return_address, arch.link, arch.pc)
+        self.size = arch.word if self.is_return else arch.by_name[name].bits // 8
+        self.address = np.uint64(arch.code_mask & ~arch.signature)
+        self.on = activations.goes_on[node]
+        if self.is_return:
+            self.true = activations.return_address[node]
+        else:
+            self.true = trace.registers[caller_columns(watched).own[node], arch.index[name]]
+
+    def are(self, values: _Words, visits: NDArray[np.int64]) -> Bools:
+        """Whether values are right at visits, which are places among the steps."""
+        true = self.true[visits]
+        right: Bools = values == true
+        if self.is_return:
+            found, on = values & self.address, self.on[visits]
+            between = (true < found) & (found < on) & (on - true <= np.uint64(NEAR))
+            right = (found == true) | ((on != 0) & ((found == on) | between))
+        return right
+
+
+def _places(
+    watched: Truth,
+    steps: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    frames: list[_FrameSlots],
+    name: str,
+    slots: Collection[int],
+) -> list[TruePlace]:
+    """Where one of the caller's registers is, for each group of steps."""
+    trace, true = watched.trace, _TrueValues(watched, steps, name)
+    cfa, every = watched.activations.cfa[watched.node[steps]], np.arange(len(steps))
+    still = np.zeros(len(steps), np.bool_) if name == trace.arch.pc else true.are(trace.column(name)[steps], every)
+    in_place = np.logical_and.reduceat(still, starts)
+    found = []
+    for i, (start, end) in enumerate(zip(starts.tolist(), [*starts[1:].tolist(), len(steps)], strict=True)):
+        low, words = frames[i]
+        if true.size > trace.arch.word:
+            words = words[:-1] | words[1:] << np.uint64(8 * trace.arch.word)
+        right = np.flatnonzero(true.are(words, np.full(len(words), start)))
+        keep = np.array(sorted({*(low + right * trace.arch.word).tolist(), *slots}), np.int64)
+        visits = np.repeat(np.arange(start, end), len(keep))
+        if len(visits):
+            values, mapped = _loaded(watched, steps[visits], cfa[visits], np.tile(keep, end - start), true.size)
+            keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
+        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist())))
+    return found
+
+
+def _loaded(
+    watched: Truth, steps: NDArray[np.int64], cfa: _Words, offsets: NDArray[np.int64], size: int
+) -> tuple[_Words, Bools]:
+    """The values at ``CFA + offset`` at steps, and whether they are mapped."""
+    word, mask = watched.trace.arch.word, np.uint64(watched.trace.arch.word_mask)
+    addresses = (cfa + offsets.astype(np.uint64)) & mask
+    values, mapped = watched.words.at(steps, addresses)
+    for k in range(1, size // word):
+        more, there = watched.words.at(steps, (addresses + np.uint64(k * word)) & mask)
+        values, mapped = values | more << np.uint64(8 * k * word), mapped & there
+    return values, mapped

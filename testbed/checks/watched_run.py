@@ -1,0 +1,111 @@
+"""The tables of one program held against a run of it that was watched: what `testbed lint` says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
+from testbed.checks.native.codes import NO_ROW
+from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
+from testbed.checks.row_checks import RowChecks, check_rows
+from testbed.checks.row_rules import Evaluate
+from testbed.checks.table_findings import CodeWords, table_findings, wrong_pcs
+from testbed.checks.true_rows import true_rows
+from testbed.contract.rows import RowTable
+from testbed.image.debug import debug_info
+from testbed.runs.run import Run
+from testbed.words.errors import UnwindError
+
+
+@dataclass(frozen=True, eq=False)
+class TableReader:
+    """How a strategy's table is read, and what it promises.
+
+    ``at_calls``: its rows are right at calls only. ``advises``: it is made of `.cfi_*` directives.
+    """
+
+    strategy: str
+    read: Callable[[], RowTable]
+    at_calls: bool = False
+    advises: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class TableLint:
+    """One table beside one run. ``table`` is its section; ``checks`` has each instruction that was compared."""
+
+    strategy: str
+    table: str
+    checks: PcChecks = field(repr=False)
+    findings: tuple[TableFinding, ...]
+    at_calls: bool = False
+
+    @property
+    def compared(self) -> int:
+        """How many instructions were held against a row, or found to have none."""
+        return len(self.checks)
+
+    @property
+    def without_row(self) -> int:
+        return int((self.checks.some == NO_ROW).sum())
+
+    @property
+    def untried(self) -> int:
+        """How many instructions have a rule that could not be tried at some visit."""
+        return int((self.checks.untried > 0).sum())
+
+    @property
+    def wrong(self) -> int:
+        """How many instructions have a row that is wrong or cannot be read."""
+        return int(((self.checks.wrong > 0) & (self.checks.some != NO_ROW)).sum())
+
+    @property
+    def fails(self) -> bool:
+        return any(finding.severity is not Severity.NOTE for finding in self.findings)
+
+
+def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> TableLint:
+    """Hold a table of a run's program against the run, as far as that went.
+
+    ``evaluate`` computes DWARF expressions. A table that cannot be read at all is a finding.
+    """
+    try:
+        table = reader.read()
+    except UnwindError as why:
+        return TableLint(reader.strategy, reader.strategy, NO_CHECKS, (_unreadable(reader, why),), reader.at_calls)
+    loaded = next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
+    steps = check_rows(run.watched, table, loaded, at_calls=reader.at_calls, evaluate=evaluate)
+    checks = by_pc(steps)
+    pcs = wrong_pcs(checks, loaded.image)
+    true = true_rows(run.watched, steps, table, pcs)
+    compared = np.flatnonzero(steps.compared)
+    sizes = dict(zip(steps.pc[compared].tolist(), run.trace.sizes[compared].tolist(), strict=True))
+    findings = table_findings(
+        table, loaded.image, checks, true, sizes, code_words(run, steps), advises=reader.advises and not reader.at_calls
+    )
+    return TableLint(reader.strategy, table.source, checks, findings, reader.at_calls)
+
+
+def code_words(run: Run, steps: RowChecks) -> CodeWords:
+    """How the code of a run's program is named."""
+    loaded = next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
+    compared = np.flatnonzero(steps.compared & (run.trace.sizes > 0))
+    first = dict(zip(steps.pc[compared][::-1].tolist(), compared[::-1].tolist(), strict=True))
+
+    def source(pc: int) -> tuple[str, int]:
+        line = debug_info(loaded.image).line_at(pc)
+        return (line.file, line.line) if line is not None and line.line else ("", 0)
+
+    return CodeWords(
+        where=lambda pc: run.where(pc + loaded.bias),
+        instruction=lambda pc: run.instruction(first[pc]) if pc in first else "",
+        source=source,
+    )
+
+
+def _unreadable(reader: TableReader, why: UnwindError) -> TableFinding:
+    thing = WrongThing("row", "nothing that can be read", str(why))
+    return TableFinding(FindingKind.UNREADABLE, reader.strategy, "", 0, "", "", (thing,), HowKnown.STATIC, 0)

@@ -1,0 +1,119 @@
+"""`testbed lint`: exit statuses, what is printed, JSON, and what it does with runs and tables that are broken."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.report.json_data import schema
+from testbed.runs.run import run_program
+from tests.cli.command import Testbed
+
+STOPS = """\
+// summary: its epilogue has no row, and then it goes where no code is
+// exit: 0
+.intel_syntax noprefix
+.globl _start
+.type _start, @function
+_start:
+    .cfi_startproc
+    .cfi_undefined rip
+    call work
+    xor eax, eax
+    jmp rax
+    .cfi_endproc
+.size _start, . - _start
+.type work, @function
+work:
+    .cfi_startproc
+    push rbx
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbx, -16
+    pop rbx
+    ret
+    .cfi_endproc
+.size work, . - work
+"""
+
+
+def test_the_exit_status_says_whether_something_is_wrong(testbed: Testbed) -> None:
+    good = testbed("lint", "epilogue_cfa", "--arch", "arm32")
+    assert (good.status, good.out.startswith("debug_frame: every row is right")) == (0, True)
+    bad = testbed("lint", "epilogue_cfa_wrong", "--arch", "arm64")
+    assert (bad.status, ".cfi_def_cfa_offset 0x0" in bad.out) == (1, True)
+
+
+def test_all_tables_that_promise_rows_are_compared_by_default(testbed: Testbed) -> None:
+    said = testbed("lint", "leaf_call", "--arch", "x86_64").out
+    assert {line.split(":")[0] for line in said.splitlines()} == {"eh_frame", "sframe", "orc"}
+    assert "ehabi: every row is right at the 3 calls" in testbed("lint", "leaf_call", "--arch", "arm32").out
+    assert testbed("lint", "leaf_call", "--arch", "x86_64", "-f", "orc").out.count("\n") == 1
+
+
+def test_json_follows_its_schema(testbed: Testbed) -> None:
+    said = testbed("lint", "early_return_wrong", "--arch", "x86_64", "--json")
+    data = json.loads(said.out)
+    jsonschema.Draft202012Validator.check_schema(schema("lint"))
+    jsonschema.validate(data, schema("lint"))
+    assert (said.status, data["status"], data["failure"]) == (1, 1, None)
+    table = data["tables"][0]
+    assert (table["strategy"], table["table"]) == ("eh_frame", ".eh_frame")
+    assert table["wrong"] == sum(finding["instructions"] for finding in table["findings"])
+    assert table["findings"][0]["repair"]["directives"] == [".cfi_restore_state"]
+    for spoiled in ({"tables": None}, {"surprise": 1}, {"status": 2}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(data | spoiled, schema("lint"))
+
+
+def test_a_finding_is_the_same_in_both_schemas() -> None:
+    check, lint = deepcopy(schema("check")), deepcopy(schema("lint"))
+    of_check = check["properties"]["files"]["items"]["properties"]["findings"]
+    assert lint["properties"]["tables"]["items"]["properties"]["findings"] == of_check
+
+
+def test_a_run_that_stopped_early_is_looked_at_as_far_as_it_went(testbed: Testbed, tmp_path: Path) -> None:
+    source = tmp_path / "stops.x86_64.S"
+    source.write_text(STOPS)
+    said = testbed("lint", str(source), "-f", "eh_frame")
+    assert "only the" in said.err
+    assert "steps before its end are looked at" in said.err
+    assert said.status == 1
+    assert "work+0x2 (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here" in said.out
+    as_json = json.loads(testbed("lint", str(source), "-f", "eh_frame", "--json").out)
+    assert "pc 0x0" in as_json["failure"]
+    source.write_text(STOPS.replace("    ret\n", "    .cfi_def_cfa_offset 8\n    ret\n"))
+    right = testbed("lint", str(source), "-f", "eh_frame")
+    assert (right.status, "only the" in right.err, "every row is right" in right.out) == (0, True, True)
+
+
+@pytest.mark.parametrize("length", [0xFFFF_FFF0, 0x7FFF_FFFF, 3])
+def test_a_malformed_table_is_a_finding_and_no_traceback(testbed: Testbed, tmp_path: Path, length: int) -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone")
+    content = bytearray(run.built.path.read_bytes())
+    at = run.built.image.sections[".eh_frame"].offset
+    content[at : at + 4] = length.to_bytes(4, "little")
+    broken = tmp_path / "broken"
+    broken.write_bytes(content)
+    said = testbed("lint", str(broken), "-f", "eh_frame")
+    assert said.status == 1
+    assert "eh_frame: " in said.out
+    assert "the row says nothing that can be read, .eh_frame" in said.out
+    assert "every row is right" not in said.out
+
+
+def test_lines_come_from_debug_information(testbed: Testbed, tmp_path: Path) -> None:
+    source = tmp_path / "debugged.c"
+    source.write_text(
+        "// summary: a\n// exit: 0\n"
+        'void __attribute__((naked, noinline)) odd(void) { asm volatile("push rbx\\n pop rbx\\n ret"); }\n'
+        "int main(void) {\n    odd();\n    return 0;\n}\n"
+    )
+    data = json.loads(testbed("lint", str(source), "-a", "x86_64", "-r", "clang-O0", "-f", "eh_frame", "--json").out)
+    (finding,) = data["tables"][0]["findings"]
+    assert (Path(finding["source"]).name, finding["line"], finding["where"]) == ("debugged.c", 3, "odd+0x1")
