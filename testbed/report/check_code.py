@@ -6,17 +6,17 @@ finding names; lines where the source lies where the finding says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.checks.model import FileCheck, TableFinding
+from testbed.checks.model import FileCheck, FunctionCheck, TableFinding
 from testbed.image import Image
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.read import read_image
-from testbed.report.check_words import function_at, plain
+from testbed.report.check_words import plain
 from testbed.words.errors import ImageError
 
 AROUND = 6  # instructions, or lines, shown on each side
@@ -33,12 +33,10 @@ class ExcerptLine:
     here: bool
 
 
-ExcerptOf = Callable[[FileCheck, TableFinding], tuple[ExcerptLine, ...]]
-
-
-def instructions_around(check: FileCheck, finding: TableFinding) -> tuple[ExcerptLine, ...]:
+def instructions_around(
+    check: FileCheck, function: FunctionCheck | None, finding: TableFinding
+) -> tuple[ExcerptLine, ...]:
     """The instructions of the function around a finding; none where the file does not have the finding's there."""
-    function = function_at(check, finding)
     image = _image(check.path, check.arch)
     if function is None or image is None or image.relocatable:
         return ()
@@ -53,7 +51,7 @@ def instructions_around(check: FileCheck, finding: TableFinding) -> tuple[Excerp
     )
 
 
-def source_around(check: FileCheck, finding: TableFinding) -> tuple[ExcerptLine, ...]:
+def source_around(finding: TableFinding) -> tuple[ExcerptLine, ...]:
     """The lines of the source around a finding's; none where the source is not there."""
     if not finding.source or not finding.line:
         return ()

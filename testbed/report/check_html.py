@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from testbed.report.check_words import (
     answer,
     evidence_words,
     file_name,
-    function_at,
+    functions_by_address,
     instruction,
     listed,
     place,
@@ -84,10 +85,14 @@ def _headline(report: CheckReport, checks: list[FileCheck]) -> list[tuple[str, s
 
 def _file(number: int, file: ReportedFile) -> dict[str, Any]:
     check = file.check
-    findings = [_finding(f"{number}-{i}", check, reported) for i, reported in enumerate(file.findings)]
-    of: dict[int, list[dict[str, Any]]] = {}
-    for shown in findings:
-        of.setdefault(shown["start"], []).append(shown)
+    covering = functions_by_address(check)
+    findings = []
+    of: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    for i, reported in enumerate(file.findings):
+        function = covering(reported.finding.pc)
+        findings.append(_finding(f"{number}-{i}", check, function, reported))
+        if function is not None:
+            of[function.start].append(findings[-1])
     return {
         "path": plain(str(check.path)),
         "arch": check.arch.name,
@@ -96,7 +101,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         "notes": list(map(plain, check.notes)),
         "kept": check.kept,
         "findings": findings,
-        "functions": [_function(function, of.get(function.start, [])) for function in check.functions],
+        "functions": [_function(function, of[function.start]) for function in check.functions],
         "totals": {part.name: check.total(part.name) for part in _PARTS},
         "gradient": _gradient([check.total(part.name) for part in _PARTS]),
         "instructions": check.total("instructions"),
@@ -105,12 +110,13 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
     }
 
 
-def _finding(identity: str, check: FileCheck, reported: ReportedFinding) -> dict[str, Any]:
+def _finding(
+    identity: str, check: FileCheck, function: FunctionCheck | None, reported: ReportedFinding
+) -> dict[str, Any]:
     finding = reported.finding
-    function = function_at(check, finding)
+    excerpts = (source_around(finding), instructions_around(check, function, finding))
     return {
         "id": f"finding-{identity}",
-        "start": function.start if function else -1,
         "severity": finding.severity.value,
         "evidence": finding.evidence.value,
         "known": reported.known,
@@ -124,7 +130,7 @@ def _finding(identity: str, check: FileCheck, reported: ReportedFinding) -> dict
         "repair": repair_words(finding),
         "tried": tried_words(finding),
         "how": evidence_words(finding),
-        "code": [lines for lines in (source_around(check, finding), instructions_around(check, finding)) if lines],
+        "code": [lines for lines in excerpts if lines],
     }
 
 

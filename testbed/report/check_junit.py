@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from testbed.checks.model import FunctionCheck, TableFinding
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
-from testbed.report.check_words import function_at, plain, sentence
+from testbed.report.check_words import functions_by_address, plain, sentence
 
 
 def check_junit(report: CheckReport) -> str:
@@ -35,17 +35,20 @@ def _suite(report: CheckReport, file: ReportedFile) -> TestSuite:
     suite = TestSuite(plain(str(check.path)))
     of: defaultdict[int, list[ReportedFinding]] = defaultdict(list)
     outside: list[ReportedFinding] = []
+    covering = functions_by_address(check)
     for reported in file.findings:
-        function = function_at(check, reported.finding)
+        function = covering(reported.finding.pc)
         (of[function.start] if function else outside).append(reported)
+    cases = []
     for function in check.functions:
         found = of[function.start]
         results = [*_failures(report, found)] or _skipped(function)
-        suite.add_testcase(_case(function.name, check.path, results, _told(report, found)))
+        cases.append(_case(function.name, check.path, results, _told(report, found)))
     for reported in outside:
         name = reported.finding.where or hex(reported.finding.pc)
         told = _told(report, [reported])
-        suite.add_testcase(_case(name, check.path, _failures(report, [reported]), told))
+        cases.append(_case(name, check.path, _failures(report, [reported]), told))
+    suite.add_testcases(cases)  # at once: each call counts all of them anew
     return suite
 
 

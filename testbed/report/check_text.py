@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from testbed.checks.model import FileCheck, Severity, TableFinding
@@ -32,6 +31,7 @@ _INDENT = "    "
 _KNOWN = ("finding", "known from the baseline")
 _QUIET = ("note", "of code that nobody calls, where a program or a thread begins, and that has no row")
 _NARROW = 90  # columns; in fewer, what is said of a function takes two lines
+_BLOCK = 256  # lines that are printed at once: rich takes a millisecond for each call
 # The parts that the instructions of a file are divided into, and what each is called.
 _PARTS = (
     ("executed", "executed"),
@@ -43,95 +43,91 @@ _PARTS = (
 
 def print_check(console: Console, report: CheckReport, *, coverage: bool = False, notes: bool = False) -> None:
     """Print a report; ``coverage`` adds a line per function, ``notes`` lists what is only counted otherwise."""
+    lines = iter(_lines(report, max(console.width - 1, 20), coverage=coverage, notes=notes))
+    while block := list(islice(lines, _BLOCK)):
+        console.print(Text("\n").join(block), soft_wrap=True)
+
+
+def _lines(report: CheckReport, width: int, *, coverage: bool, notes: bool) -> Iterator[Text]:
     for file in report.files:
-        _print_file(console, file, coverage=coverage, notes=notes)
+        yield from _of_a_file(file, width, coverage=coverage, notes=notes)
         if len(report.files) > 1:
-            _print_answer(console, answer(file_name(file.check), [file.check]))
-            console.print()
+            yield Text(answer(file_name(file.check), [file.check]), style="bold")
+            yield Text()
     for broken in report.broken:
-        _print(console, f"{plain(str(broken.path))}: could not be checked", style="bold red")
+        yield from _wrapped(f"{plain(str(broken.path))}: could not be checked", width, style="bold red")
         for line in broken.reason.splitlines():
-            _print(console, plain(line), indent=_INDENT)
+            yield from _wrapped(plain(line), width, indent=_INDENT)
     if report.gone:
-        _print(console, f"no longer found, and still in {plain(str(report.baseline))}:", style="bold")
+        yield from _wrapped(f"no longer found, and still in {plain(str(report.baseline))}:", width, style="bold")
         for gone in report.gone:
-            _print(console, plain(gone), indent=_INDENT)
-    _print_answer(console, report.answer)
+            yield from _wrapped(plain(gone), width, indent=_INDENT)
+    yield Text(report.answer, style="bold")  # one line, however long: `tail -1` gives all of it
 
 
-def _print_answer(console: Console, text: str) -> None:
-    """One line, however long: `tail -1` gives the whole answer."""
-    console.print(Text(text, style="bold"), soft_wrap=True)
-
-
-def _print(console: Console, text: str, *, style: str = "", indent: str = "") -> None:
-    """Text in the width of the console; what cannot be broken between words is left whole, for a click or a search."""
+def _wrapped(text: str, width: int, *, style: str = "", indent: str = "") -> Iterator[Text]:
+    """Text in lines; what cannot be broken between words is left whole, for a click or a search."""
     lines = textwrap.wrap(
         text,
-        max(console.width - 1, 20),
+        width,
         initial_indent=indent,
         subsequent_indent=indent + "  " * bool(indent),
         break_long_words=False,
         break_on_hyphens=False,
     )
-    for line in lines:
-        console.print(Text(line, style=style), soft_wrap=True)
+    return (Text(line, style=style) for line in lines)
 
 
-def _print_file(console: Console, file: ReportedFile, *, coverage: bool, notes: bool) -> None:
+def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -> Iterator[Text]:
     check = file.check
     tables = listed(list(map(plain, check.tables))) or "no table that can be checked"
     kept = " (kept from an earlier check)" if check.kept else ""
-    _print(console, f"{plain(str(check.path))}: {check.arch}, {tables}{kept}", style="bold")
-    console.print()
-    shown = [r for r in file.findings if not r.known and r.finding.severity is not Severity.NOTE]
-    for reported in shown:
-        _print_finding(console, reported)
-    _print_rest(console, [r for r in file.findings if r.known], _KNOWN, notes)
-    _print_rest(
-        console, [r for r in file.findings if not r.known and r.finding.severity is Severity.NOTE], _QUIET, notes
-    )
+    yield from _wrapped(f"{plain(str(check.path))}: {check.arch}, {tables}{kept}", width, style="bold")
+    yield Text()
+    known = [r for r in file.findings if r.known]
+    quiet = [r for r in file.findings if not r.known and r.finding.severity is Severity.NOTE]
+    for reported in file.findings:
+        if not reported.known and reported.finding.severity is not Severity.NOTE:
+            yield from _of_a_finding(reported.finding, width)
+            yield Text()
+    yield from _of_the_rest(known, _KNOWN, width, notes)
+    yield from _of_the_rest(quiet, _QUIET, width, notes)
     for note in check.notes:
-        _print(console, f"note: {plain(note)}")
-    if check.notes or len(file.findings) > len(shown):
-        console.print()
+        yield from _wrapped(f"note: {plain(note)}", width)
+    if known or quiet or check.notes:
+        yield Text()
     if coverage:
-        _print_functions(console, check)
-    _print_coverage(console, check)
-    console.print()
+        yield from _of_functions(check, width)
+        yield Text()
+    yield from _of_coverage(check)
+    yield Text()
 
 
-def _print_finding(console: Console, reported: ReportedFinding) -> None:
-    finding = reported.finding
+def _of_a_finding(finding: TableFinding, width: int) -> Iterator[Text]:
     head = Text.assemble(place(finding), ": ", (finding.severity.value, _STYLES[finding.severity]), ": ")
     # Without a file and a line, the place in the function is told already.
-    head.append(", ".join(filter(None, (_at(finding), plain(finding.table)))))
-    console.print(head, soft_wrap=True)
+    at = instruction(finding) if finding.source else plain(finding.instruction)
+    yield head.append(", ".join(filter(None, (at, plain(finding.table)))))
     for thing in wrong_things(finding):
-        _print(console, thing, indent=_INDENT)
+        yield from _wrapped(thing, width, indent=_INDENT)
     if repair := repair_words(finding):
-        _print(console, f"{repair} ({tried_words(finding)})", indent=_INDENT)
-    _print(console, evidence_words(finding), indent=_INDENT, style="dim")
-    console.print()
+        yield from _wrapped(f"{repair} ({tried_words(finding)})", width, indent=_INDENT)
+    yield from _wrapped(evidence_words(finding), width, indent=_INDENT, style="dim")
 
 
-def _at(finding: TableFinding) -> str:
-    return instruction(finding) if finding.source else plain(finding.instruction)
-
-
-def _print_rest(console: Console, rest: Sequence[ReportedFinding], what: tuple[str, str], listing: bool) -> None:
+def _of_the_rest(rest: Sequence[ReportedFinding], what: tuple[str, str], width: int, listing: bool) -> Iterator[Text]:
     """Findings that fail nothing: how many, and each in one sentence where that is asked for."""
     if not rest:
         return
     noun, which = what
-    _print(console, f"{count(len(rest), noun)} {which}" + (":" if listing else " (--notes lists them)"))
+    yield from _wrapped(f"{count(len(rest), noun)} {which}" + (":" if listing else " (--notes lists them)"), width)
     for reported in rest if listing else ():
         finding = reported.finding
         at = f"{place(finding)}: " if finding.source else ""
-        _print(console, f"{at}{sentence(finding)}", indent=_INDENT)
+        yield from _wrapped(f"{at}{sentence(finding)}", width, indent=_INDENT)
 
 
-def _print_coverage(console: Console, check: FileCheck) -> None:
+def _of_coverage(check: FileCheck) -> Iterator[Text]:
     """How much was tried, part by part."""
     instructions = check.total("instructions")
     called = sum(function.calls > 0 for function in check.functions)
@@ -146,31 +142,18 @@ def _print_coverage(console: Console, check: FileCheck) -> None:
     if thrown := sum(check.dropped.values()):
         rows.append(("forced paths thrown away", thrown, ""))
         rows += [(f"  {plain(reason)}", number, "") for reason, number in check.dropped.items()]
-    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    for name, number, part in rows:
-        table.add_row(Text(name), f"{number:,}", part)
-    console.print(table)
+    return _columns([(f"{number:,}", part, name) for name, number, part in rows])
 
 
-def _print_functions(console: Console, check: FileCheck) -> None:
+def _of_functions(check: FileCheck, width: int) -> Iterator[Text]:
     """For each function what share of it was tried, what was not, how often it was called."""
-    if console.width < _NARROW:
-        for *numbers, name in _function_rows(check):
-            _print(console, name)
-            of = (f"{number} {head}" for head, number in zip(_HEADS, numbers, strict=True))
-            _print(console, ", ".join(of), indent=_INDENT, style="dim")
-    else:
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-        for head in _HEADS:
-            table.add_column(head, justify="right", no_wrap=True)
-        table.add_column("function", overflow="fold")
-        for cells in _function_rows(check):
-            table.add_row(*map(Text, cells))
-        console.print(table)
-    console.print()
+    if width >= _NARROW:
+        yield from _columns([(*_HEADS, "function"), *_function_rows(check)])
+        return
+    for *numbers, name in _function_rows(check):
+        yield from _wrapped(name, width)
+        of = (f"{number} {head}" for head, number in zip(_HEADS, numbers, strict=True))
+        yield from _wrapped(", ".join(of), width, indent=_INDENT, style="dim")
 
 
 _HEADS = ("tried", "instructions", "forced", "static", "never", "no row", "calls")
@@ -181,3 +164,11 @@ def _function_rows(check: FileCheck) -> Iterator[tuple[str, ...]]:
         numbers = (f.instructions, f.forced, f.static, f.never, f.without_row, f.calls)
         name = f"{plain(f.name)}: {plain(f.note)}" if f.note else plain(f.name)
         yield share(f.instructions - f.never, f.instructions), *(f"{n:,}" for n in numbers), name
+
+
+def _columns(rows: Iterable[Sequence[str]]) -> Iterator[Text]:
+    """Rows of numbers, each column as wide as its widest, and behind them a name, however long."""
+    listed_rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*listed_rows, strict=True)][:-1]
+    for *numbers, name in listed_rows:
+        yield Text("  ".join([*(n.rjust(width) for n, width in zip(numbers, widths, strict=True)), name]))

@@ -6,7 +6,8 @@ terminal obeys.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
@@ -93,10 +94,17 @@ def file_name(check: FileCheck) -> str:
     return plain(PurePath(check.path).name)
 
 
-def function_at(check: FileCheck, finding: TableFinding) -> FunctionCheck | None:
-    """The function that a finding lies in, by its address: several may have one name."""
-    inside = (function for function in check.functions if function.start <= finding.pc < function.end)
-    return next(inside, None)
+def functions_by_address(check: FileCheck) -> Callable[[int], FunctionCheck | None]:
+    """A look-up of the function that covers an address; of several, the one that begins last."""
+    listed = sorted(check.functions, key=lambda function: function.start)
+
+    def covering(pc: int) -> FunctionCheck | None:
+        for i in reversed(range(bisect_right(listed, pc, key=lambda function: function.start))):
+            if pc < listed[i].end:
+                return listed[i]
+        return None
+
+    return covering
 
 
 def answer(name: str, checks: Sequence[FileCheck]) -> str:
@@ -139,8 +147,9 @@ def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
     """How many functions have a finding; code outside every function counts as one by its name."""
     found = set()
     for number, check in enumerate(checks):
+        covering = functions_by_address(check)
         for finding in check.findings:
             if finding.kind is kind:
-                function = function_at(check, finding)
+                function = covering(finding.pc)
                 found.add((number, function.start if function else finding.function or finding.pc))
     return len(found)

@@ -98,11 +98,11 @@ def test_the_code_around_a_finding_is_that_of_the_file(arch: str) -> None:
     assert symbol is not None
     function = FunctionCheck("leaf", symbol.address, symbol.address + symbol.size, 1)
     check = replace(CHECK, path=built.path, arch=ARCHES[arch], functions=(function,))
-    listed = instructions_around(check, replace(WRONG, pc=symbol.address, instruction="nothing of the kind"))
+    listed = instructions_around(check, function, replace(WRONG, pc=symbol.address, instruction="nothing of the kind"))
     assert listed == ()  # another file than the one that was checked
     first = built.image.bytes_at(symbol.address, 16)
     text = disassemble(built.image.isa_at(symbol.address), first, symbol.address)
-    listed = instructions_around(check, replace(WRONG, pc=symbol.address, instruction=text))
+    listed = instructions_around(check, function, replace(WRONG, pc=symbol.address, instruction=text))
     assert (listed[0].label, listed[0].text, listed[0].here) == ("leaf+0x0", text, True)
     assert len(listed) > 1 and not any(line.here for line in listed[1:])
 
@@ -110,8 +110,8 @@ def test_the_code_around_a_finding_is_that_of_the_file(arch: str) -> None:
 def test_the_lines_around_a_finding_are_those_of_its_source(tmp_path: Path) -> None:
     source = tmp_path / "a.S"
     source.write_text("".join(f"line\t{number}\n" for number in range(1, 31)))
-    lines = source_around(CHECK, replace(WRONG, source=str(source), line=9))
+    lines = source_around(replace(WRONG, source=str(source), line=9))
     assert [line.label for line in lines] == [str(number) for number in range(3, 16)]
     assert [line.text for line in lines if line.here] == ["line    9"]
     for missing in (replace(WRONG, source=str(source), line=31), replace(WRONG, source="no.S"), replace(WRONG, line=0)):
-        assert source_around(CHECK, missing) == ()
+        assert source_around(missing) == ()
