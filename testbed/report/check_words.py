@@ -18,13 +18,14 @@ EVIDENCE = {
     HowKnown.FORCED: "seen on a forced path: a branch was made to go the other way",
     HowKnown.STATIC: "never executed: it follows from the instructions before it",
 }
-# What a finding without details of its own says.
+# What is said of code without a row, and of a finding without details of its own.
 _KINDS = {
     FindingKind.WRONG_ROW: "the row is wrong here",
     FindingKind.NO_ROW: "no row covers this instruction, and its function is called",
-    FindingKind.START_WITHOUT_ROW: "no row covers this instruction; nobody calls this code: a program begins here",
+    FindingKind.START_WITHOUT_ROW: "no row covers this instruction, and nobody calls this code",
     FindingKind.UNREADABLE: "the table cannot be read here",
 }
+_WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW)
 
 
 def plain(text: str) -> str:
@@ -52,8 +53,9 @@ def instruction(finding: TableFinding) -> str:
 
 def wrong_things(finding: TableFinding) -> tuple[str, ...]:
     """A clause per wrong thing: ``the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here``."""
-    said = tuple(plain(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
-    return said or (_KINDS[finding.kind],)
+    if finding.kind in _WITHOUT_ROW or not finding.things:
+        return (_KINDS[finding.kind],)
+    return tuple(plain(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
 
 
 def repair_words(finding: TableFinding) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from testbed.checks.model import FileCheck, HowKnown, Severity
+from testbed.checks.model import FileCheck, HowKnown, Severity, WrongThing
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_text import print_check
 from testbed.report.check_words import plain, sentence
@@ -43,7 +43,11 @@ def test_one_sentence_says_all_of_a_finding() -> None:
         "`.cfi_remember_state` before crc32_z+0x8 (.eh_frame; seen on a forced path: a branch was made to go the other "
         "way)"
     )
-    assert "no row covers this instruction, and its function is called" in sentence(NO_ROW)
+    nothing = WrongThing("row", "nothing", "and there is a caller to be found")
+    for finding in (NO_ROW, replace(NO_ROW, things=(nothing,))):
+        assert "): no row covers this instruction, and its function is called: add `.cfi_startproc`" in sentence(
+            finding
+        )
 
 
 def test_each_kind_of_evidence_is_told_apart() -> None:
