@@ -82,16 +82,18 @@ def gone_from(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck], opt
     Only where it was looked for: in files that were checked, in the functions and tables that were asked for.
     """
     found = Counter(entry(check, finding).key for check in checks for finding in check.findings)
-    looked_at = {(file_name(check), check.arch.name) for check in checks}
+    looked_at = {(file_name(check), check.arch.name): check.tables for check in checks}
     gone = []
     for each in baseline:
-        if (each.file, each.arch) in looked_at and _asked_for(each, options) and not _take(found, each.key):
+        tables = looked_at.get((each.file, each.arch))
+        if tables is not None and _asked_for(each, tables, options) and not _take(found, each.key):
             gone.append(f"{each.file}: {each.sentence}")
     return tuple(gone)
 
 
-def _asked_for(known: KnownFinding, options: CheckOptions) -> bool:
-    return matches(known.function, options.functions) and matches(known.table, options.tables)
+def _asked_for(known: KnownFinding, tables: Sequence[str], options: CheckOptions) -> bool:
+    """A table that is not there any more has no findings; one that was left out says nothing of them."""
+    return matches(known.function, options.functions) and (not options.tables or known.table in tables)
 
 
 def _unicode(text: str) -> str:

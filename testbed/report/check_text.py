@@ -17,6 +17,7 @@ from testbed.report.check_words import (
     file_name,
     instruction,
     listed,
+    of_a_whole_table,
     place,
     plain,
     repair_words,
@@ -107,7 +108,8 @@ def _of_a_finding(finding: TableFinding, width: int) -> Iterator[Text]:
     head = Text.assemble(place(finding), ": ", (finding.severity.value, _STYLES[finding.severity]), ": ")
     # Without a file and a line, the place in the function is told already.
     at = instruction(finding) if finding.source else plain(finding.instruction)
-    yield head.append(", ".join(filter(None, (at, plain(finding.table)))))
+    table = "" if of_a_whole_table(finding) else plain(finding.table)
+    yield head.append(", ".join(filter(None, (at, table))) or "the whole table")
     for thing in wrong_things(finding):
         yield from _wrapped(thing, width, indent=_INDENT)
     if repair := repair_words(finding):

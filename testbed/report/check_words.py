@@ -18,6 +18,7 @@ EVIDENCE = {
     HowKnown.FORCED: "seen on a forced path: a branch was made to go the other way",
     HowKnown.STATIC: "never executed: it follows from the instructions before it",
 }
+_READ = "seen when the table was read"
 # What is said of code without a row, and of a finding without details of its own.
 _KINDS = {
     FindingKind.WRONG_ROW: "the row is wrong here",
@@ -39,16 +40,24 @@ def listed(words: Sequence[str]) -> str:
 
 
 def place(finding: TableFinding) -> str:
-    """``file:line`` where that is known, else the place in the function, else the address."""
+    """``file:line`` where that is known, else the place in the function or the address; of a whole table, its name."""
     if finding.source:
         return plain(f"{finding.source}:{finding.line}" if finding.line else finding.source)
-    return plain(finding.where) or hex(finding.pc)
+    return _where(finding)
 
 
 def instruction(finding: TableFinding) -> str:
     """``crc32_z+0x4 (push rbx)``."""
-    where = plain(finding.where) or hex(finding.pc)
+    where = _where(finding)
     return f"{where} ({plain(finding.instruction)})" if finding.instruction else where
+
+
+def of_a_whole_table(finding: TableFinding) -> bool:
+    return not finding.where and not finding.pc
+
+
+def _where(finding: TableFinding) -> str:
+    return plain(finding.where or (finding.table if of_a_whole_table(finding) else hex(finding.pc)))
 
 
 def wrong_things(finding: TableFinding) -> tuple[str, ...]:
@@ -82,7 +91,8 @@ def tried_words(finding: TableFinding) -> str:
 def evidence_words(finding: TableFinding) -> str:
     """How it is known, and of how many instructions more."""
     more = finding.instructions - 1
-    return EVIDENCE[finding.evidence] + (f"; {count(more, 'more instruction')} by the same cause" if more > 0 else "")
+    how = _READ if finding.kind is FindingKind.UNREADABLE else EVIDENCE[finding.evidence]
+    return how + (f"; {count(more, 'more instruction')} by the same cause" if more > 0 else "")
 
 
 def sentence(finding: TableFinding) -> str:
@@ -142,7 +152,8 @@ def _wrong(checks: Sequence[FileCheck], functions: int) -> str:
         if number := _functions_with(checks, kind):
             of = f" of {count(functions, 'function')}" if not parts else ""
             parts.append(f"{number:,}{of} {'has' if number == 1 else 'have'} {what}")
-    return listed(parts)
+    whole = {finding.table for check in checks for finding in check.findings if of_a_whole_table(finding)}
+    return listed([*parts, *(f"{plain(table)} cannot be read" for table in sorted(whole))])
 
 
 def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
@@ -151,7 +162,7 @@ def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
     for number, check in enumerate(checks):
         covering = functions_by_address(check)
         for finding in check.findings:
-            if finding.kind is kind:
+            if finding.kind is kind and not of_a_whole_table(finding):
                 function = covering(finding.pc)
                 found.add((number, function.start if function else finding.function or finding.pc))
     return len(found)

@@ -52,7 +52,9 @@ def test_what_is_gone_is_named_where_it_was_looked_for(tmp_path: Path) -> None:
     gone = gone_from(known, (after,), ALL)
     assert [sentence.split(" (")[0] for sentence in gone] == ["libz.so.1: crc32_z+0x4", "libz.so.1: inflate+0x0"]
     assert len(gone_from(known, (after,), CheckOptions(functions=("inf*",)))) == 1
-    assert gone_from(known, (after,), CheckOptions(tables=(".debug_frame",))) == ()
+    chosen = CheckOptions(tables=("debug_frame",))
+    assert gone_from(known, (replace(after, tables=(".debug_frame",)),), chosen) == ()
+    assert len(gone_from(known, (replace(after, tables=(".debug_frame",)),), ALL)) == 3 - 1
     assert gone_from(known, (CLEAN,), ALL) == ()
 
 

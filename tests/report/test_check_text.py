@@ -12,7 +12,18 @@ from testbed.checks.model import FileCheck, HowKnown, Severity, WrongThing
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_text import print_check
 from testbed.report.check_words import plain, sentence
-from tests.report.checked import CHECK, CLEAN, FUNCTIONS, NO_ROW, RESTORED, START, STATIC, UNREADABLE, WRONG
+from tests.report.checked import (
+    CHECK,
+    CLEAN,
+    FUNCTIONS,
+    NO_ROW,
+    RESTORED,
+    START,
+    STATIC,
+    UNREADABLE,
+    WHOLE_TABLE,
+    WRONG,
+)
 
 
 def printed(report: CheckReport, width: int = 100, *, coverage: bool = False, notes: bool = False) -> str:
@@ -83,6 +94,16 @@ def test_the_last_line_answers_for_what_was_tried_only() -> None:
     assert last(none) == "memcpy.o: nothing was tried, so nothing is known of its rows."
     noted = replace(CHECK, findings=(START,))
     assert last(noted).startswith("libz.so.1: every row that was tried is right; 184 of 324")
+
+
+def test_a_table_that_cannot_be_read_is_nobodys_row() -> None:
+    lines = printed(of(replace(CHECK, findings=(WRONG, WHOLE_TABLE)))).splitlines()
+    head = lines.index(".sframe: error: the whole table")
+    assert lines[head + 1 : head + 3] == [
+        "    the row says nothing that can be read, .eh_frame+0x40: no CIE at 0x10",
+        "    seen when the table was read",
+    ]
+    assert lines[-1].startswith("libz.so.1: 1 of 3 functions has a wrong row and .sframe cannot be read; 184 of")
 
 
 def test_functions_of_one_name_count_as_two() -> None:
