@@ -70,9 +70,7 @@ UNREADABLE = replace(
     evidence=HowKnown.STATIC,
     instructions=1,
 )
-WHOLE_TABLE = replace(
-    UNREADABLE, table=".sframe", function="", pc=0, where="", instructions=0, things=UNREADABLE.things[:1]
-)
+WHOLE_TABLE = replace(UNREADABLE, table=".sframe", function="", pc=0, where="", instructions=0, repair=None)
 START = replace(
     NO_ROW, kind=FindingKind.START_WITHOUT_ROW, function="_start", pc=0x3000, where="_start+0x0", instruction="endbr64"
 )
