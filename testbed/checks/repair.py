@@ -124,6 +124,8 @@ def _edits(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str, _
 def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mapping[str, StatePart]]:
     """What could be said of a thing at an instruction: all that is true at its every visit, the plainest first."""
     state, true, arch = function.states[i], function.tried[i].true, function.arch
+    if function.row(i).signal_frame:  # its registers lie where the kernel puts them, not the code
+        return
     if thing == THE_CFA:
         bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers)
         for base in dict.fromkeys(base for base in bases if isinstance(base, str) and _points_into(true, base, arch)):

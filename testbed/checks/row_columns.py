@@ -125,8 +125,9 @@ def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _RuleNu
             return AT_REGISTER, index[register], size, place, offset
         case RegisterPlus(register, offset) if register in index:
             return REGISTER_PLUS, index[register], size, place, offset
-        case SameValue() if own in index and own != arch.pc:
-            return SAME, place, size, place, 0
+        case SameValue() if own in index:
+            # The pc is where this function is: it is never the caller's still.
+            return (ABSENT if own == arch.pc else SAME), place, size, place, 0
         case Constant(value):
             return CONSTANT, 0, size, place, value
         case Undefined():

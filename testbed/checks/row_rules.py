@@ -130,6 +130,8 @@ class _TriedRules:
 
     def of_return_address(self, rule: Rule, register: str, caller: TrueFrame) -> bool | None:
         arch = self.at.arch
+        if rule == SameValue() and register == arch.pc:  # the pc is where this function is
+            return False
         return self._finds(
             rule, register, self.cfa, 8 * arch.word, lambda value: caller.is_at(arch.without_signature(value))
         )
@@ -158,7 +160,7 @@ class _TriedRules:
                 return at.memory.unsigned(at.registers[base] + offset & word, bits // 8)
             case RegisterPlus(base, offset) if base in at.registers:
                 return at.registers[base] + offset & mask
-            case SameValue() if register in at.registers and register != at.arch.pc:
+            case SameValue() if register in at.registers:
                 return at.registers[register]
             case Constant(value):
                 return value & mask

@@ -1,7 +1,8 @@
 """A function's instructions that were compared, with the states of its table in force, and what is wrong at each.
 
 What a state says is held against what is true at *all* visits of an instruction. Rules of which only a trial says
-whether they are right (expressions, registers that point elsewhere) keep the answer that the trial of the table gave.
+whether they are right (expressions, registers that point elsewhere) keep the answer that the trial of the table gave;
+a row that ends the stack was not tried further.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass, field
 
 from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, StateSpan, cfa_of
-from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
+from testbed.checks.native.codes import CFA, OUTERMOST, REGISTERS, RETURN_ADDRESS
 from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, Undefined
+from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
 
 # Things that can be wrong, besides registers; the return address is named by its register.
 THE_CFA, THE_SIGNATURE = "CFA", "signature"
@@ -52,8 +53,12 @@ class TriedFunction:
     def __len__(self) -> int:
         return len(self.tried)
 
+    def row(self, i: int) -> UnwindRow:
+        """The row that the table has for an instruction."""
+        return self.spans[self.tried[i].span].row
+
     def return_address(self, i: int) -> str:
-        return self.spans[self.tried[i].span].row.return_address
+        return self.row(i).return_address
 
     def _passed(self, i: int) -> Sequence[StateSpan]:
         """The rows that begin between the instruction before and the end of this one."""
@@ -73,7 +78,7 @@ class TriedFunction:
 
     def things(self, i: int, state: FrameState) -> Iterable[str]:
         """What a state claims anything of."""
-        arch, row = self.arch, self.spans[self.tried[i].span].row
+        arch, row = self.arch, self.row(i)
         own = row.return_address
         left_out = {arch.pc, own, None if row.signal_frame else arch.link}
         said = [name for name in state if name in arch.by_name and name not in _NO_REGISTERS]
@@ -105,7 +110,7 @@ class TriedFunction:
         cfa, each = cfa_of(state), self.tried[i]
         if isinstance(cfa, RegisterPlus) and cfa.register in self.arch.index:
             return each.true.cfa.get(cfa.register) == cfa.offset
-        return cfa is None or (cfa == cfa_of(self.spans[each.span].state) and not each.mask & CFA)
+        return cfa is None or (cfa == cfa_of(self.spans[each.span].state) and not each.mask & (CFA | OUTERMOST))
 
     def rule(self, i: int, name: str, state: FrameState) -> Rule | None:
         """The rule of a register; the ABI's where the state has none."""
@@ -123,4 +128,4 @@ class TriedFunction:
         if place is not None and isinstance(rule, AtCfa | SameValue):
             return not (place.in_place if isinstance(rule, SameValue) else rule.offset in place.offsets)
         bit = RETURN_ADDRESS if is_return else 1 << REGISTERS + self.arch.index[name]
-        return rule != self.rule(i, name, self.spans[each.span].state) or bool(each.mask & bit)
+        return rule != self.rule(i, name, self.spans[each.span].state) or bool(each.mask & (bit | OUTERMOST))
