@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from testbed.checks.model import FileCheck, Severity
 from testbed.report.check_report import CheckReport, ReportedFinding
-from testbed.report.check_words import plain, sentence
+from testbed.report.check_words import near, plain, sentence
 from testbed.report.phrases import count
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -42,11 +42,11 @@ def _annotation(check: FileCheck, reported: ReportedFinding) -> str:
         return _command(
             _LEVELS[finding.severity],
             f"{check.path.name}: {sentence(finding)}",
-            file=finding.source,
+            file=near(finding.source),
             line=line,
             title=title,
         )
-    return _command(_LEVELS[finding.severity], sentence(finding), file=str(check.path), title=title)
+    return _command(_LEVELS[finding.severity], sentence(finding), file=near(str(check.path)), title=title)
 
 
 def _command(level: str, message: str, **properties: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
 from testbed.report.phrases import count, share
@@ -42,8 +42,16 @@ def listed(words: Sequence[str]) -> str:
 def place(finding: TableFinding) -> str:
     """``file:line`` where that is known, else the place in the function or the address; of a whole table, its name."""
     if finding.source:
-        return plain(f"{finding.source}:{finding.line}" if finding.line else finding.source)
+        source = near(finding.source)
+        return plain(f"{source}:{finding.line}" if finding.line else source)
     return _where(finding)
+
+
+def near(file: str) -> str:
+    """A file's path as one would type it here: relative, if it lies below the current folder."""
+    path = Path(file)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else file
 
 
 def instruction(finding: TableFinding) -> str:

@@ -69,8 +69,9 @@ UNREADABLE = replace(
     things=(WrongThing("row", "nothing that can be read", ".eh_frame+0x40: no CIE at 0x10"),),
     evidence=HowKnown.STATIC,
     instructions=1,
+    repair=None,
 )
-WHOLE_TABLE = replace(UNREADABLE, table=".sframe", function="", pc=0, where="", instructions=0, repair=None)
+WHOLE_TABLE = replace(UNREADABLE, table=".sframe", function="", pc=0, where="", instructions=0)
 START = replace(
     NO_ROW, kind=FindingKind.START_WITHOUT_ROW, function="_start", pc=0x3000, where="_start+0x0", instruction="endbr64"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase
 
 from testbed.checks.model import Severity, TableFinding
@@ -35,6 +36,15 @@ def test_a_finding_is_an_annotation_at_its_line_or_file() -> None:
     assert at_file.startswith("::error file=build/libz.so.1,title=wrong-row in .eh_frame::crc32_z+0x10 (")
     assert note.startswith("::notice file=build/libz.so.1,title=start-without-row in .eh_frame::_start+0x0")
     assert answer.startswith("libz.so.1: 1 of 3 functions has a wrong row;")
+
+
+def test_a_file_below_the_folder_is_named_relative_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (inside, outside, _) = lines(
+        replace(WRONG, source=f"{tmp_path}/src/a.S"), replace(WRONG, pc=0x1008, source="/usr/a.S")
+    )
+    assert inside.startswith("::error file=src/a.S,line=120,")
+    assert outside.startswith("::error file=/usr/a.S,line=120,")
 
 
 def test_what_would_break_a_command_is_escaped() -> None:
