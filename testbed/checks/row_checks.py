@@ -21,6 +21,7 @@ from testbed.checks.native.codes import (
     RETURN_ADDRESS,
     SIGNATURE,
     UNREADABLE,
+    CallerColumns,
     CheckedSteps,
 )
 from testbed.checks.row_columns import RowColumns, caller_columns, masks, row_columns
@@ -112,25 +113,27 @@ def check_rows(
     at, row = at[row >= 0], row[row >= 0]
     natively = len(at) >= NATIVE_FROM if natively is None else natively
     readably = np.array(columns.slow, np.bool_)[row] if natively else np.ones(len(row), np.bool_)
+    truth = caller_columns(watched)
     if not readably.all():
-        _natively(watched, columns, at[~readably], row[~readably], checks, at_calls)
+        _natively(watched, columns, truth, at[~readably], row[~readably], checks, at_calls)
     for step, number in zip(at[readably].tolist(), row[readably].tolist(), strict=True):
-        caller = true_caller(watched, step)
+        caller = true_caller(watched, step, truth)
         snapshot = trace.snapshot(step)
         found = wrong_at(columns.rows[number], snapshot, caller, evaluate, at_calls=at_calls)
         checks.wrong[step], checks.untried[step] = found
     return checks
 
 
-def true_caller(watched: Truth, step: int) -> TrueCaller | None:
+def true_caller(watched: Truth, step: int, columns: CallerColumns) -> TrueCaller | None:
     """What is true of the innermost activation at a step; None where nobody called."""
     frames = watched.stack(step).frames
     cfa = frames[0].cfa
     if cfa is None or len(frames) < 2:
         return None
-    activation = watched.activations[frames[0].activation]
-    registers = watched.trace.snapshot(activation.opened - activation.signal).registers
-    return TrueCaller(cfa, frames[1], registers, bool(watched.signed[step]))
+    at_call = watched.trace.snapshot(int(columns.own[frames[0].activation])).registers
+    entered = watched.trace.snapshot(int(columns.entered[step])).registers
+    registers = {**entered, **{name: at_call[name] for name in watched.trace.arch.preserved}}
+    return TrueCaller(cfa, frames[1], registers, bool(columns.signed[step]))
 
 
 def _at_calls(watched: Truth, chosen: Bools) -> Pcs:
@@ -151,6 +154,7 @@ def _at_calls(watched: Truth, chosen: Bools) -> Pcs:
 def _natively(
     watched: Truth,
     columns: RowColumns,
+    truth: CallerColumns,
     steps: NDArray[np.int64],
     rows: NDArray[np.int64],
     checks: RowChecks,
@@ -161,7 +165,6 @@ def _natively(
     from testbed.checks.swept import swept_memory
 
     checked = CheckedSteps(steps, rows, np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_))
-    truth = caller_columns(watched)
     trace = watched.trace
     check_steps(checked, columns.coded(), truth, trace.registers, swept_memory(trace), masks(trace.arch, at_calls))
     checks.wrong[steps], checks.untried[steps] = checked.wrong, checked.untried

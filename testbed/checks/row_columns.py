@@ -141,13 +141,33 @@ def _columns(rules: list[_RuleNumbers]) -> CodedRules:
     return CodedRules(columns, np.array([rule[4] % (1 << 64) for rule in rules], np.uint64))
 
 
+@lru_cache(maxsize=1)  # the tables of a program are held against one run after the other
 def caller_columns(watched: Watched) -> CallerColumns:
     """What is true of the caller of every activation. A signal gives back the registers of the step before it."""
-    activations, own = watched.activations, watched.activations.opened
+    activations, own, arch = watched.activations, watched.activations.opened, watched.trace.arch
     if not watched.trace.sizes.all():
         own = own - np.array([activation.signal for activation in activations], np.int64)
+    kept = np.array([register.name in arch.preserved for register in arch.registers], np.bool_)
     columns = (activations.parent, activations.return_address, activations.goes_on, activations.cfa)
-    return CallerColumns(*columns, own, watched.node, watched.signed)
+    return CallerColumns(*columns, own, watched.node, watched.signed, _entered(watched, own), kept)
+
+
+def _entered(watched: Watched, own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each step, the one at which its function was entered: by the call, or by a tail call after it.
+
+    A tail call may change what calls do not preserve: the function that it goes to never sees what the caller had.
+    """
+    trace, node, activations = watched.trace, watched.node, watched.activations
+    pcs, of_step = np.unique(trace.pc, return_inverse=True)
+    starts = np.array([watched.function(pc) == pc and not watched.is_nameless(pc) for pc in pcs.tolist()], np.bool_)
+    begins = starts[of_step] & (trace.sp == activations.entry_sp[node]) & (own == activations.opened)[node]
+    order = np.argsort(node, kind="stable")
+    places = np.arange(len(order))
+    is_first = np.diff(node[order], prepend=-1) != 0
+    last = np.maximum.accumulate(np.where(is_first | begins[order], places, 0))
+    entered = np.empty(len(order), np.int64)
+    entered[order] = np.where(begins[order][last], order[last], own[node[order]])
+    return entered
 
 
 def masks(arch: Arch, at_calls: bool) -> Masks:

@@ -3,7 +3,8 @@
 A row is held against the innermost activation alone::
 
     true CFA              = SP just before the call that opened this activation
-    true value of a rule  = the caller's register, as it was when the activation opened (SP: the CFA)
+    true value of a rule  = the caller's register, as it was when the activation opened (SP: the CFA); one that calls do
+                            not preserve as it was when this function was entered, be it by a tail call
 
 A rule is tried with the true CFA, so a wrong CFA is one thing and not one per register. It is right when it finds the
 right value: a slot below SP that still holds it (a red zone) is legal, and so is a register that is pushed already

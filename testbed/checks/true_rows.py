@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
+from testbed.checks.native.codes import CallerColumns
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import caller_columns
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable
@@ -116,7 +117,8 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
     all_signed, any_signed = np.logical_and.reduceat(signed, starts), np.logical_or.reduceat(signed, starts)
     stack = _signed((cfa - trace.sp[steps])[starts] & np.uint64(arch.word_mask), arch)
     stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(steps[starts], starts, strict=True)]
-    places = {name: _places(watched, steps, starts, stacks, name, slots[name]) for name in slots}
+    truth = caller_columns(watched)
+    places = {name: _places(watched, truth, steps, starts, stacks, name, slots[name]) for name in slots}
     return {
         number: (
             {name: int(distance[i]) for name, (same, distance) in distances.items() if same[i]},
@@ -171,7 +173,7 @@ def _frame_words(watched: Truth, step: int, cfa: int) -> _FrameSlots:
 class _TrueValues:
     """One of the caller's registers at some steps: what it is, and whether a value is that."""
 
-    def __init__(self, watched: Truth, steps: NDArray[np.int64], name: str) -> None:
+    def __init__(self, watched: Truth, truth: CallerColumns, steps: NDArray[np.int64], name: str) -> None:
         trace, activations, node = watched.trace, watched.activations, watched.node[steps]
         arch = trace.arch
         self.is_return = name in (arch.return_address, arch.link, arch.pc)
@@ -181,7 +183,8 @@ class _TrueValues:
         if self.is_return:
             self.true = activations.return_address[node]
         else:
-            self.true = trace.registers[caller_columns(watched).own[node], arch.index[name]]
+            at_call = truth.own[node] if name in arch.preserved else truth.entered[steps]
+            self.true = trace.registers[at_call, arch.index[name]]
 
     def are(self, values: _Words, visits: NDArray[np.int64]) -> Bools:
         """Whether values are right at visits, which are places among the steps."""
@@ -196,6 +199,7 @@ class _TrueValues:
 
 def _places(
     watched: Truth,
+    truth: CallerColumns,
     steps: NDArray[np.int64],
     starts: NDArray[np.int64],
     frames: list[_FrameSlots],
@@ -203,7 +207,7 @@ def _places(
     slots: Collection[int],
 ) -> list[TruePlace]:
     """Where one of the caller's registers is, for each group of steps."""
-    trace, true = watched.trace, _TrueValues(watched, steps, name)
+    trace, true = watched.trace, _TrueValues(watched, truth, steps, name)
     cfa, every = watched.activations.cfa[watched.node[steps]], np.arange(len(steps))
     still = np.zeros(len(steps), np.bool_) if name == trace.arch.pc else true.are(trace.column(name)[steps], every)
     in_place = np.logical_and.reduceat(still, starts)

@@ -32,7 +32,7 @@ from testbed.contract.rows import (
 )
 from testbed.image import LoadedImage
 from testbed.runs.run import Run, run_program
-from testbed.words.errors import UnsupportedRule
+from testbed.words.errors import ToolchainMissing, UnsupportedRule
 from tests.checks.watched_tables import AT_CALLS, damaged, loaded_of, some_runs, table_of, tables_of
 
 
@@ -250,3 +250,27 @@ def test_a_slot_with_the_wrong_value_and_one_that_is_not_mapped_are_both_wrong()
     for offset in (0x100, -(1 << 40)):
         wrong = both(run, with_rules(table, rbx=AtCfa(offset))).wrong[first_leaf(run)]
         assert wrong_things(int(wrong), run.arch) == ("rbx",)
+
+
+def test_what_a_tail_call_changes_is_no_fault_of_the_function_that_it_goes_to() -> None:
+    """GCC pushes r3 for the alignment of the stack, and says where: after a tail call that is not the caller's r3."""
+    try:
+        run = ran("tail_branches", "arm32", "gcc-thumb-O2")
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    table = table_of(run, "debug_frame")
+    assert any("r3" in row.registers for row in table)
+    column = run.arch.index["r3"]
+    changed = [
+        activation.index
+        for activation in run.watched.activations
+        if len({int(run.trace.registers[k, column]) for k in starts_of(run, activation.index)}) > 1
+    ]
+    assert changed
+    assert not both(run, table).wrong.any()
+
+
+def starts_of(run: Run, activation: int) -> list[int]:
+    """The steps of an activation at which a function is entered."""
+    own = np.flatnonzero(run.watched.node == activation).tolist()
+    return [k for k in own if run.watched.function(int(run.trace.pc[k])) == int(run.trace.pc[k])]

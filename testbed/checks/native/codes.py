@@ -40,7 +40,8 @@ class CodedRows(NamedTuple):
 class CallerColumns(NamedTuple):
     """The truth per activation, and the innermost activation of each step and whether its return address is signed.
 
-    ``own`` is the step whose registers are the caller's; ``parent`` is -1 at the bottom of a stack.
+    ``own`` is the step whose registers are the caller's; ``parent`` is -1 at the bottom of a stack. ``entered`` is, per
+    step, where the function was entered that executes it; ``kept`` says which registers calls preserve.
     """
 
     parent: NDArray[np.int32]
@@ -50,6 +51,8 @@ class CallerColumns(NamedTuple):
     own: NDArray[np.int64]
     node: NDArray[np.int32]
     signed: NDArray[np.bool_]
+    entered: NDArray[np.int64]
+    kept: NDArray[np.bool_]
 
 
 class Masks(NamedTuple):

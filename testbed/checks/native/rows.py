@@ -105,7 +105,8 @@ def check_steps(checked: Any, rows: Any, truth: Any, registers: Any, memory: Any
             if kind == UNTRIED:
                 untried = True
                 continue
-            true = cfa if own == masks.stack else registers[truth.own[index], own]
+            at_call = truth.own[index] if truth.kept[own] else truth.entered[step]
+            true = cfa if own == masks.stack else registers[at_call, own]
             value, is_known = _found(rows.rules, at, registers, step, cfa, memory, masks.word)
             if not is_known or _low(value, size) != _low(true, size):
                 wrong |= u64(1) << u64(REGISTERS + own)
