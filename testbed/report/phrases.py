@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
+
+if TYPE_CHECKING:
+    from testbed.runs.run import Run
 
 STYLES = {
     Outcome.EXACT: "dim",
