@@ -76,15 +76,16 @@ def powered(arch: Arch, cpu: Cpu | None) -> Uc:
     return uc
 
 
-def plant(arch: Arch, seed: int, mappings: Iterable[load.MappedPages]) -> Mapping[str, int]:
+def plant(arch: Arch, seed: int, mappings: Iterable[load.MappedPages], *, outermost: bool = True) -> Mapping[str, int]:
     """The entry value of every register but pc, SP and the flags.
 
     The frame pointers and the link register are zero: that is what the ABIs say marks the outermost frame. All
-    others are distinct, non-zero, as wide as the register, and no mapped address; the same seed gives the same.
+    others are distinct, non-zero, as wide as the register, and no mapped address; the same seed gives the same. Not
+    ``outermost``: they have such values too, as before a call.
     """
     random = Random(seed)
     taken = [(mapping.address, mapping.address + len(mapping.data)) for mapping in mappings]
-    zero = {*arch.frame_pointers, *((arch.link,) if arch.link else ())}
+    zero = {*arch.frame_pointers, *((arch.link,) if arch.link else ())} if outermost else set()
     values: dict[str, int] = {}
     for register in arch.registers:
         if register.name in (arch.pc, arch.sp, arch.flags):

@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "generate trace",
         "contract export build",
         "machine remote foreign",
-        "referee truth naming witness",
+        "referee truth naming witness micro",
         "verdicts",
         "runs",
         "tables checks campaign",

@@ -11,6 +11,9 @@ have written. For each pc a table holds that write set, in bits::
 0 is an instruction that was not seen yet; ``LEARN``, a Python function, fills it in. ``GROW``, another one, makes room
 in the columns of steps, or, called with 1, in those of the journal. All that the hooks work on is reached through one
 array of words, ``state``, whose places are below, so that compiled code holds no address and can be kept on disk.
+
+Where ``HALTS`` is not 0 it points to a byte per byte of code: the machine stops before an instruction whose byte is not
+0, and ``HALTED`` says so.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from testbed.native.compiled import callback, compiled
  WRITES, WRITE_CAPACITY, WRITE_STEPS, WRITE_ADDRESSES, WRITE_SIZES, WRITE_VALUES,
  COUNT, IDS, POINTERS, PC, FLAGS, ISA_FLAG, HAS_ISAS, BLOCK_STATE, WORD,
  READ, READ_BATCH, WRITE_REGISTER, STOP, GROW, LEARN,
- TABLE, CODE, CODE_SIZE, SET, ENTRY, PLACES) = range(35)
+ TABLE, CODE, CODE_SIZE, SET, ENTRY, HALTS, HALTED, PLACES) = range(37)
 # fmt: on
 
 LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the size of one it cannot decode
@@ -63,7 +66,7 @@ def _storer(bits: int, kind: Any) -> Any:
     return intrinsic(store)
 
 
-_load, _load_id = _loader(64, _U), _loader(32, types.int32)
+_load, _load_id, _load_byte = _loader(64, _U), _loader(32, types.int32), _loader(8, types.uint8)
 _store, _store_step, _store_byte = _storer(64, _U), _storer(32, types.uint32), _storer(8, types.uint8)
 
 
@@ -104,6 +107,17 @@ def _has_room(step: Any, address: Any, state: Any) -> Any:
         if _load(state + _U(8 * ENDED)) != _U(0) or step >= _load(state + _U(8 * CAPACITY)):
             _store(state + _U(8 * ENDED), _U(1))
             return False
+    return True
+
+
+@compiled(inline=True)
+def _halts(address: Any, state: Any) -> Any:
+    """Whether the machine shall stop before this instruction."""
+    halts, offset = _load(state + _U(8 * HALTS)), address - _load(state + _U(8 * CODE))
+    if halts == _U(0) or offset >= _load(state + _U(8 * CODE_SIZE)) or _load_byte(halts + offset) == types.uint8(0):
+        return False
+    _store(state + _U(8 * HALTED), _U(1))
+    _store(state + _U(8 * ENDED), _U(1))
     return True
 
 
@@ -167,7 +181,7 @@ def _expect(address: Any, size: Any, row: Any, state: Any) -> None:
 @callback(CODE_HOOK)
 def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
     step = _load(state + _U(8 * STEPS))
-    if _load(state + _U(8 * ENDED)) != _U(0) or not _has_room(step, address, state):
+    if _load(state + _U(8 * ENDED)) != _U(0) or _halts(address, state) or not _has_room(step, address, state):
         _call(_load(state + _U(8 * STOP)), engine, _U(0), _U(0), _U(0))
         return
     row = _load(state + _U(8 * ROWS)) + step * _load(state + _U(8 * COUNT)) * _U(8)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
+from numpy.typing import NDArray
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
@@ -31,7 +32,7 @@ _BACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.
 _PLACES = (hooks.WRITE_STEPS, hooks.WRITE_ADDRESSES, hooks.WRITE_SIZES, hooks.WRITE_VALUES)
 
 
-class _NativeStops(Stops):
+class NativeStops(Stops):
     """Tells the hooks that the run is over: a Thumb IT block executes on until its end."""
 
     state: State
@@ -45,23 +46,31 @@ class NativeRun:
     """A machine that writes its steps into ``rows``, ``sizes`` and ``journal`` once it goes.
 
     ``full`` is called when those of the steps are, before an instruction executes, or (with true) when the journal is,
-    while one executes: it makes room, or, in the first case, may stop the machine.
+    while one executes: it makes room, or, in the first case, may stop the machine. ``stops`` says what ends it besides.
+    ``code`` is the address that the byte map of `halt_at` counts from; it has ``most_code`` bytes at most.
     """
 
-    def __init__(self, machine: Machine, full: Callable[[NativeRun, bool], None]) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        full: Callable[[NativeRun, bool], None],
+        stops: type[NativeStops] = NativeStops,
+        most_code: int = MOST_CODE,
+    ) -> None:
         self.machine = machine
         self.stopped = False
         self.count = count = len(machine.arch.registers)
         assert count < 59, "a write set has no room for more registers"
         self.state: State = (ctypes.c_uint64 * hooks.PLACES)()
-        self.stops = _NativeStops(machine)
+        self.stops = stops(machine)
         self.stops.state = self.state
         self.rows, self.sizes = Column(np.uint64, count), Column(np.uint8)
         self.journal = (Column(np.uint32), Column(np.uint64), Column(np.uint8), Column(np.uint64))
         arch, settings = machine.arch, UNICORN[machine.arch.name]
         self._ids = (ctypes.c_int * count)(*(settings.registers[register.name] for register in arch.registers))
         self._pointers, self._word = (ctypes.c_uint64 * count)(), ctypes.c_uint64()
-        low, size = _code(machine)
+        low, size = _code(machine, most_code)
+        self.code, self.code_size = low, size
         self._table = table = np.zeros(2 * size, np.uint64)
 
         def full_back(journal: int, _1: int, _2: int, _3: int) -> int:
@@ -137,6 +146,27 @@ class NativeRun:
             self.state[place] = 0
         self.state[hooks.BUDGET] = min(budget, MOST_STEPS)
 
+    def halt_at(self, places: NDArray[np.uint8]) -> None:
+        """From now on, stop before every instruction at ``code + i`` with ``places[i]`` not 0."""
+        assert len(places) >= self.state[hooks.CODE_SIZE]
+        self._halts = places  # kept alive
+        self.state[hooks.HALTS] = places.ctypes.data
+
+    def go_on(self) -> None:
+        """Ready to run once more after a stop; rows are added to those that there are, and registers are read anew."""
+        self.stopped = False
+        for place in (hooks.SET, hooks.ENTRY, hooks.ENDED, hooks.OVER, hooks.HALTED):
+            self.state[place] = 0
+
+    @property
+    def halted(self) -> bool:
+        """True where the machine stopped at a place of `halt_at`."""
+        return bool(self.state[hooks.HALTED])
+
+    def drop_last(self) -> None:
+        """Forget the last row: its instruction did not execute."""
+        self.state[hooks.STEPS] -= 1
+
     def stop(self) -> None:
         """Stop before the instruction whose hook is running; inside a Thumb IT block, after it."""
         self.stopped = True
@@ -206,7 +236,7 @@ def _address(function: object) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
-def _code(machine: Machine) -> tuple[int, int]:
+def _code(machine: Machine, most: int) -> tuple[int, int]:
     """The first address that may execute, and how many bytes from there write sets are kept for."""
     spans = [
         (mapping.address, mapping.address + len(mapping.data))
@@ -216,7 +246,7 @@ def _code(machine: Machine) -> tuple[int, int]:
     if not spans:
         return 0, 0
     low = min(start for start, _ in spans)
-    return low, min(max(end for _, end in spans) - low, MOST_CODE)
+    return low, min(max(end for _, end in spans) - low, most)
 
 
 def _entry(arch: Arch, isa: int, code: bytes, address: int) -> int:

@@ -1,0 +1,59 @@
+"""Tapes of many paths as one trace: the harness calls one function after the other.
+
+A path that did not come back is followed by the harness's step after the call, as after a longjmp; the same step gives
+every byte its first value back. So the trace is one of a program that runs on, and all that judges traces judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.machine.load import MappedPages
+from testbed.micro.exploring import TakenPath
+from testbed.micro.layout import CallableImage
+from testbed.trace import Exited, Trace, Writes
+
+BATCH = 150_000  # steps: long enough for the native passes over a trace
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """One trace of many paths; ``forced[k]``: step ``k`` belongs to a forced one."""
+
+    trace: Trace
+    forced: NDArray[np.bool_] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.forced)
+
+
+def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[MappedPages], seed: int) -> Batch:
+    """The paths one after the other; ``asked`` are the pages that some of them asked for."""
+    lengths = [len(path.tape) for path in taken]
+    starts = np.cumsum([0, *lengths[:-1]])
+    journal = [
+        np.concatenate([_column(path, name, int(start)) for path, start in zip(taken, starts, strict=True)])
+        for name in ("step", "address", "size", "value")
+    ]
+    mapped = {page.address: page for page in asked}
+    trace = Trace(
+        image.loaded.image.arch,
+        image.images,
+        np.concatenate([path.tape.registers for path in taken]),
+        np.concatenate([path.tape.sizes for path in taken]),
+        Writes(*journal),
+        tuple(mapping.region for mapping in (*image.mappings, *mapped.values())),
+        end=Exited(0),
+        seed=seed,
+    )
+    return Batch(trace, np.repeat([path.forced for path in taken], lengths))
+
+
+def _column(path: TakenPath, name: str, start: int) -> NDArray[Any]:
+    column: NDArray[Any] = getattr(path.tape.writes, name)
+    return (column + np.uint32(start)).astype(np.uint32) if name == "step" else column

@@ -1,0 +1,301 @@
+"""One machine that calls functions, one after the other, each time from the same state.
+
+A *path* is a function, a plan of arguments, and at some steps another next instruction than the code's own choice
+(forced branches). Everything is deterministic: the same path gives the same steps. What is not mapped and is asked for
+is mapped, as zeros; system calls give 0; after a path every byte that it wrote is as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+from unicorn import Uc, UcError
+from unicorn import unicorn_const as const
+
+from testbed.machine.load import PAGE, MappedPages
+from testbed.machine.native.run import NativeRun, NativeStops
+from testbed.machine.start import Machine, plant, powered
+from testbed.machine.stops import Fault
+from testbed.machine.unicorn_arches import UNICORN
+from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
+from testbed.trace import Writes
+
+MOST_PAGES = 32  # pages that one path may have mapped by asking for them
+MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
+_USER_SPACE = 1 << 47  # the end of what Linux gives a program; the emulator's own maps end not far behind it
+_STUCK = 4  # calls answered without a step between them
+_ROOM = 1 << 16  # rows of one path, and entries of its journal at first
+
+
+class Over(Enum):
+    """How a path ended; the value is what reports say."""
+
+    RETURNED = "returned"
+    NEVER_RETURNS = "called a function that does not come back"
+    STEPS = "used up its steps"
+    FAULT = "an access or instruction that the machine refuses"
+    WILD = "a jump to where no code is"
+    STRAY = "came back with another SP, or with callee-saved registers lost"
+
+
+class _CallStops(NativeStops):
+    """Gives what a path asks for: memory where there is none, 0 from the kernel."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.asked: list[int] = []
+        self.allowed = MOST_PAGES
+        self.call_result = 0
+        self.wild = False
+        self.to = 0  # where a wild jump went
+
+    def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, unused: object) -> bool:
+        if access in (const.UC_MEM_READ_UNMAPPED, const.UC_MEM_WRITE_UNMAPPED):
+            mask = self._machine.arch.word_mask
+            pages = {address & mask & -PAGE, (address + size - 1) & mask & -PAGE}
+            if self.allowed >= len(pages) and max(pages) < _USER_SPACE:
+                try:
+                    for page in pages:
+                        if page not in self.asked:
+                            uc.mem_map(page, PAGE, READ_WRITE)
+                            self.asked.append(page)
+                            self.allowed -= 1
+                    return True
+                except UcError:
+                    pass
+        self.wild = access in (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
+        self.to = address
+        return super()._invalid_access(uc, access, address, size, value, unused)
+
+    def _system_call(self, uc: Uc, *_: object) -> None:
+        uc.reg_write(self.call_result, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CallPath:
+    """Registers to call a function with, and the steps before which another instruction is next."""
+
+    target: int  # run-time address, with the bit of its instruction set
+    arguments: tuple[tuple[str, int], ...]
+    forced: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CallTape:
+    """What was recorded of one path; the last row is the harness's, after the call, however that ended.
+
+    ``resets`` are writes that the harness does not do: they give every byte its first value back. ``skipped`` are the
+    (step, callee) of calls that were answered without executing the callee.
+    """
+
+    registers: NDArray[np.uint64] = field(repr=False)
+    sizes: NDArray[np.uint8] = field(repr=False)
+    writes: Writes = field(repr=False)
+    over: Over
+    detail: str = ""
+    skipped: tuple[tuple[int, int], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+class Caller:
+    """A machine with a file in it, which calls one function after the other."""
+
+    def __init__(self, callable_image: CallableImage, seed: int) -> None:
+        self.image = callable_image
+        self._convention = convention = callable_image.convention
+        arch = self._arch = callable_image.loaded.image.arch
+        settings = UNICORN[arch.name]
+        uc = self._uc = powered(arch, settings.cpus.get("signing") if callable_image.signs else None)
+        for mapping in callable_image.mappings:
+            uc.mem_map(mapping.address, len(mapping.data), mapping.permissions)
+            uc.mem_write(mapping.address, mapping.data)
+        self._ids = settings.registers
+        planted = plant(arch, seed, callable_image.mappings, outermost=False)
+        for name, value in planted.items():
+            uc.reg_write(self._ids[name], value)
+        uc.reg_write(self._ids[arch.sp], callable_image.sp)
+        uc.reg_write(convention.thread, callable_image.thread)
+        at = callable_image.harness.image.entry
+        self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
+        machine = Machine(arch, uc, callable_image.mappings, at, planted)
+        self._run = NativeRun(machine, lambda run, journal: self._full(run, journal), _CallStops, MOST_CODE)
+        stops = self._run.stops
+        assert isinstance(stops, _CallStops)
+        self._stops = stops
+        self._stops.call_result = self._ids[convention.call_result]
+        self._run.grow_steps(_ROOM)
+        self._run.grow_writes(_ROOM)
+        self._journal_room = _ROOM
+        self._context = uc.context_save()
+        self._kept = arch.preserved
+        self._writable = tuple(m for m in callable_image.mappings if m.permissions & const.UC_PROT_WRITE)
+        self.natural = np.zeros(self._run.code_size, np.uint8)
+        for place in (self._stop, *callable_image.never_return):
+            self.natural[place - self._run.code] = 1
+        self.code = self._run.code
+        self.asked: dict[int, None] = {}  # pages that some path asked for
+
+    def _full(self, run: NativeRun, journal: bool) -> None:
+        """The journal grows; when the steps are used up the hooks stop by themselves."""
+        if journal:
+            self._journal_room *= 2
+            run.grow_writes(self._journal_room)
+
+    def call(self, path: CallPath, places: NDArray[np.uint8], steps: int) -> CallTape:
+        """Run a path for at most ``steps`` steps.
+
+        ``places`` is a byte per byte of code from ``code`` on. Where it is not 0 the machine does not execute: a call
+        that leads there is answered at once, with a pointer for a stub that gives one, with 0 otherwise; a function
+        that never returns ends the path.
+        """
+        run, uc, stops = self._run, self._uc, self._stops
+        assert steps < _ROOM
+        uc.context_restore(self._context)
+        for name, value in path.arguments:
+            uc.reg_write(self._ids[name], value)
+        uc.reg_write(self._ids[self._convention.target], path.target)
+        run.halt_at(places)
+        run.begin(steps)
+        stops.ending, stops.wild, stops.allowed = None, False, MOST_PAGES
+        at, skipped, over = self._start, list[tuple[int, int]](), None
+        forced = list(path.forced)
+        while over is None:
+            run.go_on()
+            run.limit_steps(forced[0][0] if forced else steps)
+            status = run.go(at)
+            over, at = self._after(status, forced, steps, skipped)
+        detail = stops.ending.detail if isinstance(stops.ending, Fault) else ""
+        return self._taken(over, detail, tuple(skipped))
+
+    def _after(
+        self, status: int, forced: list[tuple[int, int]], steps: int, skipped: list[tuple[int, int]]
+    ) -> tuple[Over | None, int]:
+        """What follows a stop: the end of the path, or the address where it goes on."""
+        run, stops = self._run, self._stops
+        if len(skipped) >= _STUCK and skipped[-_STUCK][0] == run.steps - 1:
+            return Over.STRAY, 0  # every place that it comes back to is one that is not executed
+        if stops.wild and (self._is_in_arena(stops.to) or self._was_called()):
+            # A function pointer out of made-up data: a callee of which nothing is known.
+            stops.ending, stops.wild = None, False
+            skipped.append((run.steps - 1, stops.to))
+            return None, self._answered(stops.to)
+        if stops.ending is not None or status != const.UC_ERR_OK:
+            return (Over.WILD if stops.wild else Over.FAULT), 0
+        pc = self._uc.reg_read(self._ids[self._arch.pc])
+        if run.halted:
+            if pc == self._stop:
+                return self._returned(), 0
+            if pc in self.image.never_return:
+                return Over.NEVER_RETURNS, 0
+            skipped.append((run.steps - 1, pc))
+            return None, self._answered(pc)
+        if forced and run.steps == forced[0][0]:
+            return None, forced.pop(0)[1] | self._isa_bit()
+        return (Over.STEPS, 0) if run.steps >= steps else (Over.FAULT, 0)
+
+    def _is_in_arena(self, address: int) -> bool:
+        return self.image.arena <= address < self.image.arena + ARENA_SIZE
+
+    def _was_called(self) -> bool:
+        """Whether the last instruction handed over the address behind it."""
+        run, uc, arch = self._run, self._uc, self._arch
+        if not run.steps:
+            return False
+        fall = run.last_pc() + int(run.sizes.view(run.steps)[-1])
+        if arch.link:
+            return arch.code_address(uc.reg_read(self._ids[arch.link])) == fall
+        try:
+            return int.from_bytes(uc.mem_read(uc.reg_read(self._ids[arch.sp]), arch.word), "little") == fall
+        except UcError:
+            return False
+
+    def _answered(self, callee: int) -> int:
+        """Return from a callee that was not executed; the address behind the call."""
+        uc, arch = self._uc, self._arch
+        uc.reg_write(self._ids[self._convention.result], self.image.stub_values.get(callee, 0))
+        if arch.link:
+            return int(uc.reg_read(self._ids[arch.link])) & (arch.word_mask & ~arch.signature)
+        sp = uc.reg_read(self._ids[arch.sp])
+        try:
+            target = int.from_bytes(uc.mem_read(sp, arch.word), "little")
+        except UcError:
+            return 0
+        uc.reg_write(self._ids[arch.sp], sp + arch.word)
+        return target
+
+    def _returned(self) -> Over:
+        """Back in the harness: with SP and the callee-saved registers as they were?"""
+        uc = self._uc
+        if uc.reg_read(self._ids[self._arch.sp]) != self.image.sp:
+            return Over.STRAY
+        planted = self._run.machine.planted
+        same = all(uc.reg_read(self._ids[name]) == planted[name] for name in self._kept if name in planted)
+        return Over.RETURNED if same else Over.STRAY
+
+    def _isa_bit(self) -> int:
+        flags = self._uc.reg_read(self._ids[self._arch.flags])
+        return self._arch.isa_of_flags(flags).address_bit
+
+    def _taken(self, over: Over, detail: str, skipped: tuple[tuple[int, int], ...]) -> CallTape:
+        """The rows and the journal, with a last row in the harness; memory is as before."""
+        run, arch = self._run, self._arch
+        count, written = run.steps, run.writes
+        rows = run.rows.view(count).reshape(count, -1).copy()
+        sizes = run.sizes.view(count).copy()
+        writes = [column.view(written).copy() for column in run.journal]
+        if not count or rows[-1, arch.index[arch.pc]] != self._back:
+            last = rows[:1].copy()
+            last[0, arch.index[arch.pc]], last[0, arch.index[arch.sp]] = self._back, self.image.sp
+            rows = np.concatenate((rows, last))
+            sizes = np.append(sizes, np.uint8(self._stop - self._back))
+        resets = self._reset(writes[1], writes[2], len(rows) - 1)
+        journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
+        return CallTape(rows, sizes, journal, over, detail, skipped)
+
+    def _reset(
+        self, address: NDArray[np.uint64], size: NDArray[np.uint8], step: int
+    ) -> tuple[NDArray[np.generic], ...]:
+        """Every written byte back to its first value; the same as writes of one step, 8 bytes each."""
+        uc = self._uc
+        for page in self._stops.asked:
+            self.asked[page] = None
+        last = address + size.astype(np.uint64) - np.uint64(1)
+        granules = np.unique(np.concatenate((address, last)) & ~np.uint64(7))
+        pages = np.unique(granules & ~np.uint64(PAGE - 1)).tolist()
+        values = np.zeros(len(granules), np.uint64)
+        for page in pages:
+            first = self._first(page)
+            if first is None:  # the write that ended the path
+                continue
+            uc.mem_write(page, first)
+            low, high = np.searchsorted(granules, [np.uint64(page), np.uint64(page + PAGE - 1)])
+            inside = ((granules[low:high] - np.uint64(page)) >> np.uint64(3)).astype(np.int64)
+            values[low:high] = np.frombuffer(first, np.uint64)[inside]
+        return (
+            np.full(len(granules), step, np.uint32),
+            granules,
+            np.full(len(granules), 8, np.uint8),
+            values,
+        )
+
+    def _first(self, page: int) -> bytes | None:
+        """A page as it was before any path; None where nothing can be written."""
+        for mapping in self._writable:
+            if mapping.address <= page < mapping.address + len(mapping.data):
+                offset = page - mapping.address
+                return mapping.data[offset : offset + PAGE]
+        return bytes(PAGE) if page in self._stops.asked else None
+
+    def forget_asked(self) -> tuple[MappedPages, ...]:
+        """Take away the pages that paths asked for; what they were."""
+        for page in self._stops.asked:
+            self._uc.mem_unmap(page, PAGE)
+        self._stops.asked.clear()
+        pages = tuple(MappedPages(page, bytes(PAGE), READ_WRITE) for page in self.asked)
+        self.asked.clear()
+        return pages

@@ -1,0 +1,95 @@
+"""How each architecture calls a function, as bytes and registers: the harness, the stubs, the thread pointer.
+
+The harness is three instructions: call the register ``target``; come back to a no-operation; stop before the next one.
+A stub stands for a function of another file: it returns the word that lies behind its code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unicorn import arm64_const as a64
+from unicorn import arm_const as arm
+from unicorn import x86_const as x86
+
+from testbed.arch import PerArch
+
+STUB = 16  # bytes of a stub: 8 of code, a word of 8
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """``harness``: code, and the offsets of the instruction after the call and of the one that is never executed.
+
+    ``stub`` is code of 8 bytes that returns the word behind it. ``arguments`` are the registers of the first integer
+    arguments, ``result`` that of what a function returns. ``thread`` is Unicorn's register of the thread pointer.
+    ``kernel_page`` is what Linux maps for every process at a fixed address: (address, {offset: code}).
+    """
+
+    target: str
+    harness: bytes
+    back: int
+    stop: int
+    stub: bytes
+    arguments: tuple[str, ...]
+    result: str
+    call_result: str
+    thread: int
+    kernel_page: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
+    signs: tuple[bytes, ...] = ()  # instructions that sign return addresses: such code runs on a CPU that does
+
+
+def _words(*words: int) -> bytes:
+    return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+CONVENTIONS = PerArch(
+    {
+        # call *%r11; nop; nop.  mov 1(%rip), %rax; ret.
+        "x86_64": Convention(
+            "r11",
+            bytes.fromhex("41ffd39090"),
+            3,
+            4,
+            bytes.fromhex("488b0501000000c3"),
+            ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
+            "rax",
+            "rax",
+            x86.UC_X86_REG_FS_BASE,
+        ),
+        # blr x16; nop; nop.  ldr x0, #8; ret.
+        "arm64": Convention(
+            "x16",
+            _words(0xD63F_0200, 0xD503_201F, 0xD503_201F),
+            4,
+            8,
+            _words(0x5800_0040, 0xD65F_03C0),
+            tuple(f"x{i}" for i in range(8)),
+            "x0",
+            "x0",
+            a64.UC_ARM64_REG_TPIDR_EL0,
+            signs=(_words(0xD503_233F), _words(0xD503_237F)),  # paciasp, pacibsp
+        ),
+        # blx r12; nop; nop.  ldr r0, [pc]; bx lr.
+        "arm32": Convention(
+            "r12",
+            _words(0xE12F_FF3C, 0xE320_F000, 0xE320_F000),
+            4,
+            8,
+            _words(0xE59F_0000, 0xE12F_FF1E),
+            tuple(f"r{i}" for i in range(4)),
+            "r0",
+            "r0",
+            arm.UC_ARM_REG_C13_C0_3,
+            # Documentation/arm/kernel_user_helpers.rst: get_tls, cmpxchg (always succeeds), memory_barrier.
+            kernel_page=(
+                0xFFFF_0000,
+                (
+                    (0xFE0, _words(0xEE1D_0F70, 0xE12F_FF1E)),
+                    (0xFC0, _words(0xE582_1000, 0xE290_0000, 0xE3B0_0000, 0xE12F_FF1E)),
+                    (0xFA0, _words(0xE12F_FF1E)),
+                ),
+            ),
+        ),
+    }
+)

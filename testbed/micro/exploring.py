@@ -1,0 +1,182 @@
+"""Paths through one function, until its code was executed or its runs are used up.
+
+First it is called as it is, its callees too, once for each plan of arguments: natural paths. Then it is called alone
+(callees are answered, not executed), and at every branch whose other side was never executed a new path goes there,
+breadth first; at last the code that no branch leads to is entered from an indirect jump or from behind a call: cases
+of a switch, landing pads. Such a path is one that perhaps no run takes; see `testbed.micro.feasible`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from testbed.micro.calling import Caller, CallPath, CallTape, Over
+from testbed.micro.code import PieceCode, piece_code
+from testbed.micro.feasible import feasible_part
+from testbed.micro.functions import CodePiece
+from testbed.micro.plans import ArgumentPlan
+
+TRIES = 3  # how often one side of one branch is tried
+_SEEDS = 256  # tapes that are remembered as ways to code that no branch leads to
+
+
+@dataclass(frozen=True, eq=False)
+class TakenPath:
+    """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered."""
+
+    tape: CallTape = field(repr=False)
+    forced: bool
+
+
+@dataclass(eq=False)
+class Exploration:
+    """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes."""
+
+    piece: CodePiece
+    code: PieceCode
+    natural: set[int] = field(default_factory=set)
+    forced: set[int] = field(default_factory=set)
+    dropped: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    returned: int = 0
+
+    @property
+    def missing(self) -> int:
+        """How many instructions were not executed."""
+        return sum(pc not in self.natural and pc not in self.forced for pc in self.code.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A path, the link-time pcs of its steps, SP at them, and the steps whose calls were answered."""
+
+    path: CallPath
+    pcs: list[int]
+    sp: list[int]
+    answered: tuple[int, ...]
+
+
+class Explorer:
+    """Explores the pieces of one file with one machine."""
+
+    def __init__(self, caller: Caller, pieces: Sequence[CodePiece]) -> None:
+        self._caller = caller
+        image = caller.image
+        self._image, self._bias = image.loaded.image, image.loaded.bias
+        arch = self._image.arch
+        self._pc, self._sp = arch.index[arch.pc], arch.index[arch.sp]
+        # Alone, only parts of functions and the harness are executed besides the function itself.
+        self._alone = np.ones_like(caller.natural)
+        at = image.harness.image.entry - caller.code
+        self._alone[at : at + image.convention.stop] = 0
+        for piece in pieces:
+            if not piece.is_entry:
+                self._set(piece, 0)
+
+    def _set(self, piece: CodePiece, value: int) -> None:
+        low, high = (at + self._bias - self._caller.code for at in (piece.start, piece.end))
+        self._alone[max(low, 0) : max(high, 0)] = value
+
+    def explore(
+        self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int
+    ) -> tuple[Exploration, Iterator[TakenPath]]:
+        """What is found of a piece, filled in while its paths are taken one after the other."""
+        found = Exploration(piece, piece_code(self._image, piece))
+        return found, self._paths(found, plans, runs, steps)
+
+    def _paths(self, found: Exploration, plans: Sequence[ArgumentPlan], runs: int, steps: int) -> Iterator[TakenPath]:
+        piece = found.piece
+        target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
+        paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
+        for path in paths:
+            tape = self._caller.call(path, self._caller.natural, steps)
+            self._note(found, tape, forced=False)
+            yield TakenPath(tape, forced=False)
+        self._set(piece, 0)
+        try:
+            if found.missing:
+                yield from self._forced(found, paths, runs, steps)
+        finally:
+            self._set(piece, 1 if piece.is_entry else 0)
+
+    def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
+        queue, tries = deque(paths), Counter[tuple[int, int]]()
+        ways: list[_Way] = []
+        left = runs
+        while queue and left > 0:
+            path = queue.popleft()
+            left -= 1
+            tape = feasible_part(
+                self._caller.call(path, self._alone, steps), self._caller.image, found.piece, found.code
+            )
+            if isinstance(tape, str):
+                found.dropped[tape] += 1
+            else:
+                new = self._note(found, tape, forced=True)
+                way = self._way(path, tape)
+                if new or not path.forced:
+                    yield TakenPath(tape, forced=True)
+                    ways.append(way)
+                queue.extend(self._other_sides(found, way, tries))
+            if not queue and found.missing:
+                queue.extend(self._strays(found, ways[-_SEEDS:], tries))
+
+    def _note(self, found: Exploration, tape: CallTape, *, forced: bool) -> bool:
+        """Count a tape; whether it executed something that was not executed before."""
+        found.calls += 1
+        found.returned += tape.over is Over.RETURNED
+        executed = {pc for pc in np.unique(tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()}
+        executed &= found.code.sizes.keys()
+        new = executed - found.natural - (found.forced if forced else set())
+        if forced:
+            found.forced |= executed - found.natural
+        else:
+            found.natural |= executed
+        return bool(new)
+
+    def _way(self, path: CallPath, tape: CallTape) -> _Way:
+        pcs = (tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()
+        return _Way(path, pcs, tape.registers[:, self._sp].tolist(), tuple(step for step, _ in tape.skipped))
+
+    def _other_sides(self, found: Exploration, way: _Way, tries: Counter[tuple[int, int]]) -> Iterator[CallPath]:
+        """A path for each side of a branch on this way that was never executed."""
+        first = way.path.forced[-1][0] if way.path.forced else 1
+        branches = found.code.branches
+        for step in range(first, len(way.pcs) - 1):
+            sides = branches.get(way.pcs[step])
+            if sides is not None:
+                taken = way.pcs[step + 1]
+                for side in sides:
+                    if side != taken and (at := self._to(found, way, step + 1, side, tries)):
+                        yield at
+
+    def _to(
+        self, found: Exploration, way: _Way, step: int, side: int, tries: Counter[tuple[int, int]]
+    ) -> CallPath | None:
+        """The way to a step, and from there to some code, unless that was executed, or tried often enough."""
+        if side in found.natural or side in found.forced or side not in found.code.sizes:
+            return None
+        key = (way.pcs[step - 1], side)
+        if tries[key] >= TRIES or any(at >= step for at, _ in way.path.forced):
+            return None
+        tries[key] += 1
+        return CallPath(way.path.target, way.path.arguments, (*way.path.forced, (step, side + self._bias)))
+
+    def _strays(self, found: Exploration, ways: Sequence[_Way], tries: Counter[tuple[int, int]]) -> Iterator[CallPath]:
+        """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""
+        jumps = [(way, step + 1) for way in ways for step, pc in enumerate(way.pcs[:-1]) if pc in found.code.indirect]
+        calls = [(way, step + 1) for way in ways for step in way.answered if step + 1 < len(way.pcs)]
+        calls.sort(key=lambda place: place[0].sp[place[1]])  # with the whole frame: where SP is lowest
+        for stray in found.code.orphans:
+            if stray in found.natural or stray in found.forced:
+                continue
+            before = [place for place in jumps if place[0].pcs[place[1] - 1] < stray] or jumps
+            places = [*before[-1:], *calls[:1]] if stray not in found.code.cases else before[-1:]
+            for way, step in places:
+                if path := self._to(found, way, step, stray, tries):
+                    yield path
+                    break

@@ -1,0 +1,124 @@
+"""Which pieces of a file's code are functions: what symbols say, and where table entries begin.
+
+A piece has a beginning that someone calls (``is_entry``), or it is a part of another function that the compiler put
+elsewhere, reached by a jump only. Which of them a table's entry describes without a symbol cannot be told from its
+range: the caller of `pieces_of` says so (``is_entry``), from what the table says of its first instruction.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from testbed.image import Image, Section
+
+_HEADER = struct.Struct("<BBBBiI")  # version, encodings of the pointer, the count and the table; pointer, count
+_USUAL = (1, 0x1B, 0x03, 0x3B)
+_PREL31 = 0x7FFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class CodePiece:
+    """Code at the link-time addresses ``[start, end)``; ``name`` is "" where no symbol names it."""
+
+    start: int
+    end: int
+    name: str
+    is_entry: bool
+
+    def __str__(self) -> str:
+        return self.name or f"{self.start:#x}"
+
+
+def pieces_of(image: Image, is_entry: Callable[[int], bool]) -> tuple[CodePiece, ...]:
+    """Every piece of code that is known by a symbol or a table entry, by address, none over another."""
+    code = [(s.address, s.address + len(s.data)) for s in image.segments if s.executable]
+    found: dict[int, tuple[int, str, bool]] = {}
+    for start, end in table_ranges(image):
+        found[start] = (end, "", is_entry(start))
+    for symbol in image.symbols:
+        if not symbol.is_function:
+            continue
+        end, name, _ = found.get(symbol.address, (symbol.address + symbol.size, "", True))
+        if symbol.size:
+            end = max(end, symbol.address + symbol.size) if name else symbol.address + symbol.size
+        entered = not _is_part(symbol.name) and (symbol.address not in found or found[symbol.address][2] or bool(name))
+        if not name or (symbol.address in found and not found[symbol.address][2]):
+            found[symbol.address] = (end, name or symbol.name, entered or not _is_part(symbol.name))
+    starts = sorted(start for start in found if any(low <= start < high for low, high in code))
+    pieces = []
+    for k, start in enumerate(starts):
+        end, name, entered = found[start]
+        limit = next(high for low, high in code if low <= start < high)
+        following = starts[k + 1] if k + 1 < len(starts) else limit
+        end = min(end if end > start else following, following, limit)
+        pieces.append(CodePiece(start, end, name, entered))
+    return tuple(pieces)
+
+
+def _is_part(name: str) -> bool:
+    """GCC's and LLVM's names of parts of a function that lie elsewhere."""
+    return ".cold" in name or name.endswith(".__part.0")
+
+
+def piece_at(pieces: tuple[CodePiece, ...], starts: list[int], pc: int) -> int:
+    """The number of the piece that covers a link-time address, or -1; ``starts`` are where they begin."""
+    k = bisect_right(starts, pc) - 1
+    return k if k >= 0 and pc < pieces[k].end else -1
+
+
+def table_ranges(image: Image) -> Iterator[tuple[int, int]]:
+    """The ranges of code that the entries of a file's tables are for, as far as their search tables say."""
+    if header := image.sections.get(".eh_frame_hdr"):
+        yield from _searched(image, header)
+    elif index := image.sections.get(".ARM.exidx"):
+        yield from _indexed(index)
+
+
+def _searched(image: Image, header: Section) -> Iterator[tuple[int, int]]:
+    """LSB 5, section 10.6.2: pairs of (first pc, FDE), both counted from the header, sorted."""
+    data = header.data
+    if len(data) < _HEADER.size:
+        return
+    version, pointer, count, table, _, number = _HEADER.unpack_from(data)
+    if (version, pointer, count, table) != _USUAL:
+        return
+    number = min(number, (len(data) - _HEADER.size) // 8)
+    pairs = struct.unpack_from(f"<{2 * number}i", data, _HEADER.size)
+    starts = [header.address + pair & image.arch.word_mask for pair in pairs[::2]]
+    for k, start in enumerate(starts):
+        size = _range_of(image, header.address + pairs[2 * k + 1], start)
+        following = starts[k + 1] if k + 1 < number else start
+        yield start, start + size if size else max(following, start)
+
+
+def _range_of(image: Image, entry: int, start: int) -> int:
+    """How many bytes an FDE is for, with its pc as a distance of four bytes or of eight; 0 where it is neither."""
+    content = image.bytes_at(entry, 24)
+    for size, code in ((4, "<iI"), (8, "<qQ")):
+        if len(content) < 8 + 2 * size:
+            continue
+        distance, length = struct.unpack_from(code, content, 8)
+        if (entry + 8 + distance) & image.arch.word_mask == start:
+            return int(length)
+    return 0
+
+
+def _indexed(index: Section) -> Iterator[tuple[int, int]]:
+    """EHABI32, section 5: words (prel31 to the function, data), sorted; each ends where the next one begins."""
+    words = struct.unpack(f"<{len(index.data) // 8 * 2}I", index.data[: len(index.data) // 8 * 8])
+    starts = []
+    for k, word in enumerate(words[::2]):
+        distance = word & _PREL31
+        distance -= (distance & 0x4000_0000) << 1
+        starts.append(index.address + 8 * k + distance & 0xFFFF_FFFE)
+    for k, start in enumerate(starts):
+        after = starts[k + 1] if k + 1 < len(starts) else start
+        yield start, after
+
+
+def overlapping(starts: list[int], low: int, high: int) -> range:
+    """The numbers of the pieces that begin in ``[low, high)``."""
+    return range(bisect_left(starts, low), bisect_left(starts, high))
