@@ -1,0 +1,251 @@
+"""The unit of work of a check: some neighbouring functions of a file, called, watched and compared.
+
+What a group finds depends on the file, the options and the group alone, so it may be done in any process, in any order,
+and twice: the sum is the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.checks.inputs import read_program
+from testbed.checks.options import CheckOptions
+from testbed.checks.pc_checks import PcChecks, by_pc
+from testbed.checks.readers import AT_CALLS, Readers
+from testbed.checks.row_checks import RowChecks, check_rows
+from testbed.checks.table_findings import wrong_pcs
+from testbed.checks.true_rows import TrueRow, true_rows
+from testbed.contract.rows import RegisterPlus, RowTable
+from testbed.image import Image, LoadedImage, Symbol
+from testbed.micro.batches import BATCH, Batch, one_trace
+from testbed.micro.calling import Caller
+from testbed.micro.exploring import Exploration, Explorer, TakenPath
+from testbed.micro.functions import CodePiece, pieces_of
+from testbed.micro.layout import make_callable
+from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
+from testbed.truth import observe
+from testbed.words.errors import UnwindError
+
+GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little enough to be one of many
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The functions ``[first, end)`` of a file's pieces. ``file`` is what is loaded, ``path`` its user's name."""
+
+    file: Path
+    path: Path
+    first: int
+    end: int
+    options: CheckOptions
+    readers: Readers
+
+
+@dataclass(frozen=True, slots=True)
+class PieceCounts:
+    """One function's runs, and its instructions as they were decoded."""
+
+    piece: CodePiece
+    instructions: NDArray[np.uint64]
+    sizes: NDArray[np.int64]
+    calls: int
+    returned: int
+
+
+@dataclass(frozen=True, eq=False)
+class TableChecks:
+    """What was found of one table on natural and on forced paths, and what is true where something is wrong."""
+
+    natural: tuple[PcChecks, ...]
+    forced: tuple[PcChecks, ...]
+    true: tuple[Mapping[int, TrueRow], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupResult:
+    """``natural`` and ``on_forced`` are the instructions executed on such paths, of this file, in order."""
+
+    pieces: tuple[PieceCounts, ...] = field(repr=False)
+    tables: Mapping[str, TableChecks] = field(repr=False)
+    natural: NDArray[np.uint64] = field(repr=False)
+    on_forced: NDArray[np.uint64] = field(repr=False)
+    dropped: Mapping[str, int]
+    runs: int
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class FileAtWork:
+    """A file made ready once per process: its pieces, its tables, a machine with it."""
+
+    image: Image
+    loaded: LoadedImage
+    pieces: tuple[CodePiece, ...]
+    tables: Mapping[str, RowTable | UnwindError]
+    plans: tuple[ArgumentPlan, ...]
+    caller: Caller
+    explorer: Explorer
+
+
+def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
+    """The pieces cut into groups of some `GROUP_BYTES`: (first, end)."""
+    first = size = 0
+    for k, piece in enumerate(pieces):
+        size += piece.end - piece.start
+        if size >= GROUP_BYTES:
+            yield first, k + 1
+            first, size = k + 1, 0
+    if first < len(pieces):
+        yield first, len(pieces)
+
+
+def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
+    """The functions of a file; an entry of a table is one where its first row is that of a function's beginning."""
+    arch = image.arch
+    known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
+
+    def is_entry(start: int) -> bool:
+        rows = [row for table in known if (row := table.at(start)) is not None]
+        begins = RegisterPlus(arch.sp, arch.entry_cfa)
+        return not rows or any(row.cfa == begins and row.start == start for row in rows)
+
+    return pieces_of(image, is_entry)
+
+
+def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
+    """The image with every piece as a function, by its address where it has no name."""
+    named = {symbol.address for symbol in image.symbols if symbol.is_function and symbol.size}
+    added = [
+        Symbol(piece.name or f"{piece.start:#x}", piece.start, piece.end - piece.start, True)
+        for piece in pieces
+        if piece.start not in named
+    ]
+    symbols = sorted((*image.symbols, *added), key=lambda symbol: symbol.address)
+    return replace(image, symbols=tuple(symbols))
+
+
+@lru_cache(maxsize=2)
+def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> FileAtWork:
+    """A file's image, tables and machine. Raises ImageError, UsageError."""
+    image = read_program(file, path)
+    tables = readers.tables(image, options.tables)
+    pieces = pieces_for(image, tables)
+    image = with_names(image, pieces)
+    plans, data = users_plans(options.calls, image.arch)
+    callable_image = make_callable(image, data)
+    caller = Caller(callable_image, options.seed)
+    return FileAtWork(image, callable_image.loaded, pieces, tables, plans, caller, Explorer(caller, pieces))
+
+
+def check_group(group: Group) -> GroupResult:
+    """Call the functions of a group and hold every table against what was watched."""
+    this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
+    counts: list[PieceCounts] = []
+    batches: list[_Compared] = []
+    taken: list[TakenPath] = []
+    steps = 0
+    dropped: Counter[str] = Counter()
+    for piece in this.pieces[group.first : group.end]:
+        if not piece.is_entry or not fits(piece, group.options.functions):
+            continue
+        plans = (*(plan for plan in this.plans if plan.fits(str(piece))), *PLANS)
+        found, paths = this.explorer.explore(piece, plans, runs=group.options.runs, steps=group.options.steps)
+        for path in paths:
+            taken.append(path)
+            steps += len(path.tape)
+            if sum(len(each.tape) for each in taken) > BATCH:
+                batches.append(_compared(this, group, taken))
+        counts.append(_counts(found))
+        dropped += found.dropped
+    if taken:
+        batches.append(_compared(this, group, taken))
+    return GroupResult(
+        tuple(counts),
+        {
+            name: TableChecks(
+                tuple(batch.natural[name] for batch in batches),
+                tuple(batch.forced[name] for batch in batches),
+                tuple(batch.true[name] for batch in batches),
+            )
+            for name, table in this.tables.items()
+            if isinstance(table, RowTable)
+        },
+        _distinct([batch.on_natural for batch in batches]),
+        _distinct([batch.on_forced for batch in batches]),
+        dropped,
+        sum(each.calls for each in counts),
+        steps,
+    )
+
+
+def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
+    """Whether a function is one of those that were asked for."""
+    return not patterns or any(fnmatchcase(str(piece), pattern) for pattern in patterns)
+
+
+def _counts(found: Exploration) -> PieceCounts:
+    sizes = sorted(found.code.sizes.items())
+    return PieceCounts(
+        found.piece,
+        np.array([pc for pc, _ in sizes], np.uint64),
+        np.array([size for _, size in sizes], np.int64),
+        found.calls,
+        found.returned,
+    )
+
+
+def _distinct(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """One batch, by table."""
+
+    natural: Mapping[str, PcChecks]
+    forced: Mapping[str, PcChecks]
+    true: Mapping[str, Mapping[int, TrueRow]]
+    on_natural: NDArray[np.uint64]
+    on_forced: NDArray[np.uint64]
+
+
+def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compared:
+    """Watch a batch and compare it; ``taken`` is empty afterwards."""
+    batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), group.options.seed)
+    taken.clear()
+    watched = observe(batch.trace)
+    natural, forced, true = {}, {}, {}
+    for name, table in this.tables.items():
+        if not isinstance(table, RowTable):
+            continue
+        checks = check_rows(watched, table, this.loaded, at_calls=name in AT_CALLS, evaluate=group.readers.evaluator)
+        checks = _without_impossible(checks, batch)
+        natural[name] = by_pc(_only(checks, ~batch.forced))
+        forced[name] = by_pc(_only(checks, batch.forced))
+        true[name] = true_rows(watched, checks, table, wrong_pcs(by_pc(checks), this.image))
+    pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
+    return _Compared(natural, forced, true, np.unique(pc[~batch.forced]), np.unique(pc[batch.forced]))
+
+
+def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:
+    """The checks of some steps."""
+    return replace(checks, compared=checks.compared & steps)
+
+
+def _without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
+    """Without the visits that only an impossible path makes.
+
+    A row says one thing of an instruction. Where it is right on some path, a forced path on which it is wrong mixes
+    branches that belong together.
+    """
+    wrong = checks.compared & (checks.wrong != 0)
+    right = np.unique(checks.pc[checks.compared & (checks.wrong == 0)])
+    return replace(checks, compared=checks.compared & ~(wrong & batch.forced & np.isin(checks.pc, right)))

@@ -1,0 +1,78 @@
+"""Who reads a file's tables, by name: checks know no strategy, and their jobs go to other processes as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib import import_module
+from typing import Any
+
+from testbed.checks.row_rules import Evaluate
+from testbed.contract.rows import RowTable
+from testbed.contract.unwinder import Unwinder
+from testbed.image import Image
+from testbed.words.errors import UnwindError, UsageError
+
+# What these tables say holds where a function calls; between calls they promise nothing (EHABI32, section 3; Apple's
+# compact encodings describe a frame after its prologue).
+AT_CALLS = frozenset({"ehabi", "compact_unwind"})
+# Made of `.cfi_*` directives, so that one can be advised.
+OF_DIRECTIVES = frozenset({"eh_frame", "debug_frame", "sframe", "eh_frame_hdr", "orc"})
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Where the strategies are, as ``module:NAME``: a catalogue by name, which of them, an evaluator of expressions.
+
+    ``static`` is the strategy whose rows come from the instructions alone, "" for none.
+    """
+
+    catalogue: str
+    names: tuple[str, ...]
+    evaluate: str = ""
+    static: str = ""
+
+    def tables(self, image: Image, patterns: tuple[str, ...]) -> Mapping[str, RowTable | UnwindError]:
+        """The tables of a file that match some patterns (none: all), by strategy; or why one cannot be read.
+
+        Raises UsageError where there is none.
+        """
+        found: dict[str, RowTable | UnwindError] = {}
+        strategies = _strategies(self.catalogue)
+        for name in self.names:
+            unwinder = strategies[name]
+            if unwinder.rows is None or not unwinder.applies_to(image):
+                continue
+            if patterns and not any(fnmatchcase(said, pattern) for pattern in patterns for said in (name, f".{name}")):
+                continue
+            try:
+                found[name] = unwinder.rows(image)
+            except UnwindError as why:
+                found[name] = why
+        if not found:
+            wanted = f" that matches {' or '.join(patterns)}" if patterns else ""
+            raise UsageError(
+                f"{image.path}: no unwind table{wanted} in it; of .eh_frame, .debug_frame, .ARM.exidx, .sframe, "
+                f"ORC and __unwind_info it has none that is read ({', '.join(self.names)})"
+            )
+        return found
+
+    def from_instructions(self, image: Image) -> RowTable | None:
+        """Rows from the instructions alone."""
+        unwinder = _strategies(self.catalogue)[self.static] if self.static else None
+        return unwinder.rows(image) if unwinder is not None and unwinder.rows is not None else None
+
+    @property
+    def evaluator(self) -> Evaluate | None:
+        return _named(self.evaluate) if self.evaluate else None
+
+
+def _strategies(reference: str) -> Mapping[str, Unwinder]:
+    found: Mapping[str, Unwinder] = _named(reference)
+    return found
+
+
+def _named(reference: str) -> Any:
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
