@@ -35,9 +35,19 @@ class _Shapes:
 
 
 def _shapes(step: int, **patterns: str) -> _Shapes:
-    never = "(?!)"
-    names = ("conditional", "direct", "indirect", "ends", "filling", "literal", "table")
-    return _Shapes(*(re.compile(patterns.get(name, never)) for name in names), step)
+    def pattern(name: str) -> re.Pattern[str]:
+        return re.compile(patterns.get(name, "(?!)"))
+
+    return _Shapes(
+        conditional=pattern("conditional"),
+        direct=pattern("direct"),
+        indirect=pattern("indirect"),
+        ends=pattern("ends"),
+        filling=pattern("filling"),
+        literal=pattern("literal"),
+        table=pattern("table"),
+        step=step,
+    )
 
 
 _CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
