@@ -1,0 +1,145 @@
+"""Small mistakes in the tables of the corpus' assembly: each row deleted, late by an instruction, with another CFA."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from programs import PROGRAMS
+from testbed.arch import Arch
+from testbed.build.recipes import recipes_for
+from testbed.checks.row_checks import check_rows
+from testbed.cli.expressions import evaluate_rule
+from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
+from testbed.runs.run import Run, run_program
+from testbed.words.errors import UnwindError
+from tests.checks.watched_tables import loaded_of, table_of
+from unwinders.rows.apply import apply
+
+TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A table with one mistake; it says something else for the pcs ``[start, end)``."""
+
+    kind: str
+    table: RowTable
+    start: int
+    end: int
+
+
+@dataclass
+class Counts:
+    """How many mutants were made of rows that cover executed instructions, and what became of them, by kind.
+
+    ``changed``: the frame comes out otherwise at some visit, as `unwinders.rows.apply` evaluates rows, which shares no
+    code with what is tested. ``unseen`` are those of them that no visit is blamed for.
+    """
+
+    made: Counter[str]
+    changed: Counter[str]
+    noticed: Counter[str]
+    unseen: list[str]
+
+    @property
+    def share(self) -> float:
+        return self.noticed.total() / max(self.changed.total(), 1)
+
+
+def assembly_runs(arch: Arch, part: slice) -> Iterator[Run]:
+    """Runs of the corpus' assembly programs whose tables are right."""
+    for program in list(PROGRAMS.values())[part]:
+        sources = [source for source in program.sources.values() if source.isa]
+        if arch not in program.arches() or not sources or any(source.header.wrong for source in sources):
+            continue
+        if any(recipe.name == "keystone" for recipe in recipes_for(program, arch)):
+            run = run_program(program, arch, "keystone")
+            if not run.failure:
+                yield run
+
+
+def mutants(run: Run, table: RowTable) -> Iterator[Mutant]:
+    """Every mistake of each kind."""
+    arch, rows = run.arch, table.rows
+    sizes = {int(pc) - loaded_of(run).bias: int(size) for pc, size in zip(run.trace.pc, run.trace.sizes, strict=True)}
+    for i, row in enumerate(rows):
+        before = rows[i - 1] if i and rows[i - 1].end == row.start and rows[i - 1].found_by == row.found_by else None
+        others = [*rows[: i - (before is not None)]], [*rows[i + 1 :]]
+
+        def made(
+            kind: str, start: int, end: int, *its: UnwindRow, others: tuple[list[UnwindRow], ...] = others
+        ) -> Mutant:
+            return Mutant(kind, replace(table, rows=(*others[0], *its, *others[1])), start, end)
+
+        kept = () if before is None else (before,)
+        yield made("deleted", row.start, row.end, *(replace(each, end=row.end) for each in kept))
+        late = row.start + sizes.get(row.start, 0)
+        if before is not None and row.start < late:
+            rest = (replace(row, start=late),) if late < row.end else ()
+            yield made("late", row.start, late, replace(before, end=late), *rest)
+        if isinstance(row.cfa, RegisterPlus):
+            cfa = replace(row.cfa, offset=row.cfa.offset + arch.word)
+            yield made("shifted", row.start, row.end, *kept, replace(row, cfa=cfa))
+            for other in (arch.sp, *arch.frame_pointers):
+                if other != row.cfa.register:
+                    cfa = replace(row.cfa, register=other)
+                    yield made("other base", row.start, row.end, *kept, replace(row, cfa=cfa))
+
+
+def counted(run: Run, counts: Counts) -> None:
+    """Try every mutant of a run's table."""
+    table, own = table_of(run, TABLE[run.arch.name]), loaded_of(run)
+    pc = run.trace.pc.astype(np.int64) - own.bias
+    for mutant in mutants(run, table):
+        steps = (pc >= mutant.start) & (pc < mutant.end) & ~run.watched.transition
+        if not steps.any() or all(_alike(mutant.table.at(int(at)), table.at(int(at))) for at in np.unique(pc[steps])):
+            continue
+        counts.made[mutant.kind] += 1
+        checks = check_rows(run.watched, mutant.table, own, steps=steps, evaluate=evaluate_rule)
+        noticed = bool(checks.wrong.any())
+        if not _means_the_same(run, table, mutant.table, np.flatnonzero(steps), pc):
+            counts.changed[mutant.kind] += 1
+            counts.noticed[mutant.kind] += noticed
+            if not noticed:
+                counts.unseen.append(
+                    f"{run.program.name} {run.arch} {mutant.kind} {run.where(mutant.start + own.bias)}"
+                )
+        else:
+            assert not noticed, (
+                f"{run}: {mutant.kind} {run.where(mutant.start + own.bias)} finds the same, and is blamed"
+            )
+
+
+def _alike(a: UnwindRow | None, b: UnwindRow | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return (a.cfa, a.registers, a.return_address) == (b.cfa, b.registers, b.return_address)
+
+
+def _means_the_same(run: Run, one: RowTable, other: RowTable, steps: NDArray[np.int64], pc: NDArray[np.int64]) -> bool:
+    return all(_frame(run, one, int(k), int(pc[k])) == _frame(run, other, int(k), int(pc[k])) for k in steps)
+
+
+def _frame(run: Run, table: RowTable, step: int, pc: int) -> object:
+    """The CFA and the caller that a table gives, by the strategies' evaluator; of an outermost frame only that it is.
+
+    A sign state counts, though who takes signatures off without authenticating does not see it.
+    """
+    row, at = table.at(pc), run.trace.snapshot(step)
+    if row is None:
+        return "no row"
+    frame = Frame(FrameKind.INTERRUPTED, at.pc, at.registers)
+    try:
+        cfa, caller = apply(row, frame, at, loaded_of(run).bias)
+    except UnwindError as why:
+        return type(why)
+    if caller is None:
+        return "outermost"
+    kept = {name: caller.registers.get(name) for name in run.arch.preserved}
+    return cfa, caller.pc, kept, row.is_signed
