@@ -29,6 +29,7 @@ from unwinders.analysis.function_code import LONGEST, FunctionCode
 from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
 from unwinders.analysis.meeting_states import landings, left_out
 from unwinders.analysis.operations import Call, Instruction, Jump, Return, SystemCall, Trap
+from unwinders.analysis.veneers import come_back
 
 MOST_PLACES = 100_000  # instructions of one function; half a megabyte of x86-64 code
 MOST_STEPS = 400_000  # instructions emulated for one function, over and over
@@ -197,8 +198,10 @@ class _Propagation:
                 equal = after if if_equal is None else made_equal(after)
                 there = equal if if_equal else after
                 for target in targets:
-                    if there is not None:
+                    if there is not None and self.code.function.covers(target):
                         self.arrive((target, holds), there, weak=weak)
+                    elif there is not None and (back := come_back(self.code, instruction, target, there)) is not None:
+                        self.arrive((back[0], 0), back[1], weak=weak)
                 if if_equal is False:
                     if equal is None:
                         return
