@@ -18,6 +18,7 @@ from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, Regis
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)
 GCC_A32 = FrameRecord("r11-gcc", "r11", saved_pointer=-4, return_address=0)
+APCS_A32 = FrameRecord("r11-apcs", "r11", saved_pointer=-12, return_address=-4)
 THUMB_R7 = FrameRecord("r7", "r7", saved_pointer=0, return_address=4)
 
 ARM32 = Arch(
@@ -46,7 +47,7 @@ ARM32 = Arch(
     isas=(
         Isa(
             name="a32",
-            records=(CLANG_A32, GCC_A32),
+            records=(CLANG_A32, GCC_A32, APCS_A32),
             address_bit=0,
             mapping_symbol="$a",
             pc_reads_ahead=8,

@@ -15,7 +15,7 @@ from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.contract.unwinder import Unwinder
-from testbed.generate.names import PREFIXES
+from testbed.generate.names import PREFIXES, named, parts_of
 from testbed.generate.program import generated_program, program_of
 from testbed.generate.shape import Shape
 from testbed.generate.shrink import shrink
@@ -41,16 +41,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FuzzFinding:
-    """A failure: the case where it was seen first, and the smallest shape that shows it."""
+    """A failure: the case where it was seen first, and the smallest shape with the fewest flags that shows it."""
 
     seen: Unit  # its program is what a user types: gen:12
     shape: Shape
+    flags: tuple[str, ...]
     failure: Failure
 
     @property
     def name(self) -> str:
         """The program as a user types it: ``gen:f8c1+f``."""
-        return f"{self.seen.program.partition(':')[0]}:{self.shape}"
+        return named(parts_of(self.seen.program)[0], self.shape, self.flags)
 
     @property
     def command(self) -> str:
@@ -86,17 +87,21 @@ def failures(result: UnitResult) -> tuple[Failure, ...]:
 
 
 def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwinder]) -> FuzzFinding:
-    """The finding of a failure of a case: the smallest shape that fails in the same way there."""
-    language = PREFIXES[case.program.partition(":")[0]]
+    """The finding of a failure of a case: the flags it needs, then the smallest shape that fails in the same way."""
+    prefix, _, flags = parts_of(case.program)
     chosen = [unwinder for unwinder in unwinders if unwinder.name == failure.unwinder]
     smallest = failure
 
-    def fails(smaller: Shape) -> bool:
+    def fails(smaller: Shape, with_flags: tuple[str, ...]) -> bool:
         nonlocal smallest
-        program = program_of(smaller, language)
+        program = program_of(smaller, PREFIXES[prefix], flags=with_flags)
         result = judge_unit(replace(case, program=program.name), {program.name: program}, chosen)
         same = next((each for each in failures(result) if each.kind == failure.kind), None)
         smallest = same or smallest
         return same is not None
 
-    return FuzzFinding(case, shrink(shape, fails), smallest)
+    for flag in flags:
+        fewer = tuple(other for other in flags if other != flag)
+        if fails(shape, fewer):
+            flags = fewer
+    return FuzzFinding(case, shrink(shape, lambda smaller: fails(smaller, flags)), flags, smallest)

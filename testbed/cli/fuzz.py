@@ -17,13 +17,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from testbed.arch import ARCHES, Arch, arch_named
-from testbed.build.recipes import RECIPES, Recipe
+from testbed.arch import ARCHES, arch_named
+from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit, UnitResult
 from testbed.cli.choice import matching
 from testbed.cli.terminal import console_for_reports
+from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named
 from testbed.native import machine_code
 from testbed.words.errors import UsageError
@@ -49,6 +51,11 @@ class _Report:
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
 @click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
 @click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
+@click.option(
+    "--flags",
+    type=click.Choice(["random"]),
+    help="Only programs in C, each by one recipe of clang or GCC, with random flags that follow from the seed.",
+)
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
@@ -67,6 +74,7 @@ def command(
     first: int,
     arches: tuple[str, ...],
     recipes: tuple[str, ...],
+    flags: str | None,
     names: tuple[str, ...],
     jobs: int,
     save: Path,
@@ -74,14 +82,16 @@ def command(
 ) -> None:
     """Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
 
-    Each seed is a program in assembly and in C. A nightly run takes other seeds each time: --minutes 30 --first
-    20261121000. Exit status 1 where something was found.
+    Each seed is a program in assembly and in C; with --flags random it is one in C, and the command that shows a
+    finding names the flags (testbed run genc:12,-fno-plt). A nightly run takes other seeds each time: --minutes 30
+    --first 20261121000. Exit status 1 where something was found.
     """
     if seeds is not None and minutes is not None:
         raise UsageError("--seeds or --minutes: one of them")
     chosen = [unwinder.name for unwinder in matching(UNWINDERS, names, "strategy")]
     wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
-    how = matching(RECIPES, recipes or DEFAULT_RECIPES, "recipe")
+    how = matching(RECIPES, recipes or (RECIPES_FOR_FLAGS if flags else DEFAULT_RECIPES), "recipe")
+    make = flagged_cases if flags else cases
     report = _Report()
     interrupted = False
     until = time.monotonic() + 60 * minutes if minutes else None
@@ -92,7 +102,7 @@ def command(
         os.environ.update(places)
         try:
             for numbers in _batches(first, seeds or 20, until):
-                _fuzz(numbers, wanted, how, chosen, jobs, until, report)
+                _fuzz(list(make(numbers, wanted, how)), chosen, jobs, until, report)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -120,16 +130,7 @@ def _work(job: tuple[Unit, tuple[str, ...], bool | None]) -> UnitResult:
     return judge_case(case, [UNWINDERS[name] for name in names], natively=natively)
 
 
-def _fuzz(
-    seeds: range,
-    arches: Sequence[Arch],
-    recipes: Sequence[Recipe],
-    names: Sequence[str],
-    jobs: int,
-    until: float | None,
-    report: _Report,
-) -> None:
-    chosen = list(cases(seeds, arches, recipes))
+def _fuzz(chosen: Sequence[Unit], names: Sequence[str], jobs: int, until: float | None, report: _Report) -> None:
     planned = [(case, tuple(names), native_for(len(chosen), jobs)) for case in chosen]
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     known = {finding.failure.kind for finding in report.findings}
@@ -139,7 +140,7 @@ def _fuzz(
             report.units += 1
             report.skipped += bool(result.skipped)
             report.sites += sum(cell.sites for cell in result.cells)
-            name = result.unit.program.partition(":")[2]
+            name = parts_of(result.unit.program)[1]
             report.last_seed = max(report.last_seed, int(name))
             progress.update(task, advance=1, description=f"judging {result.unit}")
             for failure in failures(result):

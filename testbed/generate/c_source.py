@@ -1,7 +1,8 @@
 """A call shape as C. Every local is volatile or lives across a call, and no function is inlined: compilers keep it.
 
 Three things are said in GNU C: ``noinline``, clang's ``musttail`` (a tail call at -O0 too; GCC 12 does not know it and
-makes a jump of the call from -O2 on), and ``finish``, which exits and is assembly because C cannot say a system call.
+makes a jump of the call where it can, from -O2 on), and ``finish``, which exits and is assembly because C cannot say a
+system call.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from testbed.generate.evaluate import INPUT
 from testbed.generate.shape import How, Shape, ShapeFunction
 
 _FINISH = """\
-// finish(x) exits with the status of x and does not return.
+// finish(x) exits with the status of x and does not return. GCC leaves the section open that the line before ends in.
 __attribute__((noreturn)) void finish(unsigned x);
+__asm__(".pushsection .text\\n");
 #if defined(__x86_64__)
 __asm__(".intel_syntax noprefix\\n.type finish, @function\\nfinish:\\n.cfi_startproc\\n"
         "and edi, 0xff\\nor edi, 1\\nmov eax, 0x3c\\nsyscall\\n.cfi_endproc\\n.size finish, . - finish\\n"
@@ -31,6 +33,7 @@ __asm__(".syntax unified\\n.cfi_sections .debug_frame\\n.type finish, %function\
 #else
 #error "finish() has no exit system call for this architecture"
 #endif
+__asm__(".popsection\\n");
 
 """
 
@@ -66,7 +69,8 @@ def c_text(shape: Shape) -> str:
 
 def _function(shape: Shape, k: int) -> str:
     function, constant = shape.functions[k], 3 * k + 7
-    lines = [f"__attribute__((noinline)) unsigned f{k}(unsigned x, unsigned depth) {{"]
+    # noclone, which only GCC knows: a copy for one caller would be a function of another name.
+    lines = [f"__attribute__((noinline, noclone)) unsigned f{k}(unsigned x, unsigned depth) {{"]
     lines += [f"    if (x & 1) return 2 * x + {constant};"] if function.early else []
     lines += [f"    unsigned s = x + {constant};"]
     kept = []

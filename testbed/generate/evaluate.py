@@ -30,10 +30,18 @@ _WORD = 0xFFFF_FFFF
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """``status`` is the exit status; ``stacks`` the function names, innermost first, whenever a function begins."""
+    """``status`` is the exit status; ``possible`` the function names, innermost first, whenever a function begins.
+
+    A function that has left by a tail call stands there in parentheses: a compiler may have made a call of it.
+    """
 
     status: int
-    stacks: tuple[tuple[str, ...], ...]
+    possible: tuple[tuple[str, ...], ...]
+
+    @property
+    def stacks(self) -> tuple[tuple[str, ...], ...]:
+        """The same where every tail call is one."""
+        return tuple(tuple(name for name in stack if name[0] != "(") for stack in self.possible)
 
 
 class _Stopped(Exception):
@@ -82,5 +90,6 @@ def _call(shape: Shape, k: int, x: int, d: int, callers: tuple[str, ...], stacks
         stacks.append(("finish", *stack))
         raise _Stopped(s)
     if function.tail is not None:
-        return _call(shape, function.tail, s, shape.functions[function.tail].recursion, callers, stacks)
+        gone = (f"(f{k})", *callers)
+        return _call(shape, function.tail, s, shape.functions[function.tail].recursion, gone, stacks)
     return s

@@ -1,8 +1,19 @@
-"""The names of generated programs: what a user types (``gen:12``, ``genc:f64c1+f``), and what the program is called."""
+"""The names of generated programs: what a user types, and what the program is called.
+
+::
+
+    name = ("gen" | "genc") ":" (SEED | DIRECTOR) {"," FLAG}
+
+as in ``gen:12``, ``genc:f64c1+f`` and ``genc:12,-fno-plt,-mno-red-zone``: flags are for the compiler of a C program.
+"""
 
 from __future__ import annotations
 
+import re
+
 from testbed.program.model import Language
+
+_NOT_IN_FILES = re.compile(r"[^\w.-]")
 
 PREFIXES = {"gen": Language.ASSEMBLY, "genc": Language.C}
 
@@ -13,7 +24,18 @@ def is_generated(name: str) -> bool:
     return bool(colon) and prefix in PREFIXES
 
 
+def parts_of(name: str) -> tuple[str, str, tuple[str, ...]]:
+    """The prefix, the seed or director string, and the flags of a name."""
+    prefix, _, rest = name.partition(":")
+    shape, *flags = rest.split(",")
+    return prefix, shape, tuple(flags)
+
+
+def named(prefix: str, shape: object, flags: tuple[str, ...] = ()) -> str:
+    """The name of a shape, or a seed, with flags."""
+    return ",".join((f"{prefix}:{shape}", *flags))
+
+
 def called(name: str) -> str:
     """The name of the program that ``gen:SEED`` or ``gen:DIRECTOR`` stands for: ``gen_SEED``, a file's name."""
-    prefix, _, text = name.partition(":")
-    return f"{prefix}_{text.replace('+', '_')}"
+    return _NOT_IN_FILES.sub("_", name)

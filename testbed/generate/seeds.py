@@ -16,7 +16,7 @@ _MASK = (1 << 64) - 1
 
 def shape_of_seed(seed: int) -> Shape:
     """The shape of a number: the first of its sequence that can be written and makes few calls."""
-    dice = _dice(seed)
+    dice = dice_of(seed)
     while True:
         shape = _rolled(dice)
         if why_not(shape) is None and _is_short(shape):
@@ -30,7 +30,7 @@ def _is_short(shape: Shape) -> bool:
         return False
 
 
-def _dice(seed: int) -> Iterator[int]:
+def dice_of(seed: int) -> Iterator[int]:
     """SplitMix64: `random` promises equal sequences for one version of Python only."""
     state = seed & _MASK
     while True:
@@ -40,7 +40,7 @@ def _dice(seed: int) -> Iterator[int]:
         yield mixed ^ (mixed >> 31)
 
 
-def _one_of(dice: Iterator[int], values: Sequence[T]) -> T:
+def one_of(dice: Iterator[int], values: Sequence[T]) -> T:
     return values[next(dice) % len(values)]
 
 
@@ -56,7 +56,7 @@ def _rolled(dice: Iterator[int]) -> Shape:
 def _function(dice: Iterator[int], number: int, count: int) -> ShapeFunction:
     behind = range(number + 1, count)
     calls = (
-        tuple(ShapeCall(_one_of(dice, tuple(How)), _one_of(dice, behind)) for _ in range(next(dice) % 3))
+        tuple(ShapeCall(one_of(dice, tuple(How)), one_of(dice, behind)) for _ in range(next(dice) % 3))
         if behind
         else ()
     )
@@ -65,17 +65,17 @@ def _function(dice: Iterator[int], number: int, count: int) -> ShapeFunction:
     last = next(dice) % 8
     dynamic = _once_in(dice, 3)
     return ShapeFunction(
-        frame=_one_of(dice, _FRAMES),
-        saved=_one_of(dice, (0, 0, 1, 2, 3, 4, 5, 6)),
+        frame=one_of(dice, _FRAMES),
+        saved=one_of(dice, (0, 0, 1, 2, 3, 4, 5, 6)),
         pointer=_once_in(dice, 2),
         sub_first=_once_in(dice, 3),
         alloca=1 + next(dice) % 20 if dynamic and _once_in(dice, 2) else 0,
         vla=1 + next(dice) % 20 if dynamic and _once_in(dice, 3) else 0,
-        align=_one_of(dice, ALIGNMENTS) if dynamic and _once_in(dice, 3) else 0,
+        align=one_of(dice, ALIGNMENTS) if dynamic and _once_in(dice, 3) else 0,
         early=_once_in(dice, 4),
         ends=_once_in(dice, 4),
         recursion=1 + next(dice) % 3 if _once_in(dice, 6) else 0,
         calls=calls[:-1] if last < 2 and behind else calls,
-        tail=_one_of(dice, behind) if last < 2 and behind else None,
+        tail=one_of(dice, behind) if last < 2 and behind else None,
         stops=last == 7 and _once_in(dice, 3),
     )

@@ -98,6 +98,7 @@ def test_the_oracle_by_hand() -> None:
     assert called.status == (x + 7 + x + 7 + 10) & 255 | 1
     assert called.stacks == (("f0", "main", "_start"), ("f1", "f0", "main", "_start"))
     assert evaluate(parse_director("ft1+f")).stacks[1] == ("f1", "main", "_start")
+    assert evaluate(parse_director("ft1+f")).possible[1] == ("f1", "(f0)", "main", "_start")
     assert evaluate(parse_director("fn")).stacks[-1] == ("finish", "f0", "main", "_start")
     assert len(evaluate(parse_director("fs3")).stacks) == 4
 

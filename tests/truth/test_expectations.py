@@ -46,3 +46,13 @@ def test_a_clone_is_declared_by_its_functions_name_and_a_piece_by_its_own() -> N
     assert not _agree(("work.cold", "main"), ("work", "main"))
     assert not _agree(("volume.isra.0", "main"), ("main", "volume"))
     assert not _agree(("volume", "main"), ("volume",))
+
+
+def test_a_frame_in_parentheses_may_be_there_or_not() -> None:
+    declared = ("second", "(first)", "(zeroth)", "main")
+    for watched in (("second", "main"), ("second", "first", "main"), ("second", "zeroth", "main")):
+        assert _agree(watched, declared)
+    assert _agree(("second", "first.isra.0", "zeroth", "main"), declared)
+    assert not _agree(("second", "zeroth", "first", "main"), declared)
+    assert not _agree(("second",), declared)
+    assert not _agree(("first", "main"), declared)

@@ -1,0 +1,87 @@
+"""Random flags: the same for a seed each time, for the compiler that takes them, and part of what shows a finding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.fuzz import failures, judge_case, shrunk
+from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
+from testbed.campaign.results import Unit
+from testbed.cli import cli
+from testbed.contract.unwinder import Unwinder
+from testbed.generate.names import called, named, parts_of
+from testbed.generate.program import generated_program, shape_named
+from testbed.words.errors import DirectorError, ProgramError
+from testbed.words.outcome import Outcome
+from unwinders import UNWINDERS
+
+RECIPES_ASKED = [RECIPES[name] for name in RECIPES_FOR_FLAGS]
+
+
+def test_a_seed_has_the_same_flags_each_time_and_other_seeds_have_others() -> None:
+    found = list(flagged_cases(range(40), list(ARCHES.values()), RECIPES_ASKED))
+    assert found == list(flagged_cases(range(40), list(ARCHES.values()), RECIPES_ASKED))
+    assert len(found) == 40 * len(ARCHES)
+    assert {unit.recipe for unit in found} == set(RECIPES_FOR_FLAGS)
+    for unit in found:
+        prefix, _, flags = parts_of(unit.program)
+        assert prefix == "genc" and 1 <= len(flags) <= MOST_FLAGS
+        isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
+        assert isa is not None
+        others = {flag for table in (OF_GCC, OF_CLANG) for name, of in table.items() if name != isa.name for flag in of}
+        own = {*OF_GCC[isa.name], *OF_CLANG[isa.name]}
+        assert others.isdisjoint(set(flags) - own)
+    assert len({parts_of(unit.program)[2] for unit in found}) > 60
+
+
+def test_flags_are_part_of_a_programs_name_and_of_its_header() -> None:
+    name = named("genc", "f8c1+f", ("-fno-plt", "-mbranch-protection=pac-ret+leaf"))
+    assert name == "genc:f8c1+f,-fno-plt,-mbranch-protection=pac-ret+leaf"
+    program = generated_program(name)
+    assert program.name == called(name) == "genc_f8c1_f_-fno-plt_-mbranch-protection_pac-ret_leaf"
+    assert program.sources["c"].header.flags == ("-fno-plt", "-mbranch-protection=pac-ret+leaf")
+    with pytest.raises(DirectorError, match="flags are for a compiler"):
+        generated_program("gen:f,-fno-plt")
+    with pytest.raises(ProgramError, match="'-fplugin=x' is not among"):
+        generated_program("genc:f,-fplugin=x")
+
+
+def test_records_that_a_flag_makes_are_named_in_the_header() -> None:
+    assert generated_program("genc:f,-mapcs-frame").sources["c"].header.frame_record == "r11-apcs"
+    assert generated_program("genc:f,-fno-plt").sources["c"].header.frame_record is None
+
+
+def test_a_finding_keeps_the_flags_that_it_needs() -> None:
+    """A strategy that lies where GCC's and clang's code begins with a branch target."""
+    right = UNWINDERS["fp_chain"]
+    liar = replace(right, name="liar", limits=())
+    case = Unit("genc:f8c1+f,-fno-plt,-fno-omit-frame-pointer,-fwrapv", "x86_64", "clang-O0")
+    unlinked = [limit for limit in right.limits if Outcome.ENDED_EARLY not in limit.outcomes]
+    found = _shrunk(case, replace(liar, limits=tuple(unlinked)))
+    assert parts_of(found)[2] == ()
+    told = _shrunk(replace(case, program="genc:f8c1+f,-fno-plt,-mcmodel=none"), liar)
+    assert parts_of(told)[2] == ("-mcmodel=none",)  # the build fails, with this flag alone
+
+
+def _shrunk(case: Unit, unwinder: Unwinder) -> str:
+    first = failures(judge_case(case, [unwinder]))[0]
+    return shrunk(case, shape_named(parts_of(case.program)[1]), first, [unwinder]).name
+
+
+def test_the_command_judges_one_program_a_seed_and_architecture() -> None:
+    arguments = ("--flags", "random", "--seeds", "2", "-a", "x86_64", "-r", "clang-O1", "-u", "eh_frame")
+    result = CliRunner().invoke(cli, ["fuzz", "-j1", *arguments])
+    assert (result.exit_code, result.exception) == (0, None)
+    assert result.stdout.startswith("seeds 0 to 1: 2 units, ")
+
+
+def test_a_tail_call_that_a_compiler_did_not_make_is_no_disagreement() -> None:
+    """GCC is not told which calls are tail calls: at -O0 it makes none of them, and the run shows it."""
+    for recipe in ("gcc-O0-fp", "gcc-O2", "clang-O0-fp"):
+        result = judge_case(Unit("genc:f8t1+f8c2+f", "x86_64", recipe), [UNWINDERS["eh_frame"]])
+        assert result.skipped or failures(result) == (), recipe
