@@ -23,13 +23,14 @@ from testbed.words.errors import TestbedError
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
 _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
 _SENTENCES = """
+check      Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
 run        Run PROGRAM and judge every strategy at every instruction.
 show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
 record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
 matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
 prove      Compare two witnesses of the call stack at every step of PROGRAM.
 table      What the unwind tables of PROGRAM say at every pc, as rows.
-lint       Say which rows of PROGRAM's call frame information are wrong at an instruction it executes, and the fix.
+lint       Say which rows of PROGRAM's unwind tables are wrong at an instruction it executes, and the fix.
 generate   Write the program of a call shape: functions with frames of a given make, and who calls whom.
 fuzz       Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
 backtrace  The call stack of PROGRAM at LOCATION: inlined calls, tail calls where they are certain, files and lines.

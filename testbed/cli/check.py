@@ -1,0 +1,292 @@
+"""``testbed check``: every function of any file is called, and its unwind tables are held against what it does."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+import unwinders
+from testbed.arch import arch_named
+from testbed.checks.kept import keep_check, kept_check, stands_alone
+from testbed.checks.model import FileCheck, Severity
+from testbed.checks.options import CheckOptions
+from testbed.cli import WIDTH
+from testbed.cli.terminal import console_for_reports
+from testbed.cli.writing import try_writing, write_text
+from testbed.report.check_baseline import baseline_text, gone_from, known_in, read_baseline
+from testbed.report.check_formats import FORMATS
+from testbed.report.check_report import BrokenInput, CheckReport, reported
+from testbed.report.check_text import print_check
+from testbed.report.phrases import count
+from testbed.words.catalogue import matches
+from testbed.words.errors import TestbedError, UsageError
+from testbed.words.nearest import nearest
+
+# The strategies that read the tables of a file, those first that promise a row for every instruction.
+TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
+_FLAGS = "testbed.check.flags"
+_DEFAULT = CheckOptions()
+_FILE = click.Path(dir_okay=False, path_type=Path)
+Told = Callable[[int, int], None]
+
+
+class _BeforeTheCompiler(click.Command):
+    """A command whose arguments end at ``--``: what stands behind it is for the compiler."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_FLAGS] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HowTold:
+    """What was typed of how the checks are told; each option's help says what it is."""
+
+    fresh: bool
+    form: str
+    output: Path | None
+    html: Path | None
+    baseline: Path | None
+    write_baseline: Path | None
+    fail_on: str
+    coverage: bool
+    notes: bool
+
+    @property
+    def weight(self) -> Severity | None:
+        """The lightest severity that fails. Nothing that has just been written to a baseline does."""
+        return None if self.fail_on == "never" or self.write_baseline else Severity(self.fail_on)
+
+
+@click.command("check", cls=_BeforeTheCompiler)
+@click.argument("files", nargs=-1, metavar="FILE... [-- COMPILER ARGUMENTS]")
+@click.option("--function", "-f", "functions", multiple=True, metavar="GLOB", help="Only these functions; repeatable.")
+@click.option(
+    "--call",
+    "calls",
+    multiple=True,
+    metavar="CALL",
+    help="Call a function with arguments of your own: 'f(buf:64, 3, \"text\")'; repeatable.",
+)
+@click.option("--arch", "-a", metavar="ARCH", help="Of a source: x86_64 (the default), arm64, arm32.")
+@click.option(
+    "--table",
+    "-t",
+    "tables",
+    multiple=True,
+    metavar="GLOB",
+    help=f"Only these tables: {', '.join(TABLES)}; repeatable.",
+)
+@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Of all values that are made up.")
+@click.option(
+    "--runs", type=click.IntRange(1), default=_DEFAULT.runs, show_default=True, help="Most calls of one function."
+)
+@click.option(
+    "--steps", type=click.IntRange(1), default=_DEFAULT.steps, show_default=True, help="Most instructions of a call."
+)
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+@click.option("--fresh", is_flag=True, help="Check again, also what has not changed since an earlier check.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", *FORMATS]),
+    default="text",
+    show_default=True,
+    help="How to print: for people, programs, code scanning, GitHub's annotations, JUnit.",
+)
+@click.option("--output", "-o", type=_FILE, help="Print to this file, and only the answer to the terminal.")
+@click.option("--html", type=_FILE, help="Also write a self-contained page.")
+@click.option("--baseline", type=_FILE, help="Findings in this file are known: they fail nothing.")
+@click.option("--write-baseline", type=_FILE, help="Write all findings of now as a baseline, and fail for none.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*(severity.value for severity in Severity), "never"]),
+    default=Severity.ERROR.value,
+    show_default=True,
+    help="The lightest finding that makes the exit status 1.",
+)
+@click.option("--coverage", is_flag=True, help="Also say of each function how much of it was tried.")
+@click.option("--notes", is_flag=True, help="Also list what is only counted otherwise: notes, known findings.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    files: tuple[str, ...],
+    functions: tuple[str, ...],
+    calls: tuple[str, ...],
+    arch: str | None,
+    tables: tuple[str, ...],
+    seed: int,
+    runs: int,
+    steps: int,
+    jobs: int,
+    **told: Any,
+) -> None:
+    """Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
+
+    FILE is an assembly or C source, an object, an archive, a library or an executable: ELF or Mach-O. @LIST stands for
+    the files named in LIST, one in a line. What stands behind -- is for the compiler of a source: arguments of clang,
+    or another compiler and its arguments.
+
+    \b
+    testbed check memcpy.S -- -Iinclude -DPIC          a source, with flags of its own
+    testbed check memcpy.S -- gcc -Iinclude            the same, by another compiler
+    testbed check build/*.o --coverage                 how much of each function was tried
+    testbed check libz.so.1 --function 'inflate*'      some functions of a library
+    testbed check f.o --call 'f(buf:64, 3, "text")'    with arguments that lead further
+    testbed check @files --baseline known.json         fail only for what is new
+
+    Exit status: 0 nothing new is wrong, 1 a finding, 2 a file that cannot be read, or a mistake in what was typed.
+    """
+    how = _HowTold(**told)
+    options = CheckOptions(
+        functions=functions,
+        calls=calls,
+        arch=arch_named(arch).name if arch else None,
+        tables=tables,
+        seed=seed,
+        runs=runs,
+        steps=steps,
+        jobs=jobs,
+        flags=ctx.meta[_FLAGS],
+    )
+    for pattern in tables:
+        if not any(matches(said, [pattern]) for name in TABLES for said in (name, f".{name}")):
+            raise UsageError(f"no table matches {pattern!r}; {nearest(pattern, TABLES)}")
+    paths = _paths(files)
+    for path in (how.output, how.html, how.write_baseline):
+        if path is not None:
+            try_writing(path)
+    sys.exit(_check_and_tell(paths, options, how))
+
+
+def _paths(files: Sequence[str]) -> tuple[Path, ...]:
+    """The files that were named, each once. Raises UsageError where there is none, or a list cannot be read."""
+    named: list[str] = []
+    for file in files:
+        named += _listed_in(Path(file[1:])) if file.startswith("@") else [file]
+    if not named:
+        raise UsageError("no file to check: name a source, an object or a library, or @LIST of them")
+    return tuple(map(Path, dict.fromkeys(named)))
+
+
+def _listed_in(path: Path) -> list[str]:
+    """The lines of a list that are neither empty nor begin with ``#``."""
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()]
+    except OSError as error:
+        raise UsageError(f"the list {path} cannot be read: {error.strerror or error}") from error
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold) -> int:
+    """Check all files and print the report; the exit status."""
+    baseline = read_baseline(how.baseline) if how.baseline else ()
+    checks, broken, interrupted = _check_all(paths, options, how.fresh)
+    known = known_in(baseline, checks)
+    report = CheckReport(
+        tuple(map(reported, checks, known)),
+        tuple(broken),
+        gone_from(baseline, checks, options),
+        how.baseline,
+        how.weight,
+    )
+    _tell(report, how)
+    if how.html:
+        from testbed.report.check_html import check_html
+
+        write_text(how.html, check_html(report))
+    if interrupted:
+        click.echo(f"interrupted: {len(checks)} of {count(len(paths), 'file')} checked", err=True)
+        return 130
+    if how.write_baseline and broken:
+        click.echo(f"{how.write_baseline} is not written: not every file could be checked", err=True)
+    elif how.write_baseline:
+        write_text(how.write_baseline, baseline_text(checks))
+        click.echo(f"{count(len(list(report.findings)), 'finding')} written to {how.write_baseline}", err=True)
+    return report.status
+
+
+def _check_all(
+    paths: Sequence[Path], options: CheckOptions, fresh: bool
+) -> tuple[list[FileCheck], list[BrokenInput], bool]:
+    """Each file's check, the files that have none and why, and whether the work was interrupted."""
+    checks: list[FileCheck] = []
+    broken: list[BrokenInput] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=None)
+        for path in paths:
+            progress.reset(task, description=f"checking {path.name}", total=None)
+
+            def told(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            try:
+                checks.append(_checked(path, options, fresh, told))
+            except TestbedError as error:
+                broken.append(BrokenInput(path, str(error)))
+            except KeyboardInterrupt:
+                return checks, broken, True
+    return checks, broken, False
+
+
+def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told) -> FileCheck:
+    """The check of a file: the kept one, or a new one that is kept."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no file: name a source, an object or a library")
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    keeps = stands_alone(content)
+    if keeps and not fresh and (kept := kept_check(path, content, options)):
+        return kept
+    check = _new_check(path, options, told)
+    if keeps:
+        keep_check(content, options, check)
+    return check
+
+
+def _new_check(path: Path, options: CheckOptions, told: Told) -> FileCheck:
+    # Loaded only where something is called: a kept check is told in a moment.
+    from testbed.checks.check_file import check_file
+    from testbed.checks.readers import Readers
+
+    catalogue = f"{unwinders.__name__}:UNWINDERS"
+    readers = Readers(catalogue, TABLES, "testbed.cli.expressions:evaluate_rule", "prologue_analysis")
+    return check_file(path, options, readers, progress=told)
+
+
+def _tell(report: CheckReport, how: _HowTold) -> None:
+    """Print a report in its format, or write it and print the answer."""
+    if how.output is None and how.form == "text":
+        print_check(console_for_reports(), report, coverage=how.coverage, notes=how.notes)
+        return
+    for broken in report.broken:
+        path = "" if broken.reason.startswith(str(broken.path)) else f"{broken.path}: "
+        click.echo(f"error: {path}{broken.reason}", err=True)
+    if how.output is None:
+        click.echo(FORMATS[how.form](report), nl=False)
+        return
+    if how.form == "text":
+        file = io.StringIO()
+        console = Console(file=file, width=WIDTH, highlight=False, markup=False)
+        print_check(console, report, coverage=how.coverage, notes=how.notes)
+        write_text(how.output, file.getvalue())
+    else:
+        write_text(how.output, FORMATS[how.form](report))
+    click.echo(report.answer)

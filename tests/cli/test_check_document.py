@@ -1,0 +1,98 @@
+"""docs/check.md and the hook for pre-commit: what they show is what there is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from glob import glob
+from pathlib import Path
+
+import pytest
+
+from testbed.checks.options import CheckOptions
+from testbed.cli import COMMANDS
+from testbed.cli import check as module
+from testbed.report.check_formats import FORMATS
+from tests.cli.command import Testbed
+from tests.report.checked import CLEAN
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
+HOOK = dict(re.findall(r"^(?:- |  )(\w+): (.+)$", (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"), re.M))
+
+
+def commands() -> Iterator[str]:
+    """The commands of the page's blocks: of a workflow's steps, and lines of their own."""
+    for block in re.findall(r"^```\w*\n(.*?)^```", PAGE, re.S | re.M):
+        for line in block.splitlines():
+            found = re.match(r"(?:\s*- run: )?(testbed check .*)", line)
+            if found and "FILE..." not in line:
+                yield found[1]
+
+
+@pytest.mark.parametrize("command", list(commands()))
+def test_each_command_of_the_page_is_understood(
+    testbed: Testbed, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[CheckOptions] = []
+
+    def check(path: Path, options: CheckOptions, *_: object) -> object:
+        asked.append(options)
+        return replace(CLEAN, path=path)
+
+    monkeypatch.setattr(module, "_new_check", check)
+    monkeypatch.chdir(tmp_path)
+    for name in ("src/f.S", "build/f.o"):
+        Path(name).parent.mkdir()
+        Path(name).write_text("")
+    Path("unwind-baseline.json").write_text('{"schema": 1, "findings": []}')
+    _, *arguments = (word for part in shlex.split(command) for word in glob(part) or [part])
+    said = testbed(*arguments)
+    assert said.status == 0, said.err
+    assert len(asked) == 1
+
+
+def test_the_page_shows_commands() -> None:
+    assert len(list(commands())) >= 4
+
+
+def test_each_option_and_format_that_the_page_names_exists() -> None:
+    options = {option for parameter in module.command.params for option in parameter.opts}
+    named = set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", PAGE)) - {"--help"}
+    assert named <= options
+    assert {f"`{name}`" for name in FORMATS} <= set(re.findall(r"`\w+`", PAGE))
+
+
+def test_the_hook_is_a_command_for_assembly() -> None:
+    program, name = HOOK["entry"].split()
+    assert program == "testbed" and name in COMMANDS
+    assert HOOK["language"] == "python"  # pre-commit installs this project, and with it the command
+    assert f"id: {HOOK['id']}" in PAGE
+    chosen = [file for file in ("a.S", "x/b.s", "c.c", "d.sh", "e.S.txt") if re.search(HOOK["files"], file)]
+    assert chosen == ["a.S", "x/b.s"]
+
+
+def test_a_workflow_fits_in_ten_lines() -> None:
+    (workflow,) = (block for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.S) if block.startswith("name:"))
+    assert len(workflow.splitlines()) <= 10
+
+
+def test_the_example_says_what_the_page_shows(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source, shown = re.findall(r"^```(?:asm)?\n(.*?)^```", PAGE, re.S | re.M)[1:3]
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    Path("sum.S").write_text(source)
+    said = testbed("check", "sum.S")
+    assert said.status == 1
+    assert f"$ testbed check sum.S\n{said.out}" == shown
+    # What it advises, written into the source, leaves nothing to say.
+    right = source.replace("\tpushq\t%rbp\n", "\tpushq\t%rbp\n\t.cfi_def_cfa_offset 24\n\t.cfi_offset %rbp, -24\n")
+    right = right.replace("\tpopq\t%rbp\n", "\tpopq\t%rbp\n\t.cfi_def_cfa_offset 16\n")
+    Path("sum.S").write_text(right)
+    said = testbed("check", "sum.S")
+    assert said.status == 0
+    assert said.out.splitlines()[-1] == "sum.S: every row is right; all 14 instructions were tried."
