@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import nullcontext
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from testbed.checks.groups import (
     PieceCounts,
     TableChecks,
     check_group,
+    died,
     fits,
     groups_of,
     opened,
@@ -64,33 +66,47 @@ def check_file(
             for first, end in groups_of(this.pieces)
             if any(piece.start in starts for piece in this.pieces[first:end])
         ]
-        results = list(_done(planned, options.jobs, executor, progress))
+        results = _done(planned, options.jobs, executor, progress)
         return _file_check(path, this.image, this.tables, results, options)
 
 
 def _done(
     planned: Sequence[Group], jobs: int, executor: Executor | None, progress: Counted | None
-) -> Iterator[GroupResult]:
-    """The results of all groups, in order."""
-    found: dict[int, GroupResult] = {}
-    if executor is None and (jobs <= 1 or len(planned) == 1):
-        for number, group in enumerate(planned):
-            found[number] = check_group(group)
-            if progress is not None:
-                progress(len(found), len(planned))
-    else:
-        with nullcontext(executor) if executor is not None else ProcessPoolExecutor(jobs) as pool:
-            futures = {pool.submit(check_group, group): number for number, group in enumerate(planned)}
-            try:
-                for future in as_completed(futures):
-                    found[futures[future]] = future.result()
-                    if progress is not None:
-                        progress(len(found), len(planned))
-            except BaseException:
-                for future in futures:
-                    future.cancel()
-                raise
-    return iter([found[number] for number in range(len(planned))])
+) -> list[GroupResult]:
+    """The results of all groups, in order. A function over which the emulator dies costs its own result only."""
+    found: dict[int, list[GroupResult]] = {}
+
+    def took(number: int, results: list[GroupResult]) -> None:
+        found[number] = results
+        if progress is not None:
+            progress(len(found), len(planned))
+
+    with nullcontext(executor) if executor is not None else ProcessPoolExecutor(max(1, jobs)) as pool:
+        futures = {pool.submit(check_group, group): number for number, group in enumerate(planned)}
+        try:
+            for future in as_completed(futures):
+                with suppress(BrokenExecutor):
+                    took(futures[future], [future.result()])
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+    for number, group in enumerate(planned):
+        if number not in found:
+            took(number, _alone(group))
+    return [result for number in range(len(planned)) for result in found[number]]
+
+
+def _alone(group: Group) -> list[GroupResult]:
+    """A group in a process of its own; if that dies, each of its functions in one."""
+    with ProcessPoolExecutor(1) as pool:
+        try:
+            return [pool.submit(check_group, group).result()]
+        except BrokenExecutor:
+            if group.end - group.first == 1:
+                return [died(group)]
+    halves = (group.first, (group.first + group.end) // 2, group.end)
+    return [result for first, end in pairwise(halves) for result in _alone(replace(group, first=first, end=end))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +250,7 @@ def _functions(
                 int(np.isin(own, silent).sum()),
                 counts.calls,
                 counts.returned,
+                counts.note,
             )
         )
     return tuple(found)

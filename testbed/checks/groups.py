@@ -27,6 +27,7 @@ from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
+from testbed.micro.code import piece_code
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
 from testbed.micro.functions import CodePiece, pieces_of
 from testbed.micro.layout import make_callable
@@ -51,13 +52,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PieceCounts:
-    """One function's runs, and its instructions as they were decoded."""
+    """One function's runs, and its instructions as they were decoded; ``note``: why it was not tried."""
 
     piece: CodePiece
     instructions: NDArray[np.uint64]
     sizes: NDArray[np.int64]
     calls: int
     returned: int
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +186,19 @@ def check_group(group: Group) -> GroupResult:
         sum(each.calls for each in counts),
         steps,
     )
+
+
+def died(group: Group) -> GroupResult:
+    """What is said of a group over which the process died."""
+    this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
+    counts = tuple(
+        replace(_counts(Exploration(piece, piece_code(this.image, piece))), note="the emulator died over it")
+        for piece in this.pieces[group.first : group.end]
+        if piece.is_entry and fits(piece, group.options.functions)
+    )
+    nothing = np.empty(0, np.uint64)
+    tables = {name: TableChecks((), (), ()) for name, table in this.tables.items() if isinstance(table, RowTable)}
+    return GroupResult(counts, tables, nothing, nothing, {}, 0, 0)
 
 
 def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
