@@ -1,0 +1,256 @@
+"""Files as authors have them, with one thing wrong: it is found, at its line, with the directive that repairs it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.checks.check_file import check_file
+from testbed.checks.model import FileCheck, FindingKind, HowKnown
+from testbed.checks.options import CheckOptions
+from testbed.checks.readers import Readers
+from testbed.words.errors import BuildError, TestbedError, UsageError
+
+READERS = Readers("unwinders:UNWINDERS", ("eh_frame", "debug_frame", "ehabi"), "testbed.cli.expressions:evaluate_rule")
+pytest.importorskip("ziglang")
+
+ATT = """// Licensed under nothing in particular.
+#include "frame.h"
+        .macro enter
+        push %rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset %rbp, 0
+        .endm
+        .text
+        .globl  sum
+        .type   sum, @function
+sum:    .cfi_startproc
+        enter
+        push    SAVED
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset SAVED, 0
+        mov     %rdi, SAVED
+        test    %rsi, %rsi
+        jz      2f
+1:      add     (SAVED), %rax
+        lea     8(SAVED), SAVED
+        dec     %rsi
+        jnz     1b
+2:      pop     SAVED
+        .cfi_adjust_cfa_offset WRONG
+        .cfi_restore SAVED
+        pop     %rbp
+        .cfi_def_cfa_offset 8
+        .cfi_restore %rbp
+        ret
+        .cfi_endproc
+        .size   sum, .-sum
+"""
+
+# One function each in the other instruction sets: the save of a register is told one instruction late, or not at all.
+OTHERS = {
+    "arm64": """
+        .text
+        .globl f
+        .type f, %function
+f:      .cfi_startproc
+        stp x29, x30, [sp, #-32]!
+        .cfi_def_cfa_offset 32
+        .cfi_offset x29, -32
+        .cfi_offset x30, -24
+        str x19, [sp, #16]
+        mov x19, x0
+        bl g
+        add x0, x0, x19
+        ldr x19, [sp, #16]
+        ldp x29, x30, [sp], #32
+        .cfi_def_cfa_offset 0
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size f, .-f
+""",
+    "arm32": """
+        .syntax unified
+        .cfi_sections .debug_frame
+        .text
+        .globl f
+        .type f, %function
+f:      .cfi_startproc
+        push {r4, lr}
+        .cfi_def_cfa_offset 8
+        .cfi_offset lr, -4
+        mov r4, r0
+        bl g
+        add r0, r0, r4
+        pop {r4, pc}
+        .cfi_endproc
+        .size f, .-f
+""",
+}
+
+
+def checked(path: Path, **options: Any) -> FileCheck:
+    return check_file(path, CheckOptions(**{"runs": 100, "steps": 500, **options}), READERS)
+
+
+def written(folder: Path, text: str, name: str = "code.S") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def headers(tmp_path: Path) -> Path:
+    folder = tmp_path / "include"
+    folder.mkdir()
+    (folder / "frame.h").write_text("#define SAVED %rbx\n", encoding="utf-8")
+    return folder
+
+
+def test_a_source_with_includes_macros_and_a_licence_is_right(tmp_path: Path, headers: Path) -> None:
+    found = checked(written(tmp_path, ATT), flags=(f"-I{headers}", "-DWRONG=-8"))
+    assert found.findings == ()
+    assert found.total("executed") == found.total("instructions") == 12
+    assert found.compared > 12
+
+
+def test_one_wrong_directive_is_one_finding_at_the_right_line(tmp_path: Path, headers: Path) -> None:
+    found = checked(written(tmp_path, ATT), flags=(f"-I{headers}", "-DWRONG=-16"))
+    (finding,) = found.findings
+    line = 1 + ATT.splitlines().index("        pop     %rbp")
+    assert (finding.kind, finding.line, Path(finding.source).name) == (FindingKind.WRONG_ROW, line, "code.S")
+    assert finding.repair is not None
+    assert finding.repair.directives == (".cfi_def_cfa_offset 0x10",)
+
+
+@pytest.mark.parametrize("arch", OTHERS)
+def test_a_saved_register_that_no_row_knows_is_found(tmp_path: Path, arch: str) -> None:
+    found = checked(written(tmp_path, OTHERS[arch]), arch=arch)
+    assert [thing.what for finding in found.findings for thing in finding.things] == [
+        {"arm64": "x19", "arm32": "r4"}[arch]
+    ]
+
+
+def test_code_without_a_row_is_a_finding_and_never_right(tmp_path: Path) -> None:
+    bare = ".text\n.globl f\n.type f, @function\nf: push %rbx\n pop %rbx\n ret\n.size f, .-f\n"
+    table = ".globl g\n.type g, @function\ng: .cfi_startproc\n ret\n.cfi_endproc\n.size g, .-g\n"
+    found = checked(written(tmp_path, bare + table))
+    (finding,) = found.findings
+    assert (finding.kind, finding.function, finding.instructions) == (FindingKind.NO_ROW, "f", 3)
+    assert {each.name: each.without_row for each in found.functions} == {"f": 3, "g": 0}
+
+
+def test_code_that_no_natural_run_reaches_is_forced_and_said_so(tmp_path: Path) -> None:
+    text = """
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        cmp $0x12345678, %rdi
+        jne 1f
+        push %rbx
+        pop %rbx
+1:      ret
+        .cfi_endproc
+        .size f, .-f
+"""
+    (finding,) = checked(written(tmp_path, text)).findings
+    assert finding.evidence is HowKnown.FORCED
+    assert [thing.what for thing in finding.things] == ["CFA"]
+
+
+def test_branches_that_belong_together_are_no_finding(tmp_path: Path) -> None:
+    text = """
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        mov %rdi, %r10
+        cmp $0x12345678, %r10
+        jne 1f
+        push %rbx
+        .cfi_adjust_cfa_offset 8
+        pop %rbx
+        .cfi_adjust_cfa_offset -8
+1:      cmp $0x12345678, %r10
+        jne 2f
+        nop
+2:      ret
+        .cfi_endproc
+        .size f, .-f
+"""
+    found = checked(written(tmp_path, text))
+    assert found.findings == ()
+    assert found.total("forced") == 3
+
+
+@pytest.mark.parametrize("optimized", ["-O0", "-O2", "-Os"])
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_what_a_compiler_wrote_is_right(tmp_path: Path, arch: str, optimized: str) -> None:
+    text = """
+extern int g(int *, int);
+int f(int n, int *p) { int s = 0, local[40]; for (int k = 0; k < n; k++) s += g(local, p[k]); return s; }
+int h(int n) { switch (n) { case 1: return g(0, 1); case 2: return 5; case 3: return g(0, 7) + 1; case 4: return n * 3;
+    case 5: return g(0, n) * g(0, 2); } return 0; }
+int tail(int n) { return n ? g(0, n) : h(n); }
+"""
+    found = checked(written(tmp_path, text, "code.c"), arch=arch, flags=(optimized,))
+    assert found.findings == ()
+    assert found.total("never") == 0
+
+
+def test_functions_are_chosen_and_called_as_the_user_says(tmp_path: Path, headers: Path) -> None:
+    path = written(tmp_path, ATT)
+    flags = (f"-I{headers}", "-DWRONG=-8")
+    found = checked(path, flags=flags, functions=("s*",), calls=("sum(buf:64, 8)",))
+    assert [each.name for each in found.functions] == ["sum"]
+    assert found.total("calls") > checked(path, flags=flags, functions=("s*",)).total("calls")
+    with pytest.raises(UsageError, match=r"no function that matches nothing"):
+        checked(path, flags=flags, functions=("nothing",))
+    with pytest.raises(UsageError, match=r"buf:BYTES"):
+        checked(path, flags=flags, calls=("sum(what?)",))
+
+
+def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
+    body = "".join(
+        f".globl f{k}\n.type f{k}, @function\nf{k}: .cfi_startproc\n push %rbx\n"
+        f"{'.cfi_def_cfa_offset 16' if k % 3 else ''}\n .zero {900}, 0x90\n pop %rbx\n"
+        f"{'.cfi_def_cfa_offset 8' if k % 3 else ''}\n ret\n.cfi_endproc\n.size f{k}, .-f{k}\n"
+        for k in range(20)
+    )
+    path = written(tmp_path, ".text\n" + body)
+    one, two = checked(path, steps=2000), checked(path, steps=2000, jobs=2)
+    assert len(one.findings) == 7
+    assert (one.findings, one.functions, one.steps) == (two.findings, two.functions, two.steps)
+
+
+def test_a_file_without_a_table_and_a_source_that_does_not_compile(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no unwind table"):
+        checked(written(tmp_path, ".text\nf: ret\n"))
+    with pytest.raises(BuildError, match=r"code\.S:2"):
+        checked(written(tmp_path, ".text\nf: nonsense %rax\n"))
+    with pytest.raises(TestbedError):
+        checked(written(tmp_path, "just text", "notes.txt"))
+    with pytest.raises(UsageError, match="no such file"):
+        checked(tmp_path / "missing.o")
+
+
+class _Dies(ProcessPoolExecutor):
+    """A pool whose processes die over everything."""
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_exception(BrokenProcessPool("it died"))
+        return future
+
+
+def test_what_dies_in_one_pool_is_done_alone(tmp_path: Path, headers: Path) -> None:
+    path, options = written(tmp_path, ATT), CheckOptions(runs=100, steps=500, flags=(f"-I{headers}", "-DWRONG=-16"))
+    found = check_file(path, options, READERS, executor=_Dies())
+    assert len(found.findings) == 1
