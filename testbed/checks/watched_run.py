@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
+from testbed.build.recipe import Tool
+from testbed.build.source_lines import source_lines
+from testbed.build.source_place import Place
 from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
@@ -17,7 +21,7 @@ from testbed.checks.true_rows import true_rows
 from testbed.contract.rows import RowTable
 from testbed.image.debug import debug_info
 from testbed.runs.run import Run
-from testbed.words.errors import UnwindError
+from testbed.words.errors import BuildError, UnwindError
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +99,34 @@ def code_words(run: Run, steps: RowChecks) -> CodeWords:
     compared = np.flatnonzero(steps.compared & (run.trace.sizes > 0))
     first = dict(zip(steps.pc[compared][::-1].tolist(), compared[::-1].tolist(), strict=True))
 
+    lines = cache(lambda: _assembly_lines(run))  # only where something is wrong
+
     def source(pc: int) -> tuple[str, int]:
         line = debug_info(loaded.image).line_at(pc)
-        return (line.file, line.line) if line is not None and line.line else ("", 0)
+        if line is not None and line.line:
+            return line.file, line.line
+        place = lines().get(pc)
+        return (str(place.path), place.line) if place is not None else ("", 0)
 
     return CodeWords(
         where=lambda pc: run.where(pc + loaded.bias),
         instruction=lambda pc: run.instruction(first[pc]) if pc in first else "",
         source=source,
     )
+
+
+def _assembly_lines(run: Run) -> Mapping[int, Place]:
+    """The lines of a source in assembly. Where only another assembler understands it, none."""
+    built = run.built
+    if built.source.isa is None or built.recipe.tool not in _ASSEMBLERS:
+        return {}
+    try:
+        return source_lines(built.source, built.arch, built.isa, built.image)
+    except BuildError:
+        return {}
+
+
+_ASSEMBLERS = (Tool.KEYSTONE, Tool.CLANG_ASSEMBLY, Tool.GNU_ASSEMBLY)
 
 
 def _unreadable(reader: TableReader, why: UnwindError) -> TableFinding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from testbed.checks.row_checks import check_rows
 from testbed.checks.watched_run import TableLint, TableReader, lint
 from testbed.cli.expressions import evaluate_rule
 from testbed.contract.rows import BrokenPart, IsExpression, Operation, RowTable
+from testbed.report.check_words import place
 from testbed.report.lint_text import finding_line, summary_line
 from testbed.runs.run import Run, run_program
-from testbed.words.errors import UnsupportedRule, UnwindError
+from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
 from tests.checks.watched_tables import linted, loaded_of, table_of
 
 TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
@@ -78,7 +80,7 @@ def test_a_start_without_an_end_of_the_stack_is_told_to_say_so() -> None:
 def test_the_sentence_names_the_row_the_truth_and_the_fix() -> None:
     (finding,) = said("epilogue_cfa_wrong", "x86_64")
     assert finding_line(finding) == (
-        "work+0xb (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here: "
+        f"{place(finding)}: work+0xb (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here: "
         "add `.cfi_def_cfa_offset 0x8` before it"
     )
 
@@ -90,10 +92,24 @@ def test_a_sign_state_is_blamed_even_where_taking_the_signature_off_does_no_harm
     """
     (finding,) = said("pac_early", "arm64")
     assert finding_line(finding) == (
-        "work (paciasp): the row says the return address is signed, and here it is not: "
+        f"{place(finding)}: work (paciasp): the row says the return address is signed, and here it is not: "
         "add `.cfi_negate_ra_state` before it, and `.cfi_negate_ra_state` before work+0x4"
     )
     assert said("pac_ret", "arm64") == ()
+
+
+@pytest.mark.parametrize("recipe", ["keystone", "keystone-thumb", "clang-asm", "clang-asm-thumb", "gcc-asm"])
+def test_a_source_in_assembly_says_the_line(recipe: str) -> None:
+    try:
+        (finding,) = said("epilogue_cfa_wrong", "arm32" if "thumb" in recipe else "x86_64", recipe)
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    lines = Path(finding.source).read_text(encoding="utf-8").splitlines()
+    assert lines[finding.line - 1].split()[0] == finding.instruction.split()[0]
+    # The one after the frame is gone: the last return of `work`.
+    work = next(i for i, line in enumerate(lines) if line.startswith("work:"))
+    returns = [i + 1 for i, line in enumerate(lines) if i > work and line.strip() in ("ret", "bx lr")]
+    assert finding.line == returns[0]
 
 
 @pytest.mark.parametrize("arch", ARCHES)
