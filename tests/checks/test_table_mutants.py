@@ -1,7 +1,7 @@
 """Of small mistakes in tables nearly all are noticed, and none is blamed that changes nothing.
 
-Not noticed are a few in `longjmp`: its rows say that registers are undefined while it loads the target's; a row that says
-they still hold the caller's values is right by luck there, in that run.
+Not noticed are a few in `longjmp`: its rows say that registers are undefined while it loads the target's; a row that
+says they still hold the caller's values is right by luck there, in that run.
 """
 
 from __future__ import annotations
