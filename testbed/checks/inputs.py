@@ -24,6 +24,11 @@ from testbed.words.errors import BuildError, UsageError
 
 SOURCES = (".S", ".s", ".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".i", ".ii")
 _TARGETS = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "armv7-linux-gnueabihf"}
+_LIBC = {
+    "x86_64": ("x86-linux-gnu", "x86-linux-any"),
+    "arm64": ("aarch64-linux-gnu", "aarch64-linux-any"),
+    "arm32": ("arm-linux-gnu", "arm-linux-any"),
+}
 _TABLES = ("-g", "-fasynchronous-unwind-tables")
 _CPU_SECONDS = 120
 _MACHINES = {62: "x86_64", 183: "arm64", 40: "arm32"}  # e_machine (System V ABI, chapter 4)
@@ -71,9 +76,17 @@ def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path) 
         target = next((flag for flag in flags if flag.startswith(("-target", "--target"))), None)
         chosen = arch_named(arch or "x86_64").name
         named = [] if target else ["-target", _TARGETS[chosen]]
-        command = [str(find_zig()), "clang", *named, *_TABLES, *flags]
+        command = [str(find_zig()), "clang", "-Qunused-arguments", *named, *_TABLES, *_headers(chosen), *flags]
     _run([*command, "-c", str(path), "-o", str(out)], path)
     return out
+
+
+def _headers(arch: str) -> list[str]:
+    """Where clang finds its own headers and glibc's, behind all other folders: `zig clang` knows of none."""
+    own = find_zig().parent / "lib"
+    libc = [own / "libc" / "include" / name for name in (*_LIBC[arch], "generic-glibc", "any-linux-any")]
+    folders = [word for folder in (own / "include", *libc) for word in ("-idirafter", str(folder))]
+    return [*folders, "-D__GLIBC_MINOR__=31"]  # which version of glibc those headers are to be
 
 
 def _joined(path: Path, objects: Path, folder: Path) -> Path:
