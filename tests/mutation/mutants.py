@@ -177,6 +177,8 @@ def _silent_lines(source: str) -> frozenset[int]:
                 silent.extend(node.decorator_list)
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
                 silent.append(node)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                silent.append(node.test)
             case ast.Assign(targets=[ast.Name(id="__all__")]):
                 silent.append(node)
     return frozenset(line for each in silent for line in range(each.lineno, (each.end_lineno or each.lineno) + 1))

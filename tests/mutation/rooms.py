@@ -53,15 +53,11 @@ def _test_files(word: str) -> list[str]:
     return [file.relative_to(ROOT).as_posix() for file in found]
 
 
-# A few units on which every strategy is judged and counted: what no test of the room notices may show there.
+# A few units on which every strategy is judged: what no test of the room notices may show there.
 _CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or longjmp or alloca_vla) and keystone")
 
-# The rows of what compilers and assemblers wrote, beside those of readelf and libdw.
-_READERS = tuple(
-    f"tests/unwinders/rows/{name}.py"
-    for name in ("test_rows_equal_readelf", "test_two_assemblers_same_rows", "test_signed_tables", "test_libdw_agrees")
-)
-
+# Only tests that end soon are asked. What they do not notice is a hole in them, even if one of the long ones (each site
+# of the corpus, whole libraries, other tools) would notice it.
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
         room.name: room
@@ -70,20 +66,14 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
                 (
+                    ("tests/truth/test_departures.py", "tests/truth/test_registers.py", "tests/truth/test_traits.py"),
                     (
-                        *(
-                            "tests/truth/test_departures.py",
-                            "tests/truth/test_registers.py",
-                            "tests/truth/test_traits.py",
-                        ),
                         *("tests/truth/test_signatures.py", "tests/truth/test_expectations.py"),
                         *("tests/truth/test_jumps.py", "tests/truth/test_calls.py", "tests/truth/test_stack_traits.py"),
                     ),
                     ("tests/truth/test_hindsight.py", "tests/truth/test_declared.py", "tests/truth/test_shapes.py"),
-                    ("tests/programs/test_corpus.py", "-k", "not gcc"),
-                    ("tests/truth/native",),
                 ),
-                90,
+                40,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
@@ -93,10 +83,8 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/verdicts/test_one.py",),
                     _CELLS,
                     ("tests/verdicts/test_trace.py", "-k", "not every_site"),
-                    ("tests/verdicts/test_trace.py", "-k", "every_site"),
-                    ("tests/runs",),
                 ),
-                60,
+                40,
                 slow=("testbed/verdicts/native.py",),
             ),
             MutatedRoom(
@@ -106,16 +94,19 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/unwinders/rows/test_apply.py", "tests/unwinders/rows/test_walk.py"),
                     ("tests/unwinders/rows/test_expression.py", "tests/unwinders/rows/test_signed_tables.py"),
                     _CELLS,
-                    ("tests/unwinders/rows",),
                 ),
-                60,
+                40,
                 slow=("unwinders/rows/native/*.py",),
             ),
             MutatedRoom(
                 "formats",
                 ("unwinders/formats/*.py",),
-                (("tests/unwinders/formats",), _CELLS, ("tests/unwinders/tables",), _READERS),
-                120,
+                (
+                    ("tests/unwinders/formats",),
+                    ("tests/unwinders/tables/test_eh_frame_hdr.py", "tests/unwinders/tables/test_one_broken_entry.py"),
+                    _CELLS,
+                ),
+                60,
             ),
             MutatedRoom(
                 "analysis",
@@ -125,12 +116,8 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/unwinders/analysis/test_prologue_flow.py",),
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
-                    (
-                        "tests/unwinders/analysis/test_prologue_analysis.py",
-                        "tests/unwinders/analysis/test_libraries.py",
-                    ),
                 ),
-                90,
+                40,
             ),
             MutatedRoom(
                 "naming",

@@ -391,3 +391,12 @@ def test_a_jump_is_looked_up_at_its_address_or_in_front_of_the_one_behind_it(
     assert str(said) == "last < jumps [tail call] < main"
     pc = BASE + (behind or at or 0) if behind or at else None
     assert (said.frames[1].pc, said.frames[1].caller, said.frames[1].entry) == (pc, behind is not None, BASE + 0x20)
+
+
+def test_addresses_in_a_text_are_run_time_addresses() -> None:
+    images = (LoadedImage(image_of(symbols=(F, G)), 0x1800),)  # a bias that differs whether taken off or flipped in
+    assert with_names(images, f"bl #{BASE + 0x1814:#x}") == "bl g+0x4"
+    assert with_places(images, f"at {BASE + 0x1814:#x}") == "at g+0x4"
+    assert with_places(images, f"at {BASE + 0x1810:#x}", caller=True) == "at f+0x10"
+    frame = name_of(images, BASE + 0x1814)
+    assert (frame.place, frame.offset, frame.entry, frame.module_offset) == ("g+0x4", 4, BASE + 0x1810, BASE + 0x14)

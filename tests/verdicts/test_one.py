@@ -15,7 +15,18 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
-from testbed.verdicts.one import Callers, Verdict, common, judge_backtrace
+from testbed.verdicts.one import (
+    NO_CALLERS,
+    NOTHING_TALLIED,
+    Callers,
+    Tally,
+    Verdict,
+    common,
+    exact_verdict,
+    joined,
+    judge_backtrace,
+    tally,
+)
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -230,3 +241,43 @@ def test_what_is_common_is_the_longest_subsequence() -> None:
         there = {tuple(part) for size in range(len(true) + 1) for part in combinations(true, size)}
         longest = max(s for s in range(len(said) + 1) for part in combinations(said, s) if part in there)
         assert common(said, true) == longest, (said, true)
+
+
+def some_verdicts() -> list[Verdict]:
+    """Two exact ones, one in a transition, two that a limit explains, two that nothing explains."""
+    limit = Limit(Trait.FRAMELESS, frozenset({Outcome.SKIPPED, Outcome.REFUSED}), "because", "reference")
+    return [
+        exact_verdict(3),
+        Verdict(Outcome.WRONG, 1, transition=True, callers=Callers(9, 9, 9)),
+        Verdict(Outcome.SKIPPED, 1, "d", limit, callers=Callers(1, 3, 1)),
+        Verdict(Outcome.SKIPPED, 1, "d", limit, callers=Callers(2, 3, 1)),
+        Verdict(Outcome.WRONG, 1, callers=Callers(4, 3, 0)),
+        exact_verdict(1),
+        Verdict(Outcome.PHANTOM, 1, callers=Callers(5, 3, 3)),
+    ]
+
+
+def test_a_tally_counts_what_is_no_transition() -> None:
+    verdicts = some_verdicts()
+    outcomes = {Outcome.EXACT: 2, Outcome.SKIPPED: 2, Outcome.WRONG: 1, Outcome.PHANTOM: 1}
+    callers = Callers(2 + 1 + 2 + 4 + 5, 2 + 3 * 4, 2 + 1 + 1 + 0 + 3)
+    shown = {(verdicts[2].explained_by.mechanism, Outcome.SKIPPED): 2}  # type: ignore[union-attr]
+    assert tally(verdicts) == Tally(7, outcomes, 2, 2, 1, shown, 2, 4, callers)
+
+
+def test_parts_of_a_run_counted_together_are_the_whole_counted() -> None:
+    verdicts = some_verdicts()
+    whole = tally(verdicts)
+    for at in range(len(verdicts) + 1):
+        assert joined(tally(verdicts[:at]), tally(verdicts[at:])) == whole, at
+    assert joined(NOTHING_TALLIED, NOTHING_TALLIED) == NOTHING_TALLIED == tally([])
+    assert joined(tally([exact_verdict(1)]), tally([exact_verdict(2)])).first_unexplained == -1
+
+
+def test_a_verdict_is_exact_unless_told_otherwise_at_frame_0_and_counts_no_callers() -> None:
+    verdict = Verdict(Outcome.EXACT, 2)
+    assert Callers(0, 0, 0) == NO_CALLERS
+    assert verdict == Verdict(Outcome.EXACT, 2, "", None, False, Callers(0, 0, 0), 0, 0)
+    assert exact_verdict(4) == Verdict(Outcome.EXACT, 4, callers=Callers(3, 3, 3))
+    assert verdict.exact and not verdict.unexplained and str(verdict) == "exact"
+    assert NO_CALLERS.recall is None and NO_CALLERS.precision is None

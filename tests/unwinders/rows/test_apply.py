@@ -70,8 +70,10 @@ def callers(at: Snapshot, its_row: UnwindRow, **kind: object) -> Frame:
     [
         (lambda arch: AtCfa(-2 * arch.word), lambda at: 0x4422),
         (lambda arch: CfaPlus(-3), lambda at: cfa_of(at.arch) - 3),
+        (lambda arch: CfaPlus(-cfa_of(arch) - 8), lambda at: at.arch.word_mask - 7),
         (lambda arch: AtRegister(arch.sp, arch.word), lambda at: 0x4411),
         (lambda arch: RegisterPlus(arch.sp, 5), lambda at: STACK + 5),
+        (lambda arch: RegisterPlus(arch.sp, -STACK - 8), lambda at: at.arch.word_mask - 7),
         (lambda arch: SameValue(), lambda at: at.registers[at.arch.preserved[0]]),
         (lambda arch: Undefined(), lambda at: None),
         (lambda arch: Constant(77), lambda at: 77),
@@ -81,8 +83,10 @@ def callers(at: Snapshot, its_row: UnwindRow, **kind: object) -> Frame:
     ids=[
         "AtCfa",
         "CfaPlus",
+        "CfaPlus below zero",
         "AtRegister",
         "RegisterPlus",
+        "RegisterPlus below zero",
         "SameValue",
         "Undefined",
         "Constant",
