@@ -1,8 +1,8 @@
 """The mutants of a module: where a small change is possible, what it is, and which of them cannot matter.
 
 Left out are places that no verdict follows from: annotations (never evaluated here), imports, docstrings, ``__all__``,
-decorators (frozen or not, remembered or not). All else is in, also what looks equivalent: that is said of it one by
-one.
+decorators (frozen or not, remembered or not), whether a field is shown (``repr=``). All else is in, also what looks
+equivalent: that is said of it one by one.
 """
 
 from __future__ import annotations
@@ -192,6 +192,8 @@ def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             there = [node.returns]
         elif isinstance(node, (ast.arg, ast.AnnAssign)):
             there = [node.annotation]
+        elif isinstance(node, ast.keyword) and node.arg == "repr":  # of a dataclass's field: what people see
+            there = [node.value]
         for each in there:
             if each is not None and each.end_lineno is not None and each.end_col_offset is not None:
                 spans.append(((each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset)))

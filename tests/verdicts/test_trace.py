@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from testbed.campaign.units import units
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Limit, Unwinder
+from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS, trait_at
@@ -68,6 +70,30 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
         _compare_traits(run)
     assert len(outcomes) >= 3, outcomes
     print(arch, {outcome.value: count for outcome, count in outcomes.items()})
+
+
+RETPOLINE = Path(__file__).parents[1] / "truth" / "declared" / "longjmp_retpoline.x86_64.S"
+
+
+@pytest.mark.parametrize(
+    ("program", "arch", "recipe"),
+    [("longjmp", "arm64", None), ("recursion", "x86_64", "clang-O2-sync"), (str(RETPOLINE), None, None)],
+    ids=["with transitions", "with limits", "where control goes on elsewhere"],
+)
+def test_on_three_short_runs_the_columns_say_what_the_judge_says(
+    program: str, arch: str | None, recipe: str | None
+) -> None:
+    run = named_run(PROGRAMS, program, arch, recipe, seed=1, budget=10_000, fresh=False)
+    assert run.in_columns
+    for unwinder in NATIVE:
+        if unwinder.applies_to(run.built.image):
+            found = compared(run, unwinder)
+            one_by_one = [found[step] for step in range(len(run))]
+            assert (found[-1], list(found[2:9:3])) == (one_by_one[-1], one_by_one[2:9:3])
+            assert found.tally(3, 9).outcomes == tally(one_by_one[3:9]).outcomes
+            assert unwinder.unwind_trace is not None
+            some = judge_trace(run.watched, unwinder.unwind_trace(run.trace), steps=(4, 11))
+            assert some.callers == tally(one_by_one[4:11]).callers
 
 
 def _compare_traits(run: Run) -> None:

@@ -8,7 +8,7 @@ from testbed.arch import Arch
 from testbed.contract.rows import Operation
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, UnknownRegister, UnreadableMemory, UnsupportedRule
-from tests.unwinders.frames import ARM32, X86_64, sleb, u, uleb
+from tests.unwinders.frames import ARM32, ARM64, X86_64, sleb, u, uleb
 from unwinders.formats.dwarf_expr import parse_expression
 from unwinders.formats.reader import Reader
 from unwinders.rows.expression import evaluate
@@ -32,7 +32,7 @@ def test_lit() -> None:
 
 
 def test_addr_moves_with_the_image() -> None:
-    assert value(b"\x03" + u(8, 0x1234), bias=0x10000) == 0x11234
+    assert value(b"\x03" + u(8, 0x1234), bias=0x11000) == 0x12234
     assert value(b"\x03" + u(4, 0x1234), arch=ARM32) == 0x1234
 
 
@@ -65,6 +65,7 @@ def test_breg() -> None:
     for number in range(17):
         assert value(bytes([0x70 + number]) + sleb(5), registers=registers) == 0x100 * number + 5
     assert value(b"\x77" + sleb(-8), registers={"rsp": 4}) == ALL_ONES - 3
+    assert value(b"\x8f" + sleb(16), arch=ARM64, registers={"sp": 0x100}) == 0x110  # the last one: breg31
 
 
 def test_bregx() -> None:
