@@ -66,25 +66,28 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
                 (
-                    ("tests/truth/test_departures.py", "tests/truth/test_registers.py", "tests/truth/test_traits.py"),
+                    (
+                        *("tests/truth/test_columns.py", "tests/truth/test_departures.py"),
+                        *("tests/truth/test_registers.py", "tests/truth/test_traits.py"),
+                    ),
                     (
                         *("tests/truth/test_signatures.py", "tests/truth/test_expectations.py"),
                         *("tests/truth/test_jumps.py", "tests/truth/test_calls.py", "tests/truth/test_stack_traits.py"),
                     ),
                     ("tests/truth/test_hindsight.py", "tests/truth/test_declared.py", "tests/truth/test_shapes.py"),
                 ),
-                40,
+                30,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
                 "verdicts",
                 ("testbed/verdicts/*.py",),
                 (
-                    ("tests/verdicts/test_one.py",),
+                    ("tests/verdicts/test_comparing.py", "tests/verdicts/test_one.py"),
                     _CELLS,
                     ("tests/verdicts/test_trace.py", "-k", "not every_site"),
                 ),
-                40,
+                30,
                 slow=("testbed/verdicts/native.py",),
             ),
             MutatedRoom(
@@ -106,7 +109,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/unwinders/tables/test_eh_frame_hdr.py", "tests/unwinders/tables/test_one_broken_entry.py"),
                     _CELLS,
                 ),
-                60,
+                40,
             ),
             MutatedRoom(
                 "analysis",
@@ -117,7 +120,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
                 ),
-                40,
+                30,
             ),
             MutatedRoom(
                 "naming",

@@ -20,13 +20,12 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
-from testbed.truth.columns import COLUMNS, trait_at
-from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.one import Callers, judge_backtrace, tally
 from testbed.verdicts.trace import OUTCOMES, Verdicts, judge_trace
 from testbed.words.errors import NoUnwindInfo, ToolchainMissing
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
+from tests.truth.watched import agree_in_columns
 from unwinders import UNWINDERS
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -67,7 +66,7 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
         for unwinder in NATIVE:
             if unwinder.applies_to(run.built.image):
                 outcomes.update(compared(run, unwinder).tally().outcomes)
-        _compare_traits(run)
+        agree_in_columns(run.watched)
     assert len(outcomes) >= 3, outcomes
     print(arch, {outcome.value: count for outcome, count in outcomes.items()})
 
@@ -94,17 +93,6 @@ def test_on_three_short_runs_the_columns_say_what_the_judge_says(
             assert unwinder.unwind_trace is not None
             some = judge_trace(run.watched, unwinder.unwind_trace(run.trace), steps=(4, 11))
             assert some.callers == tally(one_by_one[4:11]).callers
-
-
-def _compare_traits(run: Run) -> None:
-    """Of the innermost frame, two others, and one further out than there are."""
-    truth, steps = run.watched, np.arange(len(run))
-    for depth in (0, 1, 3, 1000):
-        at = frame_sites(truth.trace, truth.activations, truth.node, steps, np.full(len(run), depth))
-        found = {trait: trait_at(truth, at, trait) for trait in COLUMNS}
-        for step in steps.tolist():
-            here = {trait for trait, holds in found.items() if holds[step]}
-            assert here == truth.frame_traits(step, depth), f"{run}: step {step}, frame {depth}"
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -1,0 +1,56 @@
+"""Traits of many frames at once, beside the readable rule of each, on runs that show nearly every one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.by_name import named_run
+from testbed.runs.run import Run, run_program
+from testbed.truth.columns import COLUMNS
+from testbed.words.traits import Trait
+from tests.truth.watched import agree_in_columns
+
+SHOWN = {
+    "leaf_call": "keystone",
+    "tail_call": "keystone",
+    "longjmp": "keystone",
+    "cold_split": "keystone",
+    "coroutine": "keystone",
+    "alloca_vla": "clang-O2",
+    "noreturn_last_call": "clang-O2",
+    "tail_chain": "clang-O2",
+    "function_pointers": "clang-O2",
+    "no_symbol": "clang-asm",
+}
+ONLY = {"arm64": {"pac_ret": "clang-asm"}, "arm32": {"interworking": "clang-asm"}, "x86_64": {"retpoline": "clang-asm"}}
+# Of signals there are no columns: those runs are judged step by step. No program here runs where no code is.
+NOT_SHOWN = {Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED}
+LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
+WITHOUT = {
+    "x86_64": {*LINK, Trait.APART, Trait.KEPT_ELSEWHERE, Trait.MIXED_ISA, Trait.SECOND_ISA, Trait.SIGNED},
+    "arm64": {Trait.MIXED_ISA, Trait.SECOND_ISA},
+    "arm32": {Trait.APART, Trait.CODE_POINTER, Trait.SIGNED},
+}
+
+
+def shown(run: Run) -> set[Trait]:
+    agree_in_columns(run.watched)
+    return {trait for step in range(len(run)) for depth in (0, 1) for trait in run.watched.frame_traits(step, depth)}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_column_says_what_the_rule_says(arch: str) -> None:
+    runs = [run_program(PROGRAMS[name], ARCHES[arch], recipe) for name, recipe in {**SHOWN, **ONLY[arch]}.items()]
+    traits = set().union(*(shown(run) for run in runs))
+    assert COLUMNS.keys() - traits <= NOT_SHOWN | WITHOUT[arch]
+
+
+@pytest.mark.parametrize("source", sorted((Path(__file__).parent / "declared").glob("*.S")), ids=lambda path: path.stem)
+def test_it_does_where_control_goes_unusual_ways(source: Path) -> None:
+    run = named_run({}, str(source), None, None, seed=1, budget=10_000, fresh=False)
+    if run.trace.sizes.all():  # no signal arrives
+        assert shown(run)
