@@ -37,18 +37,21 @@ class MutatedRoom:
         Those are `test_walk.py` for `walk.py`; where there is none, those that share the first word of its name.
         """
         stem = Path(module).stem
-        files = [file for stage in self.stages for word in stage for file in _test_files(word)]
-        same = [file for file in files if Path(file).stem == f"test_{stem}"]
-        related = [file for file in files if f"{Path(file).stem}_".startswith(f"test_{stem.partition('_')[0]}_")]
-        nearest = tuple(dict.fromkeys(same or related))
-        return (nearest, *self.stages) if nearest and nearest not in self.stages else self.stages
+        word = stem.partition("_")[0]
+
+        def named(stage: tuple[str, ...], begin: str) -> tuple[str, ...]:
+            tests = [test for test in stage if test.startswith("tests/")]
+            files = [file for test in tests for file in _test_files(test) if f"{Path(file).stem}_".startswith(begin)]
+            return (*files, *stage[len(tests) :]) if files else ()
+
+        same = [chosen for stage in self.stages if (chosen := named(stage, f"test_{stem}_"))]
+        related = [chosen for stage in self.stages if (chosen := named(stage, f"test_{word}_"))]
+        return tuple(dict.fromkeys((*(same or related), *self.stages)))
 
 
 def _test_files(word: str) -> list[str]:
-    """The test files that a word of a stage names, as paths from the root; none where it is an option."""
+    """The test files that a word of a stage names, as paths from the root."""
     path = ROOT / word
-    if not word.startswith("tests/"):
-        return []
     found = sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
     return [file.relative_to(ROOT).as_posix() for file in found]
 
@@ -66,17 +69,15 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
                 (
-                    (
-                        *("tests/truth/test_columns.py", "tests/truth/test_departures.py"),
-                        *("tests/truth/test_registers.py", "tests/truth/test_traits.py"),
-                    ),
+                    ("tests/truth/test_departures.py", "tests/truth/test_registers.py", "tests/truth/test_traits.py"),
                     (
                         *("tests/truth/test_signatures.py", "tests/truth/test_expectations.py"),
                         *("tests/truth/test_jumps.py", "tests/truth/test_calls.py", "tests/truth/test_stack_traits.py"),
+                        "tests/truth/test_columns.py",
                     ),
                     ("tests/truth/test_hindsight.py", "tests/truth/test_declared.py", "tests/truth/test_shapes.py"),
                 ),
-                30,
+                20,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
@@ -87,7 +88,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _CELLS,
                     ("tests/verdicts/test_trace.py", "-k", "not every_site"),
                 ),
-                30,
+                20,
                 slow=("testbed/verdicts/native.py",),
             ),
             MutatedRoom(
@@ -109,7 +110,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/unwinders/tables/test_eh_frame_hdr.py", "tests/unwinders/tables/test_one_broken_entry.py"),
                     _CELLS,
                 ),
-                40,
+                30,
             ),
             MutatedRoom(
                 "analysis",
@@ -120,7 +121,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
                 ),
-                30,
+                20,
             ),
             MutatedRoom(
                 "naming",

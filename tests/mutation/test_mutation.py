@@ -118,15 +118,25 @@ def test_every_room_has_modules_and_tests_that_exist() -> None:
             assert all((ROOT / word).exists() for word in stage if word.startswith("tests/")), stage
 
 
+def test_the_tests_named_after_a_module_are_asked_first() -> None:
+    first = ROOMS["formats"].stages_for("unwinders/formats/cfi_rows.py")[0]
+    assert first == ("tests/unwinders/formats/test_cfi_rows.py",)
+    first = ROOMS["formats"].stages_for("unwinders/formats/compact_encodings.py")[0]
+    assert first == tuple(f"tests/unwinders/formats/test_compact_{what}.py" for what in ("survives_anything", "unwind"))
+    stages = ROOMS["verdicts"].stages_for("testbed/verdicts/trace.py")
+    assert stages[0] == ("tests/verdicts/test_trace.py", "-k", "not every_site")
+    assert set(stages) == set(ROOMS["verdicts"].stages)
+
+
 def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
     change = Mutant("a.py", "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
     fates = (Fate.KILLED, Fate.KILLED, Fate.TIMEOUT, Fate.SURVIVED)
-    trials = [Trial("truth", change, fate, 0, 1.0) for fate in fates]
+    trials = [Trial("truth", change, fate, 0, 30.0) for fate in fates]
     known = {change.key: SurvivorVerdict(True, "x is not used")}
     told = page(trials, {"truth": 10}, known, command="python -m tests.mutation", date="2026-01-01")
-    assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % |" in told and "x is not used" in told
+    assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % | 2 |" in told and "x is not used" in told
     told = page(trials, {"truth": 10}, {}, command="python -m tests.mutation", date="2026-01-01")
-    assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % |" in told and "no verdict yet" in told
+    assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % | 2 |" in told and "no verdict yet" in told
 
 
 def test_what_is_known_to_be_killed_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,9 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
+from testbed.truth.columns import COLUMNS
 from testbed.verdicts.one import Callers, judge_backtrace, tally
-from testbed.verdicts.trace import OUTCOMES, Verdicts, judge_trace
+from testbed.verdicts.trace import OUTCOMES, Verdicts, explained_by, judge_trace
 from testbed.words.errors import NoUnwindInfo, ToolchainMissing
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -71,12 +73,12 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
     print(arch, {outcome.value: count for outcome, count in outcomes.items()})
 
 
-RETPOLINE = Path(__file__).parents[1] / "truth" / "declared" / "longjmp_retpoline.x86_64.S"
+BEHIND = Path(__file__).parents[1] / "truth" / "shapes" / "behind_call.x86_64.S"
 
 
 @pytest.mark.parametrize(
     ("program", "arch", "recipe"),
-    [("longjmp", "arm64", None), ("recursion", "x86_64", "clang-O2-sync"), (str(RETPOLINE), None, None)],
+    [("longjmp", "arm64", None), ("recursion", "x86_64", "clang-O2-sync"), (str(BEHIND), None, None)],
     ids=["with transitions", "with limits", "where control goes on elsewhere"],
 )
 def test_on_three_short_runs_the_columns_say_what_the_judge_says(
@@ -170,3 +172,37 @@ def test_a_narrowed_limit_explains_only_where_the_trace_shows_what_narrows_it() 
     expected = [judge(run, step, chain.unwind(run[step]), replace(chain, limits=limits)) for step in range(len(run))]
     assert found.tally() == tally(expected)
     assert found.tally().explained and found.tally().unexplained
+
+
+def test_a_limit_explains_at_every_frame_that_may_be_the_one_and_so_many_further_in() -> None:
+    """On verdicts that are made up: each has an outcome, and the frames among which it goes wrong."""
+    run = run_program(PROGRAMS["recursion"], ARCHES["x86_64"], "clang-O2-sync")
+    rng = random.Random(3)
+    outcomes = [rng.choice((Outcome.EXACT, Outcome.SKIPPED, Outcome.PHANTOM)) for _ in range(len(run))]
+    frames = [sorted(rng.randrange(len(run.truth(step))) for _ in range(2)) for step in range(len(run))]
+    traits = sorted(COLUMNS, key=lambda trait: trait.name)
+    traits_at = cache(run.watched.frame_traits)
+    for seed in range(8):
+        rng.seed(seed)
+        limits = tuple(
+            Limit(
+                rng.choice(traits),
+                frozenset(rng.sample((Outcome.SKIPPED, Outcome.PHANTOM), rng.choice((1, 2)))),
+                "for this test",
+                "none",
+                also=frozenset(rng.sample(traits, rng.choice((0, 0, 1)))),
+                inner=rng.choice((0, 0, 1, 2, -1)),
+            )
+            for _ in range(12)
+        )
+        codes = np.array([OUTCOMES.index(outcome) for outcome in outcomes], np.uint8)
+        last_first = np.array([(last, first) for first, last in frames], np.int32)
+        found = explained_by(run.watched, codes, last_first, frozenset(), limits).tolist()
+        for step, (outcome, (first, last)) in enumerate(zip(outcomes, frames, strict=True)):
+
+            def at(frame: int, step: int = step) -> frozenset[Trait]:
+                return traits_at(step, frame)
+
+            among = range(last, first - 1, -1)
+            covering = (i for i, li in enumerate(limits) if any(li.covers(outcome, frame, at) for frame in among))
+            assert found[step] == (-1 if outcome is Outcome.EXACT else next(covering, -1)), f"seed {seed}, step {step}"
