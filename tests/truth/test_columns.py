@@ -20,6 +20,7 @@ SHOWN = {
     "longjmp": "keystone",
     "cold_split": "keystone",
     "coroutine": "keystone",
+    "behind_call": "keystone",
     "alloca_vla": "clang-O2",
     "noreturn_last_call": "clang-O2",
     "tail_chain": "clang-O2",

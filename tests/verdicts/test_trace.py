@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from testbed.campaign.units import units
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Limit, Unwinder
-from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS
@@ -73,18 +71,13 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
     print(arch, {outcome.value: count for outcome, count in outcomes.items()})
 
 
-BEHIND = Path(__file__).parents[1] / "truth" / "shapes" / "behind_call.x86_64.S"
-
-
 @pytest.mark.parametrize(
     ("program", "arch", "recipe"),
-    [("longjmp", "arm64", None), ("recursion", "x86_64", "clang-O2-sync"), (str(BEHIND), None, None)],
+    [("longjmp", "arm64", None), ("recursion", "x86_64", "clang-O2-sync"), ("behind_call", "x86_64", None)],
     ids=["with transitions", "with limits", "where control goes on elsewhere"],
 )
-def test_on_three_short_runs_the_columns_say_what_the_judge_says(
-    program: str, arch: str | None, recipe: str | None
-) -> None:
-    run = named_run(PROGRAMS, program, arch, recipe, seed=1, budget=10_000, fresh=False)
+def test_on_three_short_runs_the_columns_say_what_the_judge_says(program: str, arch: str, recipe: str | None) -> None:
+    run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
     assert run.in_columns
     for unwinder in NATIVE:
         if unwinder.applies_to(run.built.image):
