@@ -36,7 +36,7 @@ from testbed.contract.rows import RowTable
 from testbed.image import Image
 from testbed.image.debug import debug_info
 from testbed.image.disassembly import disassemble
-from testbed.words.errors import UnwindError, UsageError
+from testbed.words.errors import NothingAskedFor, UnwindError, UsageError
 
 Counted = Callable[[int, int], None]
 
@@ -58,8 +58,9 @@ def check_file(
         this = opened(file, path, replace(options, jobs=1), readers)
         chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]
         if not chosen:
-            wanted = " or ".join(options.functions)
-            raise UsageError(f"{path}: it has no function{f' that matches {wanted}' if wanted else ' that is known'}")
+            if options.functions:
+                raise NothingAskedFor(f"{path}: it has no function that matches {' or '.join(options.functions)}")
+            raise UsageError(f"{path}: it has no function that is known")
         starts = {piece.start for piece in chosen}
         planned = [
             Group(file, path, first, end, options, readers)

@@ -20,6 +20,7 @@ from testbed.checks.kept import keep_check, kept_check, stands_alone
 from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import CheckOptions
 from testbed.cli import WIDTH
+from testbed.cli.file_lists import files_named
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
 from testbed.report.check_baseline import baseline_text, gone_from, known_in, read_baseline
@@ -28,7 +29,7 @@ from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_text import print_check
 from testbed.report.phrases import count
 from testbed.words.catalogue import matches
-from testbed.words.errors import TestbedError, UsageError
+from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
 from testbed.words.nearest import nearest
 
 # The strategies that read the tables of a file, those first that promise a row for every instruction.
@@ -165,36 +166,23 @@ def command(
     for pattern in tables:
         if not any(matches(said, [pattern]) for name in TABLES for said in (name, f".{name}")):
             raise UsageError(f"no table matches {pattern!r}; {nearest(pattern, TABLES)}")
-    paths = _paths(files)
+    paths = files_named(files)
     for path in (how.output, how.html, how.write_baseline):
         if path is not None:
             try_writing(path)
     sys.exit(_check_and_tell(paths, options, how))
 
 
-def _paths(files: Sequence[str]) -> tuple[Path, ...]:
-    """The files that were named, each once. Raises UsageError where there is none, or a list cannot be read."""
-    named: list[str] = []
-    for file in files:
-        named += _listed_in(Path(file[1:])) if file.startswith("@") else [file]
-    if not named:
-        raise UsageError("no file to check: name a source, an object or a library, or @LIST of them")
-    return tuple(map(Path, dict.fromkeys(named)))
-
-
-def _listed_in(path: Path) -> list[str]:
-    """The lines of a list that are neither empty nor begin with ``#``."""
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()]
-    except OSError as error:
-        raise UsageError(f"the list {path} cannot be read: {error.strerror or error}") from error
-    return [line for line in lines if line and not line.startswith("#")]
-
-
 def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold) -> int:
     """Check all files and print the report; the exit status."""
     baseline = read_baseline(how.baseline) if how.baseline else ()
-    checks, broken, interrupted = _check_all(paths, options, how.fresh)
+    checks, broken, others, interrupted = _check_all(paths, options, how.fresh)
+    if not checks:  # what was asked for is nowhere: perhaps it was mistyped
+        broken += others
+    elif others:
+        click.echo(
+            f"{count(len(others), 'file')} without a function that matches {' or '.join(options.functions)}", err=True
+        )
     known = known_in(baseline, checks)
     report = CheckReport(
         tuple(map(reported, checks, known)),
@@ -221,10 +209,11 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
 
 def _check_all(
     paths: Sequence[Path], options: CheckOptions, fresh: bool
-) -> tuple[list[FileCheck], list[BrokenInput], bool]:
-    """Each file's check, the files that have none and why, and whether the work was interrupted."""
+) -> tuple[list[FileCheck], list[BrokenInput], list[BrokenInput], bool]:
+    """Each file's check; files that have none; files that have nothing of what was asked for; whether interrupted."""
     checks: list[FileCheck] = []
     broken: list[BrokenInput] = []
+    others: list[BrokenInput] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -237,11 +226,13 @@ def _check_all(
 
             try:
                 checks.append(_checked(path, options, fresh, told))
+            except NothingAskedFor as error:
+                others.append(BrokenInput(path, str(error)))
             except TestbedError as error:
                 broken.append(BrokenInput(path, str(error)))
             except KeyboardInterrupt:
-                return checks, broken, True
-    return checks, broken, False
+                return checks, broken, others, True
+    return checks, broken, others, False
 
 
 def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told) -> FileCheck:

@@ -76,7 +76,11 @@ def _headline(report: CheckReport, checks: list[FileCheck]) -> list[tuple[str, s
     known = sum(r.known for r in findings)
     executed = sum(r.finding.evidence is HowKnown.EXECUTED for r in findings)
     return [
-        (f"{len(findings):,}", f"{known:,} known from the baseline" if known else f"{executed:,} seen", "findings"),
+        (
+            f"{len(findings):,}",
+            f"{known:,} known from the baseline" if known else f"{executed:,} seen on a natural path",
+            "findings",
+        ),
         (share(instructions - never, instructions), f"of {count(instructions, 'instruction')}", "tried"),
         (f"{called:,}", f"of {count(functions, 'function')}", "called"),
         (f"{sum(check.compared for check in checks):,}", "of an instruction with its row", "comparisons"),
@@ -101,7 +105,11 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         "notes": list(map(plain, check.notes)),
         "kept": check.kept,
         "findings": findings,
-        "functions": [_function(function, of[function.start]) for function in check.functions],
+        # Those with findings first.
+        "functions": sorted(
+            (_function(function, of[function.start]) for function in check.functions),
+            key=lambda shown: not shown["findings"],
+        ),
         "totals": {part.name: check.total(part.name) for part in _PARTS},
         "gradient": _gradient([check.total(part.name) for part in _PARTS]),
         "instructions": check.total("instructions"),

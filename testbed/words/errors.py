@@ -25,6 +25,10 @@ class UsageError(TestbedError):
     """A name or a location that does not exist; the message lists the nearest ones."""
 
 
+class NothingAskedFor(UsageError):
+    """A file has none of what was asked for by pattern. Of several files, another one may."""
+
+
 class ProgramError(TestbedError):
     """A program of the corpus is malformed: ``path:line: detail``."""
 

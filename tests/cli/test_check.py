@@ -15,7 +15,7 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
-from testbed.words.errors import ImageError
+from testbed.words.errors import ImageError, NothingAskedFor
 from tests.cli.command import Testbed
 from tests.report.checked import CHECK, CLEAN, START, WRONG
 from unwinders import UNWINDERS
@@ -33,6 +33,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
         progress(1, 2)
         if path.name == "broken.o":
             raise ImageError(path, 4, "not this")
+        if path.name == "good.o" and options.functions == ("bad*",):
+            raise NothingAskedFor(f"{path}: it has no function that matches bad*")
         if path.name == "stop.o":
             raise KeyboardInterrupt
         return replace(CHECK if path.name == "bad.o" else CLEAN, path=path)
@@ -107,6 +109,14 @@ def test_a_name_that_is_no_text_is_told_in_every_format(testbed: Testbed, asked:
             said = testbed("check", name, "--format", form, "--fresh", "--html", "page.html", "-o", "out")
             assert said.status == 0 and "Traceback" not in said.err, said.err
             Path("out").read_text(encoding="utf-8")
+
+
+def test_of_several_files_some_may_lack_what_was_asked_for(testbed: Testbed, asked: Asked) -> None:
+    said = testbed("check", "good.o", "bad.o", "-f", "bad*", "--fail-on", "never")
+    assert said.status == 0 and said.out.splitlines()[-1].startswith("bad.o: 1 of 3")
+    assert "1 file without a function that matches bad*" in said.err
+    said = testbed("check", "good.o", "-f", "bad*")
+    assert said.status == 2 and "no function that matches bad*" in said.out
 
 
 def test_every_format_is_printed_or_written(testbed: Testbed, asked: Asked, tmp_path: Path) -> None:
