@@ -29,9 +29,8 @@ def span_at(image: Image, pc: int) -> CodeSpan:
     segment = next((s for s in image.segments if s.address <= pc < s.address + s.size), None)
     if segment is None:
         return CodeSpan("", pc, pc + 1)
-    functions, names = _symbols(image)
-    for named in (functions, names):
-        addresses = [each.address for each in named]
+    (functions, _), _ = _symbols(image)
+    for named, addresses in _symbols(image):
         i = bisect_right(addresses, pc)
         end = addresses[i] if i < len(named) else segment.address + segment.size
         if i and segment.address <= addresses[i - 1] and _reaches(named[i - 1], pc):
@@ -39,12 +38,15 @@ def span_at(image: Image, pc: int) -> CodeSpan:
     return CodeSpan("", max(_ends_before(functions, pc), segment.address), _next(functions, pc, segment))
 
 
+_Named = tuple[tuple[Symbol, ...], tuple[int, ...]]
+
+
 @lru_cache(maxsize=8)
-def _symbols(image: Image) -> tuple[tuple[Symbol, ...], tuple[Symbol, ...]]:
-    """Functions; and names that other files can see, which may be functions that nobody marked."""
+def _symbols(image: Image) -> tuple[_Named, _Named]:
+    """Functions; and names that other files can see, which may be functions that nobody marked; each with addresses."""
     functions = tuple(symbol for symbol in image.symbols if symbol.is_function)
-    names = tuple(symbol for symbol in image.symbols if not symbol.is_data and not symbol.local)
-    return functions, names
+    visible = tuple(symbol for symbol in image.symbols if not symbol.is_data and not symbol.local)
+    return (functions, tuple(each.address for each in functions)), (visible, tuple(each.address for each in visible))
 
 
 def _reaches(symbol: Symbol, pc: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.checks.native.memory import SweptMemory
 from testbed.trace import Trace
@@ -19,3 +20,15 @@ def swept_memory(trace: Trace) -> SweptMemory:
     journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
     places = np.cumsum(sizes) - sizes
     return SweptMemory(starts, starts + sizes.astype(np.uint64), places, octets, np.zeros(2, np.int64), *journal)
+
+
+def load_words(
+    trace: Trace, steps: NDArray[np.int64], addresses: NDArray[np.uint64], size: int
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """A word of ``size`` bytes at each address before each step, and whether it is mapped: natively, in one sweep."""
+    from testbed.checks.native.memory import load_many
+
+    values, mapped = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_)
+    order = np.argsort(steps, kind="stable")
+    load_many(steps, addresses, np.int64(size), swept_memory(trace), order, values, mapped)
+    return values, mapped

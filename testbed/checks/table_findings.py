@@ -44,7 +44,7 @@ class CodeWords:
 def wrong_pcs(checks: PcChecks, image: Image) -> frozenset[int]:
     """All instructions that were compared of the functions with something wrong: what `true_rows` is asked for."""
     spans = {span_at(image, pc) for pc, some in zip(checks.pc.tolist(), checks.some.tolist(), strict=True) if some}
-    return frozenset(pc for pc in checks.pc.tolist() if any(span.start <= pc < span.end for span in spans))
+    return frozenset(pc for pc in checks.pc.tolist() if span_at(image, pc) in spans) if spans else frozenset()
 
 
 def table_findings(

@@ -17,6 +17,7 @@ from testbed.arch import Arch
 from testbed.checks.native.codes import CallerColumns
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import caller_columns
+from testbed.checks.swept import load_words
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable
 from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
@@ -24,6 +25,8 @@ from testbed.truth.transfers import Bools
 from testbed.words.errors import UnreadableMemory
 
 _MOST_SLOTS = 2048  # words at either end of a frame that are searched for a saved register
+_NATIVE_FROM = 5_000  # words of memory; fewer are read faster one by one than by a sweep of the trace
+_MOST_PLACES = 32  # of one register, at one instruction
 _ABOVE = 16  # the same of one that lies in the caller's
 _Words = NDArray[np.uint64]
 
@@ -217,11 +220,15 @@ def _places(
         if true.size > trace.arch.word:
             words = words[:-1] | words[1:] << np.uint64(8 * trace.arch.word)
         right = np.flatnonzero(true.are(words, np.full(len(words), start)))
-        keep = np.array(sorted({*(low + right * trace.arch.word).tolist(), *slots}), np.int64)
-        visits = np.repeat(np.arange(start, end), len(keep))
-        if len(visits):
-            values, mapped = _loaded(watched, steps[visits], cfa[visits], np.tile(keep, end - start), true.size)
-            keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
+        # Those nearest to the CFA: a register that is zero is in many places.
+        offsets = (low + right * trace.arch.word)[-_MOST_PLACES:]
+        keep = np.array(sorted({*offsets.tolist(), *slots}), np.int64)
+        # The last visit leaves few of them.
+        for visited in (np.arange(end - 1, end), np.arange(start, end - 1)):
+            visits = np.repeat(visited, len(keep))
+            if len(visits):
+                values, mapped = _loaded(watched, steps[visits], cfa[visits], np.tile(keep, len(visited)), true.size)
+                keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
         found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist())))
     return found
 
@@ -232,6 +239,8 @@ def _loaded(
     """The values at ``CFA + offset`` at steps, and whether they are mapped."""
     word, mask = watched.trace.arch.word, np.uint64(watched.trace.arch.word_mask)
     addresses = (cfa + offsets.astype(np.uint64)) & mask
+    if len(steps) >= _NATIVE_FROM:
+        return load_words(watched.trace, steps, addresses, size)
     values, mapped = watched.words.at(steps, addresses)
     for k in range(1, size // word):
         more, there = watched.words.at(steps, (addresses + np.uint64(k * word)) & mask)

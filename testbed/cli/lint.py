@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from programs import PROGRAMS
+from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
 from testbed.cli.choice import matching
 from testbed.cli.declared import disagrees
@@ -21,11 +22,8 @@ from testbed.runs.by_name import named_run
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
-# Tables that promise a row for every instruction, then those that promise what holds at calls.
-AT_EVERY_INSTRUCTION = ("eh_frame", "debug_frame", "sframe", "orc")
-AT_CALLS = ("ehabi", "compact_unwind")
-# What is made of `.cfi_*` directives.
-OF_DIRECTIVES = ("eh_frame", "eh_frame_hdr", "debug_frame", "sframe")
+# All tables, but for what only finds the rows of another one.
+LINTED = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
 
 
 @click.command("lint")
@@ -70,7 +68,7 @@ def command(
 def table_readers(image: Image, names: tuple[str, ...]) -> list[TableReader]:
     """The tables of an image that strategies of these names read. Raises UsageError where there is none."""
     readers = []
-    for unwinder in matching(UNWINDERS, names or (*AT_EVERY_INSTRUCTION, *AT_CALLS), "strategy"):
+    for unwinder in matching(UNWINDERS, names or LINTED, "strategy"):
         if unwinder.rows is not None and unwinder.applies_to(image):
             read = partial(unwinder.rows, image)
             readers.append(TableReader(unwinder.name, read, unwinder.name in AT_CALLS, unwinder.name in OF_DIRECTIVES))

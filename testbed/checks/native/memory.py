@@ -79,3 +79,11 @@ def move_to(step: Any, memory: Any) -> None:
                 )
         write += 1
     memory.last[1] = write
+
+
+@compiled()
+def load_many(steps: Any, addresses: Any, size: Any, memory: Any, order: Any, values: Any, mapped: Any) -> None:
+    """Fill in a word for each step and address; ``order`` are their places by step."""
+    for i in order:
+        move_to(steps[i], memory)
+        values[i], mapped[i] = load(addresses[i], size, memory)
