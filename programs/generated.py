@@ -26,9 +26,23 @@ _C = (
     ("f40o128t1+f", "O2"),  # A32: a realigned frame that stores the frame pointer and not lr
 )
 
+# The smallest shapes of what seeds with random flags showed (`testbed fuzz --flags random`).
+_FLAGGED = {
+    "f288c1+fa1": ("clang-O0-fp",),  # arm64: a caller's frame is larger than a scan looks through
+    "ft1+fs2c2+f8s1": ("gcc-O2",),  # a recursion behind a tail call: the scan finds an outer call's address first
+    "f8s1c1+ft2+f8r2s1": ("clang-O1",),  # the same on x86_64
+    "1105": ("clang-O1",),  # the same, where any function's address will do
+    "fa1c1+f8e": ("clang-Os",),  # A32: a way out before the frame that the table describes, never left otherwise
+    "fa1o32": ("gcc-O2",),  # x86_64: a realigned frame whose copied record is the last one
+    "f312c1+ft2+fa1o32": ("gcc-O2",),  # the copied return address, and behind it not SP
+    "f136s1": ("apcs-O0",),  # A32: behind the return address lies the pc
+}
+
 
 _ASSEMBLED = {f"gen:{shape}": ("keystone*",) for shape in _ASSEMBLY}
-_COMPILED = {f"genc:{shape}": (f"clang-{how}", f"clang-thumb-{how}") for shape, how in _C}
+_COMPILED = {f"genc:{shape}": (f"clang-{how}", f"clang-thumb-{how}") for shape, how in _C} | {
+    f"genc:{shape}": recipes for shape, recipes in _FLAGGED.items()
+}
 
 
 def _generated(name: str, recipes: tuple[str, ...]) -> Program:

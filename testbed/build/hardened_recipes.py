@@ -52,6 +52,16 @@ def for_some_programs() -> Iterator[Recipe]:
             opt_in=True,
             by_name=True,
         )
+    yield Recipe(
+        name="apcs-O0",
+        summary="GCC 12 -O0, frames of the old procedure call standard",
+        tool=Tool.GCC,
+        arches=_ARM32,
+        flags=("-O0", "-mapcs-frame", "-fasynchronous-unwind-tables"),
+        frame_records={"a32": "r11-apcs"},
+        opt_in=True,
+        by_name=True,
+    )
     yield from _with_defects()
 
 

@@ -51,7 +51,7 @@ LIMITS = limits_of(
     UNKEPT            x86_64  refused stopped
     UNKEPT            arm64   refused stopped wrong
     UNKEPT            arm32   refused stopped wrong
-    COPIED            x86_64  phantom
+    COPIED            x86_64  phantom wrong
     COPIED            arm64   phantom
     COPIED            arm32   phantom wrong
     LEFTOVER          x86_64  refused stopped phantom wrong
@@ -68,14 +68,14 @@ LIMITS = limits_of(
     NO_TABLE          arm32   stopped
     WRONG_TABLE       x86_64  phantom
     WRONG_TABLE       arm64   wrong_register
-    APART             x86_64  phantom
+    APART             x86_64  phantom wrong
     APART             arm64   refused phantom wrong_register
-    APART             arm32   phantom wrong_register
+    APART             arm32   phantom wrong_register wrong
     ROOT              x86_64  stopped
     ROOT              arm64   stopped
     ROOT              arm32   stopped
     FAR               x86_64  refused stopped
-    FAR               arm64   refused
+    FAR               arm64   refused stopped
     FAR               arm32   refused stopped
     """,
     {

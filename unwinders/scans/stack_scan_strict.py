@@ -64,9 +64,9 @@ LIMITS = limits_of(
     UNKEPT              x86_64  ended_early
     UNKEPT              arm64   ended_early
     UNKEPT              arm32   ended_early
-    COPIED              x86_64  phantom
-    COPIED              arm64   phantom
-    COPIED              arm32   phantom
+    COPIED              x86_64  phantom wrong
+    COPIED              arm64   phantom wrong
+    COPIED              arm32   phantom wrong
     LEFTOVER            x86_64  refused stopped phantom wrong
     LEFTOVER            arm64   phantom wrong
     LEFTOVER            arm32   refused stopped phantom wrong
