@@ -21,6 +21,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
 from testbed.checks.row_checks import RowChecks, check_rows
+from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import RegisterPlus, RowTable
@@ -60,6 +61,7 @@ class PieceCounts:
     calls: int
     returned: int
     note: str = ""
+    static: Mapping[str, StaticFunction] = field(default_factory=dict)  # by table: what nothing executed
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +167,7 @@ def check_group(group: Group) -> GroupResult:
             steps += len(path.tape)
             if sum(len(each.tape) for each in taken) > BATCH:
                 batches.append(_compared(this, group, taken))
-        counts.append(_counts(found))
+        counts.append(replace(_counts(found), static=_static(this, group, found)))
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))
@@ -186,6 +188,21 @@ def check_group(group: Group) -> GroupResult:
         sum(each.calls for each in counts),
         steps,
     )
+
+
+def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, StaticFunction]:
+    """The instructions that no path reached, by table."""
+    row_at = group.readers.rows_of_instructions
+    executed = found.natural | found.forced
+    untried = sorted(found.code.sizes.keys() - executed)
+    if row_at is None or not untried:
+        return {}
+    tried = sorted(executed & found.code.sizes.keys())
+    return {
+        name: static_function(this.image, table, row_at, tried, untried)
+        for name, table in this.tables.items()
+        if isinstance(table, RowTable) and name not in AT_CALLS
+    }
 
 
 def died(group: Group) -> GroupResult:

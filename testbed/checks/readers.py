@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from testbed.checks.row_rules import Evaluate
+from testbed.checks.static_rows import RowAt
 from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
@@ -25,7 +26,7 @@ OF_DIRECTIVES = frozenset({"eh_frame", "debug_frame", "sframe", "eh_frame_hdr", 
 class Readers:
     """Where the strategies are, as ``module:NAME``: a catalogue by name, which of them, an evaluator of expressions.
 
-    ``static`` is the strategy whose rows come from the instructions alone, "" for none.
+    ``static`` gives the row of an instruction from the instructions alone, "" for none.
     """
 
     catalogue: str
@@ -58,10 +59,10 @@ class Readers:
             )
         return found
 
-    def from_instructions(self, image: Image) -> RowTable | None:
-        """Rows from the instructions alone."""
-        unwinder = _strategies(self.catalogue)[self.static] if self.static else None
-        return unwinder.rows(image) if unwinder is not None and unwinder.rows is not None else None
+    @property
+    def rows_of_instructions(self) -> RowAt | None:
+        """What says a row from the instructions alone."""
+        return _named(self.static) if self.static else None
 
     @property
     def evaluator(self) -> Evaluate | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
-from testbed.micro.feasible import feasible_part
+from testbed.micro.feasible import feasible_part, on_the_stack
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import ArgumentPlan
 
@@ -93,7 +93,7 @@ class Explorer:
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
         for path in paths:
-            tape = self._caller.call(path, self._caller.natural, steps)
+            tape = on_the_stack(self._caller.call(path, self._caller.natural, steps), self._caller.image)
             self._note(found, tape, forced=False)
             yield TakenPath(tape, forced=False)
         self._set(piece, 0)

@@ -34,8 +34,7 @@ def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: 
         last = int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias if len(tape) > 1 else 0
         if last not in code.indirect:
             return str(tape.over.value)
-    sp = tape.registers[:, arch.index[arch.sp]]
-    if bool(((sp > np.uint64(image.sp + _ABOVE)) | (sp < np.uint64(image.sp - STACK_SIZE))).any()):
+    if _first_outside(tape, image) is not None:
         return SP_OUTSIDE
     pc = tape.registers[:, arch.index[arch.pc]]
     for step, callee in tape.skipped:
@@ -43,6 +42,19 @@ def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: 
             earlier = [at for at, _ in tape.skipped if at == step]
             return _until(tape, step) if len(earlier) > 1 else FALLS_OFF
     return tape
+
+
+def on_the_stack(tape: CallTape, image: CallableImage) -> CallTape:
+    """The tape until SP leaves the stack: what was loaded into SP is made-up data, and there is no frame after it."""
+    first = _first_outside(tape, image)
+    return tape if first is None else _until(tape, max(first - 1, 0))
+
+
+def _first_outside(tape: CallTape, image: CallableImage) -> int | None:
+    arch = image.loaded.image.arch
+    sp = tape.registers[:, arch.index[arch.sp]]
+    outside = np.flatnonzero((sp > np.uint64(image.sp + _ABOVE)) | (sp < np.uint64(image.sp - STACK_SIZE // 2)))
+    return int(outside[0]) if len(outside) else None
 
 
 def _until(tape: CallTape, step: int) -> CallTape:

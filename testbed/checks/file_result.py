@@ -1,0 +1,253 @@
+"""What all groups of a file found, as one `FileCheck`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.checks.groups import (
+    GroupResult,
+    PieceCounts,
+    TableChecks,
+)
+from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding, WrongThing
+from testbed.checks.native.codes import NO_ROW
+from testbed.checks.options import CheckOptions
+from testbed.checks.pc_checks import PcChecks, summed
+from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
+from testbed.checks.table_findings import CodeWords, table_findings
+from testbed.checks.true_rows import TrueRow, merged
+from testbed.contract.rows import RowTable
+from testbed.image import Image
+from testbed.image.debug import debug_info
+from testbed.image.disassembly import disassemble
+from testbed.words.errors import UnwindError
+
+Pcs = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class _OneTable:
+    """All that was found of one table, over all groups."""
+
+    table: RowTable
+    every: PcChecks
+    natural: PcChecks
+    true: Mapping[int, TrueRow]
+
+    @classmethod
+    def of(cls, table: RowTable, parts: Sequence[TableChecks]) -> _OneTable:
+        natural = summed(part for checks in parts for part in checks.natural)
+        forced = summed(part for checks in parts for part in checks.forced)
+        forced = _possible(forced, natural)
+        true = merged(part for checks in parts for part in checks.true)
+        return cls(table, summed((natural, forced)), natural, true)
+
+
+def _possible(forced: PcChecks, natural: PcChecks) -> PcChecks:
+    """Forced visits without those where a row is wrong that was right on another path: no run takes such a path."""
+    right = [part.pc[part.visits > part.wrong] for part in (natural, forced)]
+    impossible = (forced.wrong > 0) & np.isin(forced.pc, np.concatenate(right))
+    nothing = np.uint64(0)
+    return replace(
+        forced,
+        wrong=np.where(impossible, 0, forced.wrong),
+        some=np.where(impossible, nothing, forced.some),
+        every=np.where(impossible, nothing, forced.every),
+        first=np.where(impossible, -1, forced.first),
+        trace=np.where(impossible, -1, forced.trace),
+    )
+
+
+def file_check(
+    path: Path,
+    image: Image,
+    tables: Mapping[str, RowTable | UnwindError],
+    results: Sequence[GroupResult],
+    options: CheckOptions,
+) -> FileCheck:
+    """The sum of the groups' results; ``image`` has every function under a name."""
+    counted = [counts for result in results for counts in result.pieces]
+    sizes = {
+        pc: size
+        for counts in counted
+        for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
+    }
+    words = _words(image)
+    natural = _union(result.natural for result in results)
+    on_forced = _union(result.on_forced for result in results)
+    executed = frozenset(np.union1d(natural, on_forced).tolist())
+    findings: list[TableFinding] = []
+    rowless: list[NDArray[np.uint64]] = []
+    compared, said = 0, []
+    for name, table in tables.items():
+        if not isinstance(table, RowTable):
+            findings.append(_unreadable(name, table))
+            continue
+        said.append(table.source)
+        one = _OneTable.of(table, [result.tables[name] for result in results])
+        compared += int(one.every.visits.sum())
+        if name not in AT_CALLS:
+            rowless.append(one.every.pc[one.every.some == NO_ROW])
+        findings += _findings(image, name, one, sizes, words)
+        findings += _static_findings(name, table.source, counted, executed, words)
+    functions = _functions(counted, natural, on_forced, rowless)
+    return FileCheck(
+        path,
+        image.arch,
+        tuple(said),
+        functions,
+        tuple(findings),
+        options.seed,
+        sum(result.runs for result in results),
+        sum(result.steps for result in results),
+        compared,
+        dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
+        image.notes,
+    )
+
+
+def _union(parts: Iterator[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
+
+
+def _findings(
+    image: Image, name: str, one: _OneTable, sizes: Mapping[int, int], words: CodeWords
+) -> Iterator[TableFinding]:
+    """The findings of one table; of a function that says it is outermost, nothing that follows from being called."""
+    on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
+    wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
+    true = {pc: row for pc, row in one.true.items() if pc in sizes}
+    by_pc = dict(zip(one.every.pc.tolist(), range(len(one.every)), strict=True))
+    keep = np.array([by_pc[pc] for pc in true], np.int64)
+    checks = _chosen(one.every, np.sort(keep))
+    found = table_findings(
+        one.table,
+        image,
+        checks,
+        true,
+        sizes,
+        words,
+        evidence=lambda pc: HowKnown.EXECUTED if pc in on_natural else HowKnown.FORCED,
+        advises=name in OF_DIRECTIVES and name not in AT_CALLS,
+    )
+    yield from sorted(_one_each([each for each in found if each.pc in wrong]), key=lambda each: each.pc)
+
+
+def _static_findings(
+    name: str,
+    source: str,
+    counted: Sequence[PieceCounts],
+    executed: Collection[int],
+    words: CodeWords,
+) -> Iterator[TableFinding]:
+    """One finding for each function of which the instructions that nothing executed contradict the table."""
+    for counts in counted:
+        static = counts.static.get(name)
+        differing = sorted(pc for pc in static.differing if pc not in executed) if static else []
+        if static is None or not differing:
+            continue
+        pc = differing[0]
+        file, line = words.source(pc)
+        yield TableFinding(
+            FindingKind.WRONG_ROW,
+            source,
+            str(counts.piece),
+            pc,
+            words.where(pc),
+            words.instruction(pc),
+            static.differing[pc],
+            HowKnown.STATIC,
+            len(differing),
+            None,
+            file,
+            line,
+        )
+
+
+def _chosen(checks: PcChecks, at: NDArray[np.int64]) -> PcChecks:
+    counts = checks.visits[at], checks.wrong[at], checks.untried[at]
+    return PcChecks(checks.pc[at], *counts, checks.some[at], checks.every[at], checks.first[at], checks.trace[at])
+
+
+def _unreadable(name: str, why: UnwindError) -> TableFinding:
+    thing = WrongThing("row", "nothing that can be read", str(why))
+    return TableFinding(FindingKind.UNREADABLE, name, "", 0, "", "", (thing,), HowKnown.STATIC, 0)
+
+
+def _functions(
+    counted: Sequence[PieceCounts],
+    natural: Pcs,
+    on_forced: Pcs,
+    rowless: Sequence[Pcs],
+) -> tuple[FunctionCheck, ...]:
+    """How much of each function was executed, and how much of it no table knows."""
+    silent = rowless[0] if rowless else np.empty(0, np.uint64)
+    for other in rowless[1:]:
+        silent = np.intersect1d(silent, other)
+    found = []
+    for counts in counted:
+        own = counts.instructions
+        by_itself, on_path = _in(own, natural), _in(own, on_forced)
+        static = {pc for each in counts.static.values() for pc in (*each.agreed, *each.differing)}
+        tried = _in(own, np.array(sorted(static), np.uint64))
+        found.append(
+            FunctionCheck(
+                str(counts.piece),
+                counts.piece.start,
+                counts.piece.end,
+                len(own),
+                int(by_itself.sum()),
+                int((on_path & ~by_itself).sum()),
+                int((tried & ~by_itself & ~on_path).sum()),
+                int(_in(own, silent).sum()),
+                counts.calls,
+                counts.returned,
+                counts.note,
+            )
+        )
+    return tuple(found)
+
+
+def _in(values: Pcs, ordered: Pcs) -> NDArray[np.bool_]:
+    """Which values are among others, which are in order."""
+    if not len(ordered):
+        return np.zeros(len(values), np.bool_)
+    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.asarray(ordered[place] == values)
+
+
+def _one_each(findings: Sequence[TableFinding]) -> Iterator[TableFinding]:
+    """The findings without repair of one function as one: they are parts of something that no row can say."""
+    open_ones: dict[tuple[str, str], TableFinding] = {}
+    for finding in findings:
+        key = (finding.table, finding.function)
+        if finding.kind is not FindingKind.WRONG_ROW or finding.repair is not None:
+            yield finding
+        elif key in open_ones:
+            first = open_ones[key]
+            open_ones[key] = replace(first, instructions=max(first.instructions, finding.instructions))
+        else:
+            open_ones[key] = finding
+    yield from open_ones.values()
+
+
+def _words(image: Image) -> CodeWords:
+    """How the code of a file is named."""
+
+    def where(pc: int) -> str:
+        function = image.function_at(pc)
+        if function is None:
+            return f"{pc:#x}"
+        return f"{function.name}+{pc - function.address:#x}" if pc != function.address else function.name
+
+    def source(pc: int) -> tuple[str, int]:
+        line = debug_info(image).line_at(pc)
+        return (line.file, line.line) if line is not None and line.line else ("", 0)
+
+    return CodeWords(where, lambda pc: disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc), source)

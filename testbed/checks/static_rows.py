@@ -1,0 +1,76 @@
+"""A table's rows beside what the instructions alone say, for code that nothing executed.
+
+The instructions' rows come from an abstract interpretation of the function. It is believed for a function only if it
+says the same as the table at every instruction of it that was executed. Two rows can be compared where they count the
+CFA from the same register; a saved register, where both say a slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.checks.model import WrongThing
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, UnwindRow
+from testbed.image import Image
+from testbed.words.errors import UnwindError
+
+RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFunction:
+    """What was tried of one function: at ``agreed`` instructions the two say the same, at ``differing`` they do not."""
+
+    agreed: frozenset[int]
+    differing: Mapping[int, tuple[WrongThing, ...]]
+
+
+def static_function(
+    image: Image, table: RowTable, row_at: RowAt, tried: Collection[int], untried: Collection[int]
+) -> StaticFunction:
+    """Compare a function's rows at the ``untried`` instructions; ``tried`` are those at which the table is right."""
+    nothing = StaticFunction(frozenset(), {})
+    agreed, differing = set[int](), dict[int, tuple[WrongThing, ...]]()
+    for pc in (*tried, *untried):
+        row, said = table.at(pc), _said(image, row_at, pc)
+        things = None if row is None or said is None else _differences(row, said, image.arch)
+        if things is None:
+            continue
+        if things and pc in tried:
+            return nothing
+        if things:
+            differing[pc] = things
+        elif pc not in tried:
+            agreed.add(pc)
+    return StaticFunction(frozenset(agreed), differing)
+
+
+def _said(image: Image, row_at: RowAt, pc: int) -> UnwindRow | None:
+    try:
+        return row_at(image, pc)
+    except UnwindError:
+        return None
+
+
+def _differences(row: UnwindRow, said: UnwindRow, arch: Arch) -> tuple[WrongThing, ...] | None:
+    """What two rows say differently; None where that cannot be told."""
+    ours, true = row.cfa, said.cfa
+    if not isinstance(ours, RegisterPlus) or not isinstance(true, RegisterPlus) or ours.register != true.register:
+        return None
+    things = []
+    if ours.offset != true.offset:
+        things.append(
+            WrongThing("CFA", f"CFA = {_place(ours)}", f"the instructions before it leave the CFA at {_place(true)}")
+        )
+    for name in (row.return_address, *arch.preserved):
+        one, other = (r.registers.get(name, SameValue()) for r in (row, said))
+        if isinstance(one, AtCfa) and isinstance(other, AtCfa) and one != other:
+            says = f"{name} is at CFA{one.offset:+#x}"
+            things.append(WrongThing(name, says, f"the instructions before it save it at CFA{other.offset:+#x}"))
+    return tuple(things)
+
+
+def _place(cfa: RegisterPlus) -> str:
+    return f"{cfa.register}{cfa.offset:+#x}"
