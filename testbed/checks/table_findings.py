@@ -102,9 +102,11 @@ class _OneFunction:
         for pc in self.pcs:
             if self.masks[pc] in (NO_ROW, UNREADABLE):
                 continue
-            while spans[at].end <= pc:
+            while at < len(spans) and spans[at].end <= pc:
                 at += 1
-            tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
+            # The row of a call is the one at its last byte: an entry may begin there.
+            if at < len(spans) and spans[at].start <= pc + max(self.sizes[pc] - 1, 0):
+                tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
         function = TriedFunction(self.arch, tried, spans)
         before = list(function.states)
         for cause in find_causes(function):

@@ -86,6 +86,7 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     pcs = wrong_pcs(checks, loaded.image)
     true = true_rows(run.watched, steps, table, pcs)
     compared = np.flatnonzero(steps.compared)
+    compared = compared[np.argsort(run.trace.sizes[compared], kind="stable")]  # where a signal arrives the size is 0
     sizes = dict(zip(steps.pc[compared].tolist(), run.trace.sizes[compared].tolist(), strict=True))
     findings = table_findings(
         table, loaded.image, checks, true, sizes, code_words(run, steps), advises=reader.advises and not reader.at_calls
