@@ -17,6 +17,7 @@ from testbed.image import Image, Section
 _HEADER = struct.Struct("<BBBBiI")  # version, encodings of the pointer, the count and the table; pointer, count
 _USUAL = (1, 0x1B, 0x03, 0x3B)
 _PREL31 = 0x7FFF_FFFF
+_CANTUNWIND = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,19 @@ def _range_of(image: Image, entry: int, start: int) -> int:
 
 
 def _indexed(index: Section) -> Iterator[tuple[int, int]]:
-    """EHABI32, section 5: words (prel31 to the function, data), sorted; each ends where the next one begins."""
+    """EHABI32, section 5: words (prel31 to the function, data), sorted; each ends where the next one begins.
+
+    Linkers end the index with an entry of their own: "cannot be unwound", at the end of the code that has entries. No
+    function begins there; what lies behind it is the procedure linkage table.
+    """
     words = struct.unpack(f"<{len(index.data) // 8 * 2}I", index.data[: len(index.data) // 8 * 8])
     starts = []
     for k, word in enumerate(words[::2]):
         distance = word & _PREL31
         distance -= (distance & 0x4000_0000) << 1
         starts.append(index.address + 8 * k + distance & 0xFFFF_FFFE)
-    for k, start in enumerate(starts):
+    ended = words[-1:] == (_CANTUNWIND,)
+    for k, start in enumerate(starts[:-1] if ended else starts):
         after = starts[k + 1] if k + 1 < len(starts) else start
         yield start, after
 

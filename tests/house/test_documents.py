@@ -18,7 +18,7 @@ from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md")
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md", "docs/check.md")
 
 
 def regenerate() -> ModuleType:
