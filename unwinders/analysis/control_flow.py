@@ -11,6 +11,7 @@ only ever forgets, so this ends. Beyond plain edges:
   that jump goes: it begins in the state of the jump. Without such a jump, it is where exceptions land: in the state
   behind the calls, if they agree. Against what is known from the entry, such a state never wins.
 * A jump through a pointer with SP as at the entry is a tail call; constants and jump tables between the code are none.
+  No way leads into a constant: the call in front of it does not return. Where one was followed, all starts again.
 * Under a condition (A32, IT blocks) there are two states, kept apart until the flags change.
 """
 
@@ -25,6 +26,7 @@ from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.abstract_machine import emulate, made_at_most, made_equal
 from unwinders.analysis.abstract_state import AbstractState, StackAddress, entry_state, join
 from unwinders.analysis.called_functions import called, loses_return_address, pushed
+from unwinders.analysis.found_late import DoesNotReturn, FoundLate, IsConstant, IsNoCall
 from unwinders.analysis.function_code import LONGEST, FunctionCode
 from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
 from unwinders.analysis.meeting_states import landings, left_out
@@ -46,18 +48,14 @@ def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
     """
     if code.function.size > MOST_PLACES * LONGEST:
         raise UnsupportedRule(f"{code.function.name} is too large to be followed")
-    no_return: set[int] = set()
-    pushes: set[int] = set()
-    steps = 0
+    late, steps = FoundLate(), 0
     for _ in range(MOST_RESTARTS):
-        spread = _Propagation(code, no_return, pushes, steps=steps)
+        spread = _Propagation(code, late, steps=steps)
         try:
             spread.all()
             break
-        except _DoesNotReturn as found:
-            no_return.add(found.call)
-        except _IsNoCall as found:
-            pushes |= found.calls
+        except (DoesNotReturn, IsNoCall, IsConstant) as found:
+            late.add(found)
         steps = spread.steps
     out: dict[int, tuple[AbstractState, ...]] = {}
     for (pc, _), state in sorted(spread.states.items(), key=lambda item: item[0]):
@@ -65,23 +63,10 @@ def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
     return out
 
 
-class _DoesNotReturn(Exception):
-    def __init__(self, call: int) -> None:
-        super().__init__(call)
-        self.call = call
-
-
-class _IsNoCall(Exception):
-    def __init__(self, calls: frozenset[int]) -> None:
-        super().__init__(calls)
-        self.calls = calls
-
-
 @dataclass(eq=False)
 class _Propagation:
     code: FunctionCode
-    no_return: set[int]
-    pushes: set[int]  # calls that are none
+    late: FoundLate
     states: dict[Node, AbstractState] = field(default_factory=dict)
     weak: set[Node] = field(default_factory=set)  # not reached from the entry
     jumps: dict[int, AbstractState] = field(default_factory=dict)  # to targets that the code does not say
@@ -135,6 +120,8 @@ class _Propagation:
         """Control gets to a place in one more state."""
         if not self.code.function.covers(node[0]):
             return  # a tail call, or the end of the function
+        if node[0] in self.late.constants:
+            return
         old = self.states.get(node)
         known = self.inside.get(node, NOWHERE)
         within = self.current | known if self.current and (known or old is None) else NOWHERE
@@ -162,8 +149,8 @@ class _Propagation:
     def blame(self, pc: int) -> None:
         """What meets here does not belong together: if one of them is behind a call, that call does not return."""
         call = self.behind_call.get(pc)
-        if call is not None and call not in self.no_return:
-            raise _DoesNotReturn(call)
+        if call is not None and call not in self.late.no_return:
+            raise DoesNotReturn(call)
 
     def disagree(self, one: AbstractState, other: AbstractState) -> bool:
         """True where SP lies at two known, different distances."""
@@ -186,9 +173,9 @@ class _Propagation:
         """Carry out an instruction, and go wherever it goes."""
         after = emulate(self.arch, state, instruction, self.code.read)
         if instruction.literal is not None:
-            self.data[instruction.literal[0]] = instruction.literal[1]
+            self.constant(instruction, *instruction.literal)
         if self.current and loses_return_address(self.arch, state, after):
-            raise _IsNoCall(self.current)
+            raise IsNoCall(self.current)
         control = control_of(self.arch, self.code.isa, instruction, after)
         match control:
             case Jump(targets, conditional, _, table, _, if_equal, if_above):
@@ -214,13 +201,13 @@ class _Propagation:
                     return
             case Call(target):
                 if target is not None and target != self.code.function.entry and self.code.function.covers(target):
-                    if instruction.address in self.pushes:
+                    if instruction.address in self.late.pushes:
                         self.arrive((target, 0), pushed(self.arch, after, instruction.end), weak=weak)
                         return
                     outside, self.current = self.current, frozenset({instruction.address})
                     self.arrive((target, 0), entry_state(self.arch), weak=False)
                     self.current = outside
-                if instruction.address in self.no_return:
+                if instruction.address in self.late.no_return:
                     return
                 holds, after = 0, called(self.code, after, target)
                 self.calls[instruction.address] = (after, weak)
@@ -234,6 +221,14 @@ class _Propagation:
                 if instruction.idle and instruction.address in self.behind_call:
                     self.behind_call[instruction.end] = self.behind_call[instruction.address]
         self.arrive((instruction.end, holds), after, weak=weak)
+
+    def constant(self, instruction: Instruction, start: int, end: int) -> None:
+        """A constant beside the code. Raises IsConstant where it was taken for code."""
+        self.data[start] = end
+        if start not in self.late.constants and self.code.function.covers(start):
+            self.late.constants[start] = end, instruction.address
+            if self.reached(start):
+                raise IsConstant
 
     def cases(
         self, jump: Jump, table: tuple[int, int], state: AbstractState

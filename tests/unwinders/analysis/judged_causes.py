@@ -29,6 +29,12 @@ CAUSES = (
         "the analysis takes parent and child for one. Fault of the analysis, which does not know the system call.",
     ),
     Cause(
+        "a function that never returns",
+        r"start_thread|__run_exit_handlers|__assert\w*|__libc_fatal|__libc_alloc_buffer_create_failure",
+        "GCC saves no callee-saved register in a function that does not return, and the table says nothing of those "
+        "that it overwrites, so they count as unchanged. Fault of the table; the analysis says that they are lost.",
+    ),
+    Cause(
         "where exceptions land",
         r"_Z.*|__cxa_.*|__gxx_.*",
         "which call an exception comes from is in the table of handlers, which this technique may not read: taken is "

@@ -61,3 +61,13 @@ def test_another_callee_leaves_the_word_on_top_where_it_is() -> None:
     rows = rows_of("a32", function + "push {r4, lr}; pop {r4, pc}", ("f", 0, 0x10), ("g", 0x10, 0))
     assert [row.cfa for row in rows[:4]] == [RegisterPlus("sp", n) for n in (0, 4, 4, 4)]
     assert rows[2].registers["lr"] == AtCfa(-4)
+
+
+@pytest.mark.parametrize("constant", [0x460E_BF00, 0xE7F6_460E], ids=["nop; mov r6, r1", "mov r6, r1; b back"])
+def test_a_call_in_front_of_a_constant_does_not_return(constant: int) -> None:
+    """Read as instructions, the constant overwrites r6, and goes on into the function."""
+    text = "push {r4, lr}; ldr r3, [pc, #12]; cbz r3, 0x100c; pop {r4, pc}; nop; nop; bl 0x9000"
+    image = image_of("thumb", assembled("thumb", text) + constant.to_bytes(4, "little"))
+    for at in (2, 4, 6, 0xC):
+        row = row_at(image, START + at)
+        assert row.cfa == RegisterPlus("sp", 8) and "r6" not in row.registers
