@@ -21,10 +21,10 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
 from testbed.checks.row_checks import RowChecks, check_rows
-from testbed.checks.static_rows import StaticFunction, static_function
+from testbed.checks.static_rows import StaticFunction, agrees, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
-from testbed.contract.rows import RegisterPlus, RowTable
+from testbed.contract.rows import RegisterPlus, RowTable, Undefined
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
@@ -112,14 +112,18 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
 
 
 def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
-    """The functions of a file; an entry of a table is one where its first row is that of a function's beginning."""
+    """The functions of a file; an entry of a table is one where its first row is that of a function's beginning.
+
+    Code that nobody calls, with an undefined return address, is no function to call.
+    """
     arch = image.arch
     known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
 
     def is_entry(start: int) -> bool:
         rows = [row for table in known if (row := table.at(start)) is not None]
         begins = RegisterPlus(arch.sp, arch.entry_cfa)
-        return not rows or any(row.cfa == begins and row.start == start for row in rows)
+        called = [row for row in rows if not isinstance(row.registers.get(row.return_address), Undefined)]
+        return not rows or any(row.cfa == begins and row.start == start for row in called)
 
     return pieces_of(image, is_entry)
 
@@ -260,6 +264,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
             continue
         checks = check_rows(watched, table, this.loaded, at_calls=name in AT_CALLS, evaluate=group.readers.evaluator)
         checks = _without_impossible(checks, batch)
+        checks = _without_contradicted(checks, batch, this, table, group)
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
         true[name] = true_rows(watched, checks, table, wrong_pcs(by_pc(checks), this.image))
@@ -281,3 +286,19 @@ def _without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
     wrong = checks.compared & (checks.wrong != 0)
     right = np.unique(checks.pc[checks.compared & (checks.wrong == 0)])
     return replace(checks, compared=checks.compared & ~(wrong & batch.forced & np.isin(checks.pc, right)))
+
+
+def _without_contradicted(
+    checks: RowChecks, batch: Batch, this: FileAtWork, table: RowTable, group: Group
+) -> RowChecks:
+    """Without forced visits at which the table is wrong, but says what the instructions before it say.
+
+    Then it is the path that is wrong: it came there with another frame than any run does.
+    """
+    row_at = group.readers.rows_of_instructions
+    wrong = checks.compared & (checks.wrong != 0)
+    alone = np.setdiff1d(checks.pc[wrong & batch.forced], checks.pc[wrong & ~batch.forced])
+    if row_at is None or not len(alone):
+        return checks
+    agreed = [pc for pc in alone.tolist() if agrees(this.image, table, row_at, pc)]
+    return replace(checks, compared=checks.compared & ~(wrong & np.isin(checks.pc, np.array(agreed, np.uint64))))

@@ -47,6 +47,12 @@ def static_function(
     return StaticFunction(frozenset(agreed), differing)
 
 
+def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int) -> bool:
+    """Whether the instructions say of a place what the table says."""
+    row, said = table.at(pc), _said(image, row_at, pc)
+    return row is not None and said is not None and _differences(row, said, image.arch) == ()
+
+
 def _said(image: Image, row_at: RowAt, pc: int) -> UnwindRow | None:
     try:
         return row_at(image, pc)

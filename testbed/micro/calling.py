@@ -179,6 +179,12 @@ class Caller:
         run, stops = self._run, self._stops
         if len(skipped) >= _STUCK and skipped[-_STUCK][0] == run.steps - 1:
             return Over.STRAY, 0  # every place that it comes back to is one that is not executed
+        if forced and run.steps == forced[0][0] and (stops.wild or run.halted):
+            # What is forced is a jump that led astray, or out of the function; a call there is over.
+            stops.ending, stops.wild = None, False
+            if self._was_called():
+                self._answered(0)
+            return None, forced.pop(0)[1] | self._isa_bit()
         if stops.wild and (self._is_in_arena(stops.to) or self._was_called()):
             # A function pointer out of made-up data: a callee of which nothing is known.
             stops.ending, stops.wild = None, False

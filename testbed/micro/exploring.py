@@ -110,11 +110,12 @@ class Explorer:
         while queue and left > 0:
             path = queue.popleft()
             left -= 1
-            tape = feasible_part(
-                self._caller.call(path, self._alone, steps), self._caller.image, found.piece, found.code
-            )
+            called = self._caller.call(path, self._alone, steps)
+            tape = feasible_part(called, self._caller.image, found.piece, found.code)
             if isinstance(tape, str):
                 found.dropped[tape] += 1
+                # Perhaps another side further on makes it possible.
+                queue.extend(self._other_sides(found, self._way(path, called), tries))
             else:
                 new = self._note(found, tape, forced=True)
                 way = self._way(path, tape)
@@ -168,8 +169,21 @@ class Explorer:
 
     def _strays(self, found: Exploration, ways: Sequence[_Way], tries: Counter[tuple[int, int]]) -> Iterator[CallPath]:
         """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""
-        jumps = [(way, step + 1) for way in ways for step, pc in enumerate(way.pcs[:-1]) if pc in found.code.indirect]
-        calls = [(way, step + 1) for way in ways for step in way.answered if step + 1 < len(way.pcs)]
+        entry = self._caller.image.sp
+        framed = min((min(way.sp) for way in ways), default=entry) < entry - self._image.arch.entry_cfa
+        top = entry - self._image.arch.entry_cfa if framed else entry + 1
+        jumps = [
+            (way, step + 1)
+            for way in ways
+            for step, pc in enumerate(way.pcs[:-1])
+            if pc in found.code.indirect and way.sp[step] < top  # with no frame left it is a tail call
+        ]
+        calls = [
+            (way, step + 1)
+            for way in ways
+            for step in way.answered
+            if step + 1 < len(way.pcs) and way.sp[step] < top
+        ]
         calls.sort(key=lambda place: place[0].sp[place[1]])  # with the whole frame: where SP is lowest
         for stray in found.code.orphans:
             if stray in found.natural or stray in found.forced:

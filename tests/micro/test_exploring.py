@@ -1,0 +1,111 @@
+"""Paths through a function: every side of every branch is gone, and what no run can do counts for nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.micro.batches import one_trace
+from testbed.micro.calling import Caller
+from testbed.micro.exploring import Exploration, Explorer, TakenPath
+from testbed.micro.functions import pieces_of
+from testbed.micro.layout import make_callable
+from testbed.micro.plans import PLANS
+from testbed.truth import observe
+from tests.micro.callers import built
+
+
+def explored(text: str, arch: str, suffix: str = ".S", name: str = "f") -> tuple[Exploration, list[TakenPath], Caller]:
+    image = built(text, suffix, arch)
+    pieces = pieces_of(image, lambda start: True)
+    caller = Caller(make_callable(image), seed=1)
+    piece = next(piece for piece in pieces if piece.name == name)
+    found, paths = Explorer(caller, pieces).explore(piece, PLANS, runs=200, steps=400)
+    return found, list(paths), caller
+
+
+SWITCH = """
+extern int g(int);
+int f(int n, int m) {
+    switch (n) {
+    case 10: return g(1);
+    case 11: return g(2) + 1;
+    case 12: return m * 7;
+    case 13: return g(m) / 3;
+    case 14: return g(m ^ 5);
+    case 15: return 9;
+    case 16: return g(3) - m;
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_every_case_of_a_switch_is_reached(arch: str) -> None:
+    found, _, _ = explored(SWITCH, arch, ".c")
+    assert found.missing == 0
+    assert found.forced, "with made-up arguments it does not get to all of them by itself"
+
+
+def test_branches_that_belong_together_throw_a_path_away() -> None:
+    text = """
+        .text
+        .globl f
+        .type f, @function
+f:      mov %rdi, %r10
+        cmp $0x12345678, %r10
+        jne 1f
+        push %rbx
+1:      cmp $0x12345678, %r10
+        jne 2f
+        pop %rbx
+2:      ret
+        .size f, .-f
+"""
+    found, paths, _ = explored(text, "x86_64")
+    assert found.missing == 0
+    assert found.dropped.total() >= 1
+    assert all(path.tape.registers[-1, 4] == paths[0].tape.registers[-1, 4] for path in paths)
+
+
+def test_a_branch_out_of_a_function_is_forced_to_its_other_side_with_the_same_stack() -> None:
+    text = """
+        .text
+        .globl f
+        .type f, @function
+f:      cmp $1, %rdi
+        jne elsewhere
+        push %rbx
+        pop %rbx
+        ret
+        .size f, .-f
+        .globl elsewhere
+        .type elsewhere, @function
+elsewhere: ret
+        .size elsewhere, .-elsewhere
+"""
+    image = built(text, ".S", "x86_64")
+    pieces = pieces_of(image, lambda start: True)
+    caller = Caller(make_callable(image), seed=1)
+    found, paths = Explorer(caller, pieces).explore(pieces[0], PLANS[:1], runs=50, steps=100)
+    taken = list(paths)
+    assert found.missing == 0
+    index, push = caller.image.loaded.image.arch.index, pieces[0].start + 10 + caller.image.loaded.bias
+    rows = [row for path in taken for row in path.tape.registers.tolist() if row[index["rip"]] == push]
+    assert rows
+    assert {row[index["rsp"]] for row in rows} == {caller.image.sp - 8}
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_many_paths_are_one_trace_whose_truth_is_the_calls(arch: str) -> None:
+    found, paths, caller = explored(SWITCH, arch, ".c")
+    batch = one_trace(caller.image, paths, caller.forget_asked(), seed=1)
+    watched = observe(batch.trace)
+    assert len(batch.trace) == sum(len(path.tape) for path in paths)
+    entry = found.piece.start + caller.image.loaded.bias
+    at_entry = [step for step, pc in enumerate(batch.trace.pc.tolist()) if pc == entry]
+    assert len(at_entry) == len(paths)
+    for step in at_entry:
+        frames = watched.stack(step).frames
+        assert [len(frames), frames[0].cfa] == [2, caller.image.sp]
+    assert not watched.transition.any()
