@@ -16,17 +16,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checks.impossible import without_contradicted, without_impossible
 from testbed.checks.inputs import read_program
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
 from testbed.checks.row_checks import RowChecks, check_rows
-from testbed.checks.static_rows import StaticFunction, agrees, static_function
+from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import RegisterPlus, RowTable, Undefined
 from testbed.image import Image, LoadedImage, Symbol
-from testbed.micro.batches import BATCH, Batch, one_trace
+from testbed.micro.batches import BATCH, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import piece_code
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
@@ -263,8 +264,8 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         if not isinstance(table, RowTable):
             continue
         checks = check_rows(watched, table, this.loaded, at_calls=name in AT_CALLS, evaluate=group.readers.evaluator)
-        checks = _without_impossible(checks, batch)
-        checks = _without_contradicted(checks, batch, this, table, group)
+        checks = without_impossible(checks, batch)
+        checks = without_contradicted(checks, batch, this.image, table, group.readers.rows_of_instructions)
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
         true[name] = true_rows(watched, checks, table, wrong_pcs(by_pc(checks), this.image))
@@ -275,30 +276,3 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:
     """The checks of some steps."""
     return replace(checks, compared=checks.compared & steps)
-
-
-def _without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
-    """Without the visits that only an impossible path makes.
-
-    A row says one thing of an instruction. Where it is right on some path, a forced path on which it is wrong mixes
-    branches that belong together.
-    """
-    wrong = checks.compared & (checks.wrong != 0)
-    right = np.unique(checks.pc[checks.compared & (checks.wrong == 0)])
-    return replace(checks, compared=checks.compared & ~(wrong & batch.forced & np.isin(checks.pc, right)))
-
-
-def _without_contradicted(
-    checks: RowChecks, batch: Batch, this: FileAtWork, table: RowTable, group: Group
-) -> RowChecks:
-    """Without forced visits at which the table is wrong, but says what the instructions before it say.
-
-    Then it is the path that is wrong: it came there with another frame than any run does.
-    """
-    row_at = group.readers.rows_of_instructions
-    wrong = checks.compared & (checks.wrong != 0)
-    alone = np.setdiff1d(checks.pc[wrong & batch.forced], checks.pc[wrong & ~batch.forced])
-    if row_at is None or not len(alone):
-        return checks
-    agreed = [pc for pc in alone.tolist() if agrees(this.image, table, row_at, pc)]
-    return replace(checks, compared=checks.compared & ~(wrong & np.isin(checks.pc, np.array(agreed, np.uint64))))

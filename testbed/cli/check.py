@@ -258,7 +258,8 @@ def _new_check(path: Path, options: CheckOptions, told: Told) -> FileCheck:
     from testbed.checks.readers import Readers
 
     catalogue = f"{unwinders.__name__}:UNWINDERS"
-    readers = Readers(catalogue, TABLES, "testbed.cli.expressions:evaluate_rule", "unwinders.analysis.function_rows:row_at")
+    static = "unwinders.analysis.function_rows:row_at"
+    readers = Readers(catalogue, TABLES, "testbed.cli.expressions:evaluate_rule", static)
     return check_file(path, options, readers, progress=told)
 
 

@@ -12,20 +12,19 @@ from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
-from unicorn import Uc, UcError
+from unicorn import UcError
 from unicorn import unicorn_const as const
 
 from testbed.machine.load import PAGE, MappedPages
-from testbed.machine.native.run import NativeRun, NativeStops
+from testbed.machine.native.run import NativeRun
 from testbed.machine.start import Machine, plant, powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
+from testbed.micro.call_stops import MOST_PAGES, CallStops
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
 from testbed.trace import Writes
 
-MOST_PAGES = 32  # pages that one path may have mapped by asking for them
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
-_USER_SPACE = 1 << 47  # the end of what Linux gives a program; the emulator's own maps end not far behind it
 _STUCK = 4  # calls answered without a step between them
 _ROOM = 1 << 16  # rows of one path, and entries of its journal at first
 
@@ -39,39 +38,6 @@ class Over(Enum):
     FAULT = "an access or instruction that the machine refuses"
     WILD = "a jump to where no code is"
     STRAY = "came back with another SP, or with callee-saved registers lost"
-
-
-class _CallStops(NativeStops):
-    """Gives what a path asks for: memory where there is none, 0 from the kernel."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self.asked: list[int] = []
-        self.allowed = MOST_PAGES
-        self.call_result = 0
-        self.wild = False
-        self.to = 0  # where a wild jump went
-
-    def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, unused: object) -> bool:
-        if access in (const.UC_MEM_READ_UNMAPPED, const.UC_MEM_WRITE_UNMAPPED):
-            mask = self._machine.arch.word_mask
-            pages = {address & mask & -PAGE, (address + size - 1) & mask & -PAGE}
-            if self.allowed >= len(pages) and max(pages) < _USER_SPACE:
-                try:
-                    for page in pages:
-                        if page not in self.asked:
-                            uc.mem_map(page, PAGE, READ_WRITE)
-                            self.asked.append(page)
-                            self.allowed -= 1
-                    return True
-                except UcError:
-                    pass
-        self.wild = access in (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
-        self.to = address
-        return super()._invalid_access(uc, access, address, size, value, unused)
-
-    def _system_call(self, uc: Uc, *_: object) -> None:
-        uc.reg_write(self.call_result, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +89,9 @@ class Caller:
         at = callable_image.harness.image.entry
         self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
         machine = Machine(arch, uc, callable_image.mappings, at, planted)
-        self._run = NativeRun(machine, lambda run, journal: self._full(run, journal), _CallStops, MOST_CODE)
+        self._run = NativeRun(machine, lambda run, journal: self._full(run, journal), CallStops, MOST_CODE)
         stops = self._run.stops
-        assert isinstance(stops, _CallStops)
+        assert isinstance(stops, CallStops)
         self._stops = stops
         self._stops.call_result = self._ids[convention.call_result]
         self._run.grow_steps(_ROOM)

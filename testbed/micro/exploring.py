@@ -20,7 +20,7 @@ from testbed.micro.feasible import feasible_part, on_the_stack
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import ArgumentPlan
 
-TRIES = 3  # how often one side of one branch is tried
+TRIES = 3  # how often one side of one branch is tried, behind equally many others that were forced
 _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads to
 
 
@@ -104,7 +104,7 @@ class Explorer:
             self._set(piece, 1 if piece.is_entry else 0)
 
     def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
-        queue, tries = deque(paths), Counter[tuple[int, int]]()
+        queue, tries = deque(paths), Counter[tuple[int, int, int]]()
         ways: list[_Way] = []
         left = runs
         while queue and left > 0:
@@ -143,7 +143,7 @@ class Explorer:
         pcs = (tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()
         return _Way(path, pcs, tape.registers[:, self._sp].tolist(), tuple(step for step, _ in tape.skipped))
 
-    def _other_sides(self, found: Exploration, way: _Way, tries: Counter[tuple[int, int]]) -> Iterator[CallPath]:
+    def _other_sides(self, found: Exploration, way: _Way, tries: Counter[tuple[int, int, int]]) -> Iterator[CallPath]:
         """A path for each side of a branch on this way that was never executed."""
         first = way.path.forced[-1][0] if way.path.forced else 1
         branches = found.code.branches
@@ -156,18 +156,18 @@ class Explorer:
                         yield at
 
     def _to(
-        self, found: Exploration, way: _Way, step: int, side: int, tries: Counter[tuple[int, int]]
+        self, found: Exploration, way: _Way, step: int, side: int, tries: Counter[tuple[int, int, int]]
     ) -> CallPath | None:
         """The way to a step, and from there to some code, unless that was executed, or tried often enough."""
         if side in found.natural or side in found.forced or side not in found.code.sizes:
             return None
-        key = (way.pcs[step - 1], side)
+        key = (way.pcs[step - 1], side, len(way.path.forced))
         if tries[key] >= TRIES or any(at >= step for at, _ in way.path.forced):
             return None
         tries[key] += 1
         return CallPath(way.path.target, way.path.arguments, (*way.path.forced, (step, side + self._bias)))
 
-    def _strays(self, found: Exploration, ways: Sequence[_Way], tries: Counter[tuple[int, int]]) -> Iterator[CallPath]:
+    def _strays(self, found: Exploration, ways: Sequence[_Way], tries: Counter[tuple[int, int, int]]) -> Iterator[CallPath]:
         """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""
         entry = self._caller.image.sp
         framed = min((min(way.sp) for way in ways), default=entry) < entry - self._image.arch.entry_cfa
@@ -179,10 +179,7 @@ class Explorer:
             if pc in found.code.indirect and way.sp[step] < top  # with no frame left it is a tail call
         ]
         calls = [
-            (way, step + 1)
-            for way in ways
-            for step in way.answered
-            if step + 1 < len(way.pcs) and way.sp[step] < top
+            (way, step + 1) for way in ways for step in way.answered if step + 1 < len(way.pcs) and way.sp[step] < top
         ]
         calls.sort(key=lambda place: place[0].sp[place[1]])  # with the whole frame: where SP is lowest
         for stray in found.code.orphans:

@@ -131,7 +131,8 @@ def _arena(at: int, word: int) -> bytes:
     pointers = b"".join(
         (at + (k * 0x110 + 0x40) % half // 16 * 16).to_bytes(word, "little") for k in range(half // word)
     )
-    line = b"12 Some text, a=b; /usr/lib:x.y %d %s\n-7 0x1f\0" + bytes(1) + (3).to_bytes(8, "little") * 2
+    # Words of text that are addresses of a program, too, where a function takes them for pointers.
+    line = b"".join(text.ljust(8, b"\0") for text in (b"12 a=b", b"/usr:x", b"%d %s\n", b"-7", b"0x1f;", b"\3", b"\3"))
     return pointers + (line * (half // len(line) + 1))[:half]
 
 
