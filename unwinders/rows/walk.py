@@ -2,10 +2,16 @@
 
 * SP moves towards the caller at every step: ``caller's SP > SP``. Equal is allowed where nothing need be on the
   stack: for an interrupted frame, and where the row has the return address in a register.
+* The caller's SP may be lower where it is the CFA, a register says where that is, and the return address is alive: in
+  a register, or on the stack at SP or above. A function that has moved its return address up into its caller's frame,
+  and SP with it, has a CFA below its SP; so has one that takes its arguments off the stack before it returns by a
+  register. An address read from below SP is nobody's; an SP read from memory may be anything, and so may one that
+  is counted from a frame pointer while the return address is in a register: it may be another function's.
 * Where SP is not known on both sides, the same holds for the frame pointer; a caller's frame pointer of zero is the
   mark of the outermost frame, not a step back.
 * A signal may have switched stacks, so neither is asked of a signal frame's row.
-* pc, SP and frame pointers never all repeat from one caller to another. A caller may be where the interrupted frame is:
+* pc, SP and frame pointers never all repeat from one caller to another, which ends a walk that goes back and forth.
+  A caller may be where the interrupted frame is:
   at the first instruction of a function behind a call that does not return, with an empty frame, the return address is
   pc itself (https://github.com/libunwind/libunwind/issues/54 is about the same address, one frame further out).
 * There are at most MAX_FRAMES frames.
@@ -22,7 +28,7 @@ from dataclasses import replace
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.rows import AtCfa, AtExpression, AtRegister, UnwindRow
+from testbed.contract.rows import AtCfa, AtExpression, AtRegister, RegisterPlus, SameValue, UnwindRow
 from testbed.image import LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
@@ -66,7 +72,8 @@ def step_out(frame: Frame, snapshot: Snapshot, row_for: RowFor) -> tuple[int | N
         return cfa, None
     if not row.signal_frame:
         may_stay = frame.kind is FrameKind.INTERRUPTED or keeps_return_address(row, snapshot)
-        check_progress(snapshot.arch, frame, caller, may_stay=may_stay)
+        may_go_back = has_moved_up(row, frame, cfa, caller, snapshot.arch)
+        check_progress(snapshot.arch, frame, caller, may_stay=may_stay, may_go_back=may_go_back)
     return cfa, replace(caller, found_by=row.found_by)
 
 
@@ -78,15 +85,18 @@ def check_new(arch: Arch, caller: Frame, visited: Collection[tuple[int | None, .
         raise NoProgress(f"more than {MAX_FRAMES} frames")
 
 
-def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool) -> None:
-    """Raise NoProgress unless the caller's frame lies further out than this one, or ``may_stay`` where it is."""
+def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool, may_go_back: bool) -> None:
+    """Raise NoProgress unless the caller's frame lies further out than this one.
+
+    Or it ``may_stay`` where this one is, or, if SP is known, ``may_go_back``.
+    """
     for name in (arch.sp, *arch.frame_pointers):
         if name not in frame.registers or name not in caller.registers:
             continue
         here, there = frame.registers[name], caller.registers[name]
         if name != arch.sp and there == 0:
             return
-        if there < here:
+        if there < here and not (name == arch.sp and may_go_back):
             raise NoProgress(f"{name} goes back from {here:#x} to {there:#x}")
         if there == here and not may_stay:
             raise NoProgress(f"{name} stays at {here:#x}")
@@ -96,6 +106,26 @@ def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool) -
 def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
     """True where the row has the return address in a register, so that the frame may be empty."""
     return not isinstance(return_address_rule(row, snapshot.arch), AtCfa | AtRegister | AtExpression)
+
+
+def has_moved_up(row: UnwindRow, frame: Frame, cfa: int | None, caller: Frame, arch: Arch) -> bool:
+    """True where the caller's SP is a CFA that a register says, and the return address is alive.
+
+    That is, on the stack and not below this frame's SP, or in a register. In that case a CFA from a frame pointer is
+    not believed: in a prologue or an epilogue that may be another function's.
+    """
+    sp = frame.registers.get(arch.sp)
+    if sp is None or cfa is None or not isinstance(row.cfa, RegisterPlus) or caller.registers.get(arch.sp) != cfa:
+        return False
+    match return_address_rule(row, arch):
+        case SameValue() | RegisterPlus():
+            return row.cfa.register not in arch.frame_pointers
+        case AtCfa(offset):
+            return sp <= cfa + offset <= arch.word_mask
+        case AtRegister(register, offset):
+            return sp <= frame.registers[register] + offset <= arch.word_mask
+        case _:
+            return False
 
 
 def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:

@@ -117,6 +117,87 @@ def test_sp_going_back_is_no_progress(arch: Arch) -> None:
 
 
 @ALL
+@pytest.mark.parametrize("words", [0, 3])
+def test_sp_may_go_back_where_the_return_address_lies_on_the_stack(arch: Arch, words: int) -> None:
+    """A function moves its return address up the stack, and SP with it: its CFA is below its SP."""
+    w = arch.word
+    moved = row(arch, RegisterPlus(arch.preserved[0], 0), AtCfa((2 + words) * w))
+    rows = {START: moved, 0x1010: row(arch, RegisterPlus(arch.sp, 8 * w), AtCfa(-w))}
+    at = machine(arch, *[0x1010] * 5, 0x1020, **{arch.preserved[0]: STACK - 2 * w})
+    said = walk(at, lambda frame, loaded: rows.get(frame.pc, row(arch, None, Undefined())))
+    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START, 0x1010, 0x1020])
+    assert [frame.registers[arch.sp] for frame in said.frames] == [STACK, STACK - 2 * w, STACK + 6 * w]
+
+
+@ALL
+def test_sp_may_not_go_back_for_a_return_address_from_below_it(arch: Arch) -> None:
+    w = arch.word
+    below = row(arch, RegisterPlus(arch.preserved[0], 0), AtRegister(arch.sp, -w))
+    at = machine(arch, 0x1010, 0x1010, **{arch.preserved[0]: STACK - w, arch.sp: STACK + w})
+    said = walk(at, always(below))
+    assert isinstance(said.stopped, NoProgress)
+    assert f"{arch.sp} goes back" in str(said.stopped)
+    assert len(said.frames) == 1
+
+
+@ALL
+def test_sp_may_not_go_back_by_a_frame_pointer_while_a_register_has_the_return_address(arch: Arch) -> None:
+    """A synchronous row in a prologue: the frame pointer is another function's yet."""
+    pointer, keeper = arch.frame_pointers[0], arch.preserved[-1]
+    early = row(arch, RegisterPlus(pointer, 0), RegisterPlus(keeper, 0))
+    said = walk(machine(arch, **{pointer: STACK - 2 * arch.word, keeper: 0x1010}), always(early))
+    assert isinstance(said.stopped, NoProgress)
+    assert f"{arch.sp} goes back" in str(said.stopped)
+
+
+@ALL
+def test_sp_may_not_go_back_to_what_memory_says(arch: Arch) -> None:
+    """The row of a signal's trampoline, used for a frame that is none: all registers come from anywhere."""
+    w = arch.word
+    restores = row(arch, AtRegister(arch.sp, 0), AtRegister(arch.sp, w))
+    said = walk(machine(arch, 0x1000, 0x1010), always(restores))
+    assert isinstance(said.stopped, NoProgress)
+    assert f"{arch.sp} goes back" in str(said.stopped)
+
+
+@ALL
+def test_sp_may_not_go_back_around_the_end_of_the_address_space(arch: Arch) -> None:
+    """A garbage register as the CFA: the word in front of address 0 is the last one there is, and above SP."""
+    w, end = arch.word, 1 << 8 * arch.word
+    wraps = row(arch, RegisterPlus(arch.preserved[0], 0), AtCfa(-w))
+    registers = {r.name: 0 for r in arch.registers} | {arch.pc: START, arch.sp: STACK}
+    at = snapshot(arch, registers, [(end - w, words(arch, 0x1010))], [LoadedImage(image(arch))])
+    said = walk(at, always(wraps))
+    assert isinstance(said.stopped, NoProgress)
+    assert f"{arch.sp} goes back" in str(said.stopped)
+
+
+@ALL
+def test_sp_may_go_back_where_the_return_address_is_in_a_register(arch: Arch) -> None:
+    """Arguments are off the stack before a function returns by a register."""
+    register = arch.preserved[0]
+    popped = row(arch, RegisterPlus(arch.sp, -2 * arch.word), RegisterPlus(register, 0))
+    rows = {START: popped}
+    at = machine(arch, 0, **{register: 0x1010})
+    said = walk(at, lambda frame, loaded: rows.get(frame.pc, row(arch, None, Undefined())))
+    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START, 0x1010])
+    assert said.frames[1].registers[arch.sp] == STACK - 2 * arch.word
+
+
+@ALL
+def test_a_walk_that_goes_back_and_forth_ends(arch: Arch) -> None:
+    w, keeper = arch.word, arch.preserved[0]
+    back = row(arch, RegisterPlus(arch.sp, -2 * w), RegisterPlus(keeper, 0))
+    forth = row(arch, RegisterPlus(arch.sp, 2 * w), Constant(0x1010))
+    rows = {0x1010: back, 0x1020: forth}
+    at = machine(arch, **{keeper: 0x1020})
+    said = walk(at, lambda frame, loaded: rows.get(frame.pc, forth))
+    assert isinstance(said.stopped, NoProgress)
+    assert "there already" in str(said.stopped)
+    assert [frame.pc for frame in said.frames] == [START, 0x1010, 0x1020]
+
+
+@ALL
 def test_sp_may_stay_for_the_interrupted_frame_only(arch: Arch) -> None:
     """With the return address read from memory, a caller of its own must have pushed it."""
     stays = row(arch, RegisterPlus(arch.sp, 0), AtCfa(0))

@@ -82,12 +82,14 @@ def evaluate(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, 
     Returns (FOUND or why there is no caller, caller's pc, its known registers, this frame's CFA, whether that is
     known, the lowest address read, the register that the guards compared or -1).
     """
-    code, target, cfa, cfa_known, low = _return_address(row, values, known, planned, memory)
+    code, target, cfa, cfa_known, low, place = _return_address(row, values, known, planned, memory)
     if code != FOUND:
         return code, u64(0), u64(0), cfa, cfa_known, low, -1
     recovered, lowest = _recover(row, values, known, cfa, cfa_known, planned, memory, out)
     low = min(low, lowest)
-    code, pointer = _guard(row, interrupted, values, known, recovered, planned, out)
+    said = cfa_known and planned.rows.cfa.rules[row, 0] == REGISTER_PLUS  # by a register, not by memory
+    call_sp = cfa if said else NOWHERE
+    code, pointer = _guard(row, interrupted, values, known, recovered, call_sp, place, planned, out)
     if code != FOUND:
         return code, u64(0), u64(0), u64(0), False, low, -1
     return FOUND, target, recovered, cfa, cfa_known, low, pointer
@@ -95,34 +97,37 @@ def evaluate(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, 
 
 @compiled(inline=True)
 def _return_address(row: Any, values: Any, known: Any, planned: Any, memory: Any) -> Any:
-    """FOUND or why there is no caller, the caller's pc, the CFA, whether that is known, and the lowest address read."""
+    """FOUND or why there is no caller, the caller's pc, the CFA, whether that is known, and the lowest address read.
+
+    Last, where the return address was read (NOWHERE: not from memory; 0: around the end of the address space).
+    """
     rows, word_mask = planned.rows, planned.word_mask
     low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
     zero, flags = rows.facts[row, ZERO], rows.facts[row, SPECIAL]
     if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
-        return ROOT, none, cfa, False, low
+        return ROOT, none, cfa, False, low, NOWHERE
     if flags & SLOW:
-        return SPECIFICATION, none, cfa, False, low
+        return SPECIFICATION, none, cfa, False, low, NOWHERE
     kind = rows.ra.rules[row, 0]
     if kind == NONE:
-        return STOPPED, none, cfa, False, low
+        return STOPPED, none, cfa, False, low, NOWHERE
     if rows.cfa.rules[row, 0] != NONE:
         cfa, cfa_known, read = value_of(rows.cfa, row, values, known, cfa, False, word_mask, memory)
         low = min(low, read)
         if not cfa_known and kind != UNDEFINED:
-            return STOPPED, none, none, False, low
+            return STOPPED, none, none, False, low, NOWHERE
     if kind == UNDEFINED:
-        return ROOT, none, cfa, cfa_known, low
+        return ROOT, none, cfa, cfa_known, low, NOWHERE
     target, got, read = value_of(rows.ra, row, values, known, cfa, cfa_known, word_mask, memory)
     low = min(low, read)
     if not got:
-        return STOPPED, none, none, False, low
+        return STOPPED, none, none, False, low, NOWHERE
     target &= planned.code_mask
     if flags & SIGNED:
         target &= ~planned.signature
     if target == none:
-        return ROOT, none, cfa, cfa_known, low
-    return FOUND, target, cfa, cfa_known, low
+        return ROOT, none, cfa, cfa_known, low, NOWHERE
+    return FOUND, target, cfa, cfa_known, low, _unwrapped(row, values, cfa, read, planned)
 
 
 @compiled(inline=True)
@@ -144,8 +149,22 @@ def _recover(row: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, planne
 
 
 @compiled(inline=True)
-def _guard(row: Any, interrupted: Any, values: Any, known: Any, recovered: Any, planned: Any, out: Any) -> Any:
-    """FOUND where SP, or else a frame pointer, grows from this frame to its caller, or why the walk ends; which one."""
+def _guard(
+    row: Any,
+    interrupted: Any,
+    values: Any,
+    known: Any,
+    recovered: Any,
+    call_sp: Any,
+    place: Any,
+    planned: Any,
+    out: Any,
+) -> Any:
+    """FOUND where SP, or else a frame pointer, grows from this frame to its caller, or why the walk ends; which one.
+
+    ``call_sp`` is the CFA, if a register says it, and ``place`` where the return address was read. A frame whose SP may
+    go back is left to the specification.
+    """
     stays = planned.rows.facts[row, SPECIAL] & STAYS
     both = known & recovered
     for j in range(planned.pointers):
@@ -155,9 +174,31 @@ def _guard(row: Any, interrupted: Any, values: Any, known: Any, recovered: Any, 
         if j > 0 and there == u64(0):
             if not interrupted and here == u64(0):
                 return SPECIFICATION, np.int64(-1)
+        elif j == 0 and there < here and there == call_sp and _is_alive(row, place, here, planned):
+            return SPECIFICATION, np.int64(-1)
         elif there < here or (there == here and not interrupted and not stays):
             return STOPPED, np.int64(-1)
         elif not interrupted and (there == here or (j > 0 and here == u64(0))):
             return SPECIFICATION, np.int64(-1)
         return FOUND, np.int64(j)
     return FOUND if interrupted else SPECIFICATION, np.int64(-1)
+
+
+@compiled(inline=True)
+def _is_alive(row: Any, place: Any, sp: Any, planned: Any) -> Any:
+    """True where a return address that was found is alive, see `unwinders.rows.walk.has_moved_up`."""
+    if place != NOWHERE:
+        return place >= sp
+    kind = planned.rows.ra.rules[row, 0]
+    return kind in (SAME, REGISTER_PLUS)
+
+
+@compiled(inline=True)
+def _unwrapped(row: Any, values: Any, cfa: Any, place: Any, planned: Any) -> Any:
+    """Where a return address was read, or 0 if counting from the CFA or a register has wrapped around."""
+    if place == NOWHERE:
+        return place
+    rules = planned.rows.ra.rules
+    base = cfa if rules[row, 0] == AT_CFA else values[rules[row, 1]]
+    falls = planned.rows.ra.offsets[row] >> u64(63) != u64(0)
+    return place if (place < base) == falls else u64(0)
