@@ -119,6 +119,10 @@ SCANS: Reasons = MappingProxyType(
             "the callee has made another address of its return address: that is behind data, and not behind a call",
             "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/arm/lib1funcs.S",
         ),
+        "HAND_MADE": (
+            "the call was made of two instructions, a push and a jump: no call stands in front of the return address",
+            "https://github.com/mgba-emu/mgba/pull/1832",
+        ),
         "SIGNAL": (
             "a signal's frame holds registers that only look like return addresses, the interrupted pc does not look "
             "like one, and the frame is larger than a scan looks through",

@@ -268,6 +268,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
         Trait.RETURN_CHANGED: _one_by_one(Trait.RETURN_CHANGED),
+        Trait.HAND_MADE: _one_by_one(Trait.HAND_MADE),
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,

@@ -132,6 +132,14 @@ def _return_changed(truth: Watched, at: FrameSite) -> bool:
     return bool(mapped[0]) and int(kept[0]) == activation.goes_on
 
 
+def _hand_made(truth: Watched, at: FrameSite) -> bool:
+    """Only where calls push: there SP falls with the step that opens an activation."""
+    activation, sp = truth.activations[at.node], truth.trace.sp
+    if truth.trace.arch.link is not None or not called(truth, at) or is_signal(truth, at) or _handler(truth, at):
+        return False
+    return bool(sp[activation.opened - 1] <= sp[activation.opened])
+
+
 def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     saves = truth.function(int(truth.trace.pc[at.own])) in truth.saves_return_until
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
@@ -189,6 +197,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.PASSED_OVER: _passed_over,
         Trait.NAMELESS: _nameless,
         Trait.RETURN_CHANGED: _return_changed,
+        Trait.HAND_MADE: _hand_made,
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,

@@ -102,10 +102,8 @@ class TrueFrame:
     for the innermost frame as they are now. SP is the callee's CFA: a frame is described as at its call. ``cfa`` is
     None for the bottom of the stack. ``calling`` is true where ``pc`` is a return address, false where it is the next
     instruction to execute: the innermost frame, one that a signal interrupted, and a signal's trampoline, which nobody
-    called. ``goes_on`` is where control will really go on in this frame, if not at ``pc``.
-    for the innermost frame as they are now. ``cfa`` is None for the bottom of the stack. ``calling`` is true where
-    ``pc`` is a return address, false where it is the next instruction to execute: the innermost frame, one that a
-    signal interrupted (``interrupted``), and a signal's trampoline, which nobody called.
+    called. ``interrupted`` is true where a signal interrupted it. ``goes_on`` is where control will really go on, if
+    not at ``pc``.
     """
 
     pc: int

@@ -44,5 +44,6 @@ TRAPS: Mapping[int, str] = MappingProxyType(
         35: "branch-target marks and return trampolines: prologues look different, calls do not return",
         36: "split stacks and landing pads: SP is not what the row of the code before says",
         37: "a callee that takes data from behind the call: control does not go on at the return address",
+        38: "a call made of two instructions: no call stands in front of the return address",
     }
 )

@@ -21,6 +21,7 @@ SHOWN = {
     "cold_split": "keystone",
     "coroutine": "keystone",
     "behind_call": "keystone",
+    "two_step_call": "keystone",
     "alloca_vla": "clang-O2",
     "noreturn_last_call": "clang-O2",
     "tail_chain": "clang-O2",

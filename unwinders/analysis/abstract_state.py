@@ -82,6 +82,17 @@ class AbstractState:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionStates:
+    """The states before each instruction of a function that control can get to; several only under conditions.
+
+    ``come_back`` are the places that calls made of two instructions come back to: no call stands in front.
+    """
+
+    before: Mapping[int, tuple[AbstractState, ...]]
+    come_back: frozenset[int]
+
+
 def entry_state(arch: Arch) -> AbstractState:
     """A function's first instruction: every register is the caller's, and SP is ``entry_cfa`` below the CFA."""
     names = [r.name for r in arch.registers if r.name not in (arch.pc, arch.flags)]

@@ -5,6 +5,9 @@
   register is free at a function's first instruction. They take it off the stack and put it into the link register.
 * A call of a place in the same function whose return address is thrown away, or written over, is none: it pushes the
   address of what follows, and jumps. Return thunks and retpolines do that, so that the processor guesses wrong.
+* A jump out of the function with an address of its own where a return address belongs is a call in two instructions:
+  ``push back; jmp f``, ``adr x30, back; b f``. Interpreters call so, and Arm code from before ``blx`` did. No call
+  stands in front of that address, so the row of a caller there is the one that holds there.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, Nu
 from unwinders.analysis.function_bounds import functions_of
 from unwinders.analysis.function_code import FunctionCode
 from unwinders.analysis.indirect_control import control_of
-from unwinders.analysis.operations import Call, Return
+from unwinders.analysis.operations import Call, Jump, Return
 from unwinders.analysis.state_rules import has_frame
 
 MOST_OF_PROFILER = 64  # instructions of a callee that is asked whether it takes a word off the stack
@@ -32,6 +35,28 @@ def called(code: FunctionCode, state: AbstractState, target: int | None) -> Abst
         return after_call(arch, state)
     after = after_call(arch, state, arch.word)
     return AbstractState({**after.registers, arch.link: EntryValue(arch.return_address)}, after.slots)
+
+
+def comes_back(code: FunctionCode, jump: Jump, after: AbstractState) -> int | None:
+    """Where control comes back to after a jump out of the function that is a call; None where it is none."""
+    arch = code.image.arch
+    if jump.conditional or any(code.function.covers(target) for target in jump.targets):
+        return None
+    sp = after.registers.get(arch.sp)
+    if arch.link is not None:
+        held = after.registers.get(arch.link)
+    else:
+        held = after.slots.get((sp.base, sp.offset), (0, None))[1] if isinstance(sp, StackAddress) else None
+    back = arch.code_address(held.value) if isinstance(held, Number) else code.function.entry
+    return back if back != code.function.entry and code.function.covers(back) else None
+
+
+def popped(arch: Arch, state: AbstractState) -> AbstractState:
+    """The state once a return address is off the stack, where calls push one."""
+    sp = state.registers.get(arch.sp)
+    if arch.link is not None or not isinstance(sp, StackAddress):
+        return state
+    return AbstractState({**state.registers, arch.sp: StackAddress(sp.base, sp.offset + arch.word)}, state.slots)
 
 
 def pushed(arch: Arch, state: AbstractState, address: int) -> AbstractState:

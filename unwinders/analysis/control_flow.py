@@ -24,8 +24,8 @@ from heapq import heappop, heappush
 from testbed.arch import Arch
 from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.abstract_machine import emulate, made_at_most, made_equal
-from unwinders.analysis.abstract_state import AbstractState, StackAddress, entry_state, join
-from unwinders.analysis.called_functions import called, loses_return_address, pushed
+from unwinders.analysis.abstract_state import AbstractState, FunctionStates, StackAddress, entry_state, join
+from unwinders.analysis.called_functions import called, comes_back, loses_return_address, popped, pushed
 from unwinders.analysis.found_late import DoesNotReturn, FoundLate, IsConstant, IsNoCall
 from unwinders.analysis.function_code import LONGEST, FunctionCode
 from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
@@ -41,8 +41,8 @@ Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0
 NOWHERE: frozenset[int] = frozenset()
 
 
-def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
-    """The states before each instruction of a function that control can get to; several only under conditions.
+def states_of(code: FunctionCode) -> FunctionStates:
+    """The states before each instruction of a function.
 
     Raises UnsupportedRule for a function too large to be followed.
     """
@@ -60,7 +60,7 @@ def states_of(code: FunctionCode) -> dict[int, tuple[AbstractState, ...]]:
     out: dict[int, tuple[AbstractState, ...]] = {}
     for (pc, _), state in sorted(spread.states.items(), key=lambda item: item[0]):
         out[pc] = (*out.get(pc, ()), state)
-    return out
+    return FunctionStates(out, frozenset(spread.come_back))
 
 
 @dataclass(eq=False)
@@ -74,6 +74,7 @@ class _Propagation:
     inside: dict[Node, frozenset[int]] = field(default_factory=dict)  # a subroutine's places -> the calls of it
     current: frozenset[int] = NOWHERE  # of the place that is left
     behind_call: dict[int, int] = field(default_factory=dict)  # a pc behind a call, and alignment -> the call
+    come_back: set[int] = field(default_factory=set)  # where calls made of two instructions do
     data: dict[int, int] = field(default_factory=dict)  # between the instructions: where it begins and ends
     work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
     waiting: set[Node] = field(default_factory=set)
@@ -177,7 +178,11 @@ class _Propagation:
         if self.current and loses_return_address(self.arch, state, after):
             raise IsNoCall(self.current)
         control = control_of(self.arch, self.code.isa, instruction, after)
+        made = comes_back(self.code, control, after) if isinstance(control, Jump) else None
         match control:
+            case Jump() if made is not None:
+                self.return_to(made, instruction, control, after, weak=weak)
+                return
             case Jump(targets, conditional, _, table, _, if_equal, if_above):
                 if table is not None:
                     targets, table = self.cases(control, table, after)
@@ -229,6 +234,15 @@ class _Propagation:
             self.late.constants[start] = end, instruction.address
             if self.reached(start):
                 raise IsConstant
+
+    def return_to(self, back: int, instruction: Instruction, jump: Jump, state: AbstractState, *, weak: bool) -> None:
+        """Go on where a call made of two instructions comes back to."""
+        self.come_back.add(back)
+        if instruction.address not in self.late.no_return:
+            self.behind_call[back] = instruction.address
+            after = called(self.code, popped(self.arch, state), next(iter(jump.targets), None))
+            self.calls[instruction.address] = (after, weak)
+            self.arrive((back, 0), after, weak=weak)
 
     def cases(
         self, jump: Jump, table: tuple[int, int], state: AbstractState

@@ -20,10 +20,14 @@ MOST_OVERLAP = 8  # how often the code of an image is analysed, at most: symbols
 
 @dataclass(frozen=True, eq=False)
 class FunctionRows:
-    """The rows of one function, and where it has none, why."""
+    """The rows of one function, and where it has none, why.
+
+    ``come_back`` are the places that calls made of two instructions come back to.
+    """
 
     table: RowTable
     refused: dict[int, str]
+    come_back: frozenset[int] = frozenset()
 
 
 @dataclass(eq=False)
@@ -45,6 +49,15 @@ def row_at(image: Image, pc: int) -> UnwindRow:
     if row is None:
         raise NoUnwindInfo(f"{function.name}+{pc - function.entry:#x}: {_why(rows, pc)}")
     return row
+
+
+def is_come_back(image: Image, pc: int) -> bool:
+    """True where a call made of two instructions comes back to a link-time pc: no call stands in front of it."""
+    try:
+        function = functions_of(image).at(pc)
+    except NoUnwindInfo:
+        return False
+    return pc in rows_of(image, function).come_back
 
 
 def _why(rows: FunctionRows, pc: int) -> str:
@@ -79,7 +92,7 @@ def _analyse(image: Image, function: FunctionParts) -> FunctionRows:
     except UnwindError as error:
         return FunctionRows(RowTable(function.name, ()), {-1: str(error)})
     outermost = function.covers(image.entry)
-    for pc, ways in states.items():
+    for pc, ways in states.before.items():
         instruction = code.at(pc)
         if instruction is None:
             continue
@@ -90,7 +103,7 @@ def _analyse(image: Image, function: FunctionParts) -> FunctionRows:
             refused |= dict.fromkeys(range(pc, end), str(error))
             continue
         _add(found, UnwindRow(pc, end, cfa, rules, image.arch.return_address, found_by=FOUND_BY + function.name))
-    return FunctionRows(RowTable(function.name, tuple(found)), refused)
+    return FunctionRows(RowTable(function.name, tuple(found)), refused, states.come_back)
 
 
 def _rules(image: Image, ways: tuple[AbstractState, ...], *, outermost: bool) -> tuple[Rule | None, dict[str, Rule]]:

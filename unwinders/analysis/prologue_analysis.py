@@ -17,7 +17,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from unwinders.analysis.function_rows import row_at, table_of
+from unwinders.analysis.function_rows import is_come_back, row_at, table_of
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
 
@@ -31,7 +31,8 @@ def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     """The row at a frame. Raises NoUnwindInfo outside functions, and where the frame cannot be known."""
     if loaded is None:
         raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    return row_at(loaded.image, frame.lookup_pc - loaded.bias)
+    pc, lookup_pc = frame.pc - loaded.bias, frame.lookup_pc - loaded.bias
+    return row_at(loaded.image, pc if pc != lookup_pc and is_come_back(loaded.image, pc) else lookup_pc)
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

@@ -1,5 +1,6 @@
 // summary: a call in two instructions: the address to come back to is made first, then comes a jump
 // exit: 25
+// trap: 38 mgba-emu/mgba#1832
 // frames: work_body = work, main, _start
 // frames: made = work, main, _start
 // frames: helper = helper, work, main, _start
