@@ -59,6 +59,10 @@ RECORDS: Reasons = MappingProxyType(
             "a function uses the frame-pointer register for something else, as the ABIs allow it to",
             "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
         ),
+        "FP_REUSED+MOVED_UP": (
+            "the record has moved up into the caller's frame with the return address: the CFA is not right above it",
+            "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
+        ),
         "PROLOGUE+UNLINKED": (
             "the function has linked no frame record yet, so the chain starts at the caller's record and skips the "
             "caller",
@@ -118,6 +122,10 @@ SCANS: Reasons = MappingProxyType(
         "RETURN_CHANGED": (
             "the callee has made another address of its return address: that is behind data, and not behind a call",
             "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/arm/lib1funcs.S",
+        ),
+        "MOVED_UP": (
+            "the caller's SP is taken to be right above the return address, and a function has moved that further up",
+            "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
         ),
         "HAND_MADE": (
             "the call was made of two instructions, a push and a jump: no call stands in front of the return address",

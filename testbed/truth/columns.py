@@ -246,8 +246,14 @@ def _last_call(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+_ONE_BY_ONE = (
+    *(Trait.RETURN_CHANGED, Trait.HAND_MADE, Trait.MOVED_UP, Trait.UNKEPT, Trait.KEPT_ELSEWHERE),
+    *(Trait.FAR, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART, Trait.UNPUSHED),
+)
+
 COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
     {
+        **{trait: _one_by_one(trait) for trait in _ONE_BY_ONE},
         Trait.PROLOGUE: _here("prologue"),
         Trait.EPILOGUE: _here("epilogue"),
         Trait.FRAMELESS: _here("frameless"),
@@ -267,8 +273,6 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PARTLY_RUN: _standing_at(Watched.is_partly_run),
         Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
-        Trait.RETURN_CHANGED: _one_by_one(Trait.RETURN_CHANGED),
-        Trait.HAND_MADE: _one_by_one(Trait.HAND_MADE),
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,
@@ -281,14 +285,6 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.LINK_INSIDE: _link_inside,
         Trait.LINK_OUTSIDE: _link_outside,
         Trait.SIGNED: _signed,
-        Trait.UNKEPT: _one_by_one(Trait.UNKEPT),
-        Trait.KEPT_ELSEWHERE: _one_by_one(Trait.KEPT_ELSEWHERE),
-        Trait.FAR: _one_by_one(Trait.FAR),
-        Trait.LEFTOVER: _one_by_one(Trait.LEFTOVER),
-        Trait.COPIED: _one_by_one(Trait.COPIED),
-        Trait.CODE_POINTER: _one_by_one(Trait.CODE_POINTER),
-        Trait.APART: _one_by_one(Trait.APART),
-        Trait.UNPUSHED: _one_by_one(Trait.UNPUSHED),
         Trait.TAIL_CALLED: _tail_called,
         Trait.TRANSITION: lambda truth, at: truth.transition[at.step],
         Trait.SIGNAL: _nowhere,

@@ -140,6 +140,11 @@ def _hand_made(truth: Watched, at: FrameSite) -> bool:
     return bool(sp[activation.opened - 1] <= sp[activation.opened])
 
 
+def _moved_up(truth: Watched, at: FrameSite) -> bool:
+    cfa = truth.activations[at.node].cfa
+    return cfa is not None and not is_signal(truth, at) and int(truth.trace.sp[at.own]) > cfa
+
+
 def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     saves = truth.function(int(truth.trace.pc[at.own])) in truth.saves_return_until
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
@@ -198,6 +203,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.NAMELESS: _nameless,
         Trait.RETURN_CHANGED: _return_changed,
         Trait.HAND_MADE: _hand_made,
+        Trait.MOVED_UP: _moved_up,
         Trait.CHANGED: _changed,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,

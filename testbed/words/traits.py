@@ -37,6 +37,7 @@ class Trait(Enum):
     RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
     RETURN_CHANGED = "the interrupted activation has changed its return address: control will go on at another one"
     HAND_MADE = "the activation's return address was on the stack before the jump that opened it: no call put it there"
+    MOVED_UP = "the activation has moved SP up, above where it was before the call: into its caller's frame"
     CHANGED = "the activation has changed a callee-saved register other than FP"
     BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
     LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"

@@ -45,5 +45,6 @@ TRAPS: Mapping[int, str] = MappingProxyType(
         36: "split stacks and landing pads: SP is not what the row of the code before says",
         37: "a callee that takes data from behind the call: control does not go on at the return address",
         38: "a call made of two instructions: no call stands in front of the return address",
+        39: "a return address moved up the stack, and SP with it: the caller's SP is below its callee's, and no loop",
     }
 )

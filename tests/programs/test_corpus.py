@@ -323,7 +323,7 @@ def header_with(**changed: str | None) -> str:
         (header_with(line3="// what this does"), 3, "not a header line ('// key: value'): '// what this does'"),
         (header_with(line3="// trap: six a/b#1"), 3, "'NUMBER REFERENCE, REFERENCE' is needed, not 'six a/b#1'"),
         (header_with(line3="// trap: 6"), 3, "'NUMBER REFERENCE, REFERENCE' is needed"),
-        (header_with(line3="// trap: 99 a/b#1"), 3, "there is no trap 99; they are numbered 1 to 38"),
+        (header_with(line3="// trap: 99 a/b#1"), 3, "there is no trap 99; they are numbered 1 to 39"),
         (header_with(line3="// trap: 6 a/b#1, the bug"), 3, "'owner/name#12' or an https address is needed"),
         (header_with(line3="// wrong: popped"), 3, "'LABEL..LABEL' is needed, not 'popped'"),
         (header_with(line3="// untabled: a..b, c-d"), 3, "'LABEL..LABEL' is needed, not 'c-d'"),

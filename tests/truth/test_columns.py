@@ -22,6 +22,7 @@ SHOWN = {
     "coroutine": "keystone",
     "behind_call": "keystone",
     "two_step_call": "keystone",
+    "moved_return": "keystone",
     "alloca_vla": "clang-O2",
     "noreturn_last_call": "clang-O2",
     "tail_chain": "clang-O2",
@@ -34,8 +35,8 @@ NOT_SHOWN = {Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trai
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
     "x86_64": {*LINK, Trait.APART, Trait.KEPT_ELSEWHERE, Trait.MIXED_ISA, Trait.SECOND_ISA, Trait.SIGNED},
-    "arm64": {Trait.MIXED_ISA, Trait.SECOND_ISA},
-    "arm32": {Trait.APART, Trait.CODE_POINTER, Trait.SIGNED},
+    "arm64": {Trait.HAND_MADE, Trait.MIXED_ISA, Trait.SECOND_ISA},
+    "arm32": {Trait.APART, Trait.CODE_POINTER, Trait.HAND_MADE, Trait.SIGNED},
 }
 
 

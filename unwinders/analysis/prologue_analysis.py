@@ -61,6 +61,12 @@ LIMITS = limits_of(
     OTHER_STACK       arm64   stopped
     OTHER_STACK       arm32   stopped
     RETURN_CHANGED    arm32   refused
+    MOVED_UP          x86_64  refused stopped
+    MOVED_UP          arm64   refused stopped
+    MOVED_UP          arm32   refused stopped
+    EPILOGUE+LINKED   x86_64  ended_early
+    EPILOGUE+LINKED   arm64   ended_early
+    EPILOGUE+LINKED   arm32   ended_early
     EPILOGUE          arm64   refused
     EPILOGUE          arm32   refused
     FRAMELESS         x86_64  refused
@@ -104,6 +110,16 @@ LIMITS = limits_of(
         "RETURN_CHANGED": (
             "a return address that was computed with is none: where a callee comes back behind data, nobody knows",
             "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/arm/lib1funcs.S",
+        ),
+        "MOVED_UP": (
+            "the function has stored its return address in its caller's frame, and its own instructions do not say how "
+            "far away that is",
+            "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
+        ),
+        "EPILOGUE+LINKED": (
+            "a callee came back with another SP than before its call, and the CFA counts from SP wherever SP is known: "
+            "the frame pointer is not asked, for callers further out may not have it",
+            "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
         ),
         "EPILOGUE": (
             "the return address has just been loaded from a shadow call stack, which is no part of the frame",

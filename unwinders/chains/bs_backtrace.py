@@ -60,6 +60,7 @@ LIMITS = limits_of(
     LINK_STALE                 arm32   refused stopped skipped phantom wrong
     LINK_LIVE+LINKED<1         arm64   ended_early phantom wrong
     LINK_LIVE+LINKED<1         arm32   ended_early skipped phantom wrong
+    LINK_LIVE+MOVED_UP<1       arm64   wrong
     LEAF_RECORD+UNLINKED<1     arm64   ended_early
     LEAF_RECORD+UNLINKED<1     arm32   ended_early wrong
     NO_RECORD+UNLINKED<1       arm32   ended_early wrong

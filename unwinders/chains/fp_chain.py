@@ -94,6 +94,7 @@ LIMITS = limits_of(
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped
     UNLINKED                   arm32   refused ended_early wrong
+    FP_REUSED+MOVED_UP         x86_64  wrong_register
     REALIGNED+LINKED           x86_64  ended_early wrong_register
     OPEN_END                   x86_64  stopped phantom
     OPEN_END                   arm64   refused stopped phantom

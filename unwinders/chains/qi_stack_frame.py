@@ -67,6 +67,10 @@ LISTED: Reasons = MappingProxyType(
             "the return address is in the link register and in the frame record, so it is listed twice",
             KERNEL_ARM64,
         ),
+        "LINK_LIVE+MOVED_UP<1": (
+            "the return address is in the link register and in a record that has moved up, so it is listed twice",
+            KERNEL_ARM64,
+        ),
     }
 )
 
@@ -80,6 +84,8 @@ LIMITS = limits_of(
     LINK_STALE                 arm32   skipped phantom wrong
     LINK_LIVE+LINKED<1         arm64   phantom wrong
     LINK_LIVE+LINKED<1         arm32   phantom wrong
+    LINK_LIVE+MOVED_UP<1       arm64   phantom
+    LINK_LIVE+MOVED_UP<1       arm32   phantom
     LEAF_RECORD+UNLINKED<1     arm32   phantom wrong
     NO_RECORD+UNLINKED<1       arm32   ended_early phantom wrong
     FP_REUSED<1                arm64   ended_early skipped

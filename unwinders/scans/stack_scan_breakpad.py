@@ -44,6 +44,9 @@ LIMITS = limits_of(
     NO_CODE           arm32   skipped
     RETURN_CHANGED    arm64   skipped
     RETURN_CHANGED    arm32   skipped
+    MOVED_UP          x86_64  wrong_register
+    MOVED_UP          arm64   wrong_register
+    MOVED_UP          arm32   wrong_register
     SIGNED+UNKEPT     arm64   refused skipped
     NOT_KEPT+UNKEPT   arm32   refused
     LINK_LIVE+UNKEPT  arm64   refused skipped wrong_register wrong

@@ -1,5 +1,7 @@
 // summary: a function that moves its return address up into its caller's frame, goes there, and returns from there
 // exit: 25
+// traits: INEXPRESSIBLE
+// trap: 39 https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c
 // frames: work_body = work, main, _start
 // frames: moves = moves, work, main, _start
 // frames: moved = moves, work, main, _start
@@ -77,8 +79,8 @@ moves:
     .cfi_offset x19, 0x30
     mov x19, sp
     .cfi_def_cfa_register x19
-    mov x29, x1
     mov sp, x1
+    mov x29, x1
 moved:
     mov x2, #2
 turn:

@@ -1,5 +1,7 @@
 // summary: a function that moves its return address up into its caller's frame, goes there, and returns from there
 // exit: 25
+// traits: INEXPRESSIBLE
+// trap: 39 https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c
 // frames: work_body = work, main, _start
 // frames: moves = moves, work, main, _start
 // frames: moved = moves, work, main, _start
@@ -51,7 +53,7 @@ work:
     mov rbp, rsp
     .cfi_def_cfa_register rbp
 work_body:
-    sub rsp, 0x30
+    sub rsp, 0x40
     lea rsi, [rsp + 0x28]
     call moves
 back:
@@ -75,9 +77,9 @@ moves:
     .cfi_offset rbx, 0x18
     mov rbx, rsp
     .cfi_def_cfa_register rbx
-    lea rbp, [rsi - 8]
     lea rsp, [rsi - 0x10]
     .cfi_offset rip, 0x28
+    lea rbp, [rsi - 8]
 moved:
     mov ecx, 2
 turn:
