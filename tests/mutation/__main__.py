@@ -30,13 +30,17 @@ def chosen(room: MutatedRoom, *, everything: bool, sample: int | None, seed: int
 def judged(
     rooms: tuple[str, ...], kept: KeptTrials, *, everything: bool, sample: int | None, seed: int, jobs: int
 ) -> Iterator[Trial]:
-    """Every chosen mutant of some rooms, tried, or known to be killed; each is kept as soon as it is known."""
+    """Every chosen mutant of some rooms, tried, or settled before; each is kept as soon as it is known."""
     for name in rooms:
         mutants = chosen(ROOMS[name], everything=everything, sample=sample, seed=seed)
-        known = [trial for mutant in mutants if (trial := kept.killed(name, mutant)) is not None]
-        yield from known
-        killed = {trial.mutant.key for trial in known}
-        left = [mutant for mutant in mutants if mutant.key not in killed]
+        known = known_verdicts()
+        settled = {
+            mutant.key: trial
+            for mutant in mutants
+            if (trial := kept.settled(name, mutant, equivalent=mutant.key in known and known[mutant.key].equivalent))
+        }
+        yield from settled.values()
+        left = [mutant for mutant in mutants if mutant.key not in settled]
         if not left:
             continue
         click.echo(f"{name}: {len(left)} mutants of {len(mutants)} to try", err=True)
@@ -53,7 +57,7 @@ def judged(
 @click.option("--sample", type=click.IntRange(1), help="How many mutants of each room, instead of the declared number.")
 @click.option("--seed", default=1, show_default=True, help="Of the sample.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
-@click.option("--kept", type=_file, help="A line of JSON per trial; what is killed there is not tried again.")
+@click.option("--kept", type=_file, help="A line of JSON per trial; what is settled there is not tried again.")
 @click.option("--markdown", type=_file, help="Write the page, for example docs/mutation.md.")
 def command(
     rooms: tuple[str, ...],

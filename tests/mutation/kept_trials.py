@@ -1,7 +1,7 @@
 """Trials in a file, a line of JSON each: a run of hours can be interrupted, and repeated after a hole is closed.
 
-What was killed stays killed as long as its line stays in its function, as a verdict does. Of a survivor the next run
-tells whether a test notices it by now.
+What was killed stays killed as long as its line stays in its function, as a verdict does, and what survived and is
+equivalent survives. Of other survivors the next run tells whether a test notices them by now.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ class KeptTrials:
         self._file = file
         lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
         every = [json.loads(line) for line in lines]
-        self._killed = {(told["room"], told["key"]): told for told in every if told["fate"] != Fate.SURVIVED.value}
+        self._told = {(told["room"], told["key"]): told for told in every}
 
-    def killed(self, room: str, mutant: Mutant) -> Trial | None:
-        """The trial in which a mutant of a room was noticed; None where it is not known to be."""
-        told = self._killed.get((room, mutant.key))
-        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["stage"], told["seconds"])
+    def settled(self, room: str, mutant: Mutant, *, equivalent: bool) -> Trial | None:
+        """The trial that need not be made again; None where there is none yet, or a survivor may be noticed by now."""
+        told = self._told.get((room, mutant.key))
+        if told is None or (told["fate"] == Fate.SURVIVED.value and not equivalent):
+            return None
+        return Trial(room, mutant, Fate(told["fate"]), told["stage"], told["seconds"])
 
     def add(self, trial: Trial) -> None:
         """A trial more, written at once."""

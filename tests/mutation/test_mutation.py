@@ -120,9 +120,12 @@ def test_every_room_has_modules_and_tests_that_exist() -> None:
 
 def test_the_tests_named_after_a_module_are_asked_first() -> None:
     first = ROOMS["formats"].stages_for("unwinders/formats/cfi_rows.py")[0]
-    assert first == ("tests/unwinders/formats/test_cfi_rows.py",)
+    assert first[:2] == ("tests/unwinders/formats/test_cfi_rows.py", "-k")
     first = ROOMS["formats"].stages_for("unwinders/formats/compact_encodings.py")[0]
-    assert first == tuple(f"tests/unwinders/formats/test_compact_{what}.py" for what in ("survives_anything", "unwind"))
+    assert first[:2] == tuple(
+        f"tests/unwinders/formats/test_compact_{what}.py" for what in ("survives_anything", "unwind")
+    )
+    assert first[2:] == ROOMS["formats"].stages[0][1:]
     stages = ROOMS["verdicts"].stages_for("testbed/verdicts/trace.py")
     assert stages[0] == ("tests/verdicts/test_trace.py", "-k", "not every_site")
     assert set(stages) == set(ROOMS["verdicts"].stages)
@@ -139,16 +142,18 @@ def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
     assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % | 2 |" in told and "no verdict yet" in told
 
 
-def test_what_is_known_to_be_killed_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_path: Path) -> None:
+def test_what_is_settled_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_path: Path) -> None:
     first, second, *_ = all_mutants([Path("code.py")])
     file = tmp_path / "kept.jsonl"
     for mutant, fate in ((first, Fate.KILLED), (second, Fate.SURVIVED)):
         KeptTrials(file).add(Trial("truth", mutant, fate, 1, 2.5))
     kept = KeptTrials(file)
-    assert kept.killed("truth", first) == Trial("truth", first, Fate.KILLED, 1, 2.5)
-    assert kept.killed("truth", second) is kept.killed("rows", first) is None
+    assert kept.settled("truth", first, equivalent=False) == Trial("truth", first, Fate.KILLED, 1, 2.5)
+    assert kept.settled("truth", second, equivalent=False) is kept.settled("rows", first, equivalent=False) is None
+    assert kept.settled("truth", second, equivalent=True) == Trial("truth", second, Fate.SURVIVED, 1, 2.5)
     (tree / "code.py").write_text(CODE.replace("a > b", "b < a"))
-    assert all(kept.killed("truth", mutant) is None for mutant in all_mutants([Path("code.py")]) if "b" in mutant.after)
+    changed = [mutant for mutant in all_mutants([Path("code.py")]) if "b" in mutant.after]
+    assert all(kept.settled("truth", mutant, equivalent=True) is None for mutant in changed)
 
 
 def test_verdicts_are_of_mutants_and_say_why() -> None:
