@@ -26,7 +26,7 @@ from tests.mutation.rooms import ROOMS, ROOT
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
 _LONGER = 3  # a mutant may take this many times what the unchanged code takes, and ...
 _SPARE = 40.0  # ... this many seconds more, before it counts as noticed: it hangs
-_MEMORY = 8 << 30  # bytes of address space: a mutant that never stops collecting fails before the machine does
+_MEMORY = 4 << 30  # bytes that it may hold: one that never stops collecting is ended before the machine is
 
 
 class Fate(Enum):
@@ -109,23 +109,24 @@ def _of_unchanged(room: str, stage: tuple[str, ...], root: Path) -> float:
 
 
 def _tests(stage: tuple[str, ...], root: Path, *, timeout: float) -> int | None:
-    """The exit status of some tests in a tree, stopped at the first failure; None where they did not end in time.
+    """The exit status of some tests in a tree, stopped at the first failure; None: too long, or too much memory.
 
     Nothing compiled is written: a change within one second would not be seen.
     """
-
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *stage]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(
-        command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True, preexec_fn=bounded
-    )
-    try:
-        return process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        process.wait()
-        return None
+    quiet, end = subprocess.DEVNULL, time.monotonic() + timeout
+    process = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+    while time.monotonic() < end and _resident(process.pid) < _MEMORY:
+        try:
+            return process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            continue
+    os.killpg(process.pid, 9)
+    process.wait()
+    return None
+
+
+def _resident(process: int) -> int:
+    """The bytes of memory that a process holds."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
