@@ -16,7 +16,8 @@ class MutatedRoom:
 
     ``modules`` are globs from the root; of these, ``slow`` ones (compiled code: each mutant is compiled again) are left
     to the nightly run. ``stages`` are groups of tests, asked one after the other until one fails: first those that fail
-    soonest. ``sample`` is how many mutants the short run takes.
+    soonest. ``sample`` is how many mutants the short run takes: as many as one hour beside other work held. A larger
+    one (``--sample``) begins with them.
     """
 
     name: str
@@ -77,7 +78,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ),
                     ("tests/truth/test_hindsight.py", "tests/truth/test_declared.py", "tests/truth/test_shapes.py"),
                 ),
-                12,
+                3,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
@@ -117,7 +118,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
                 ),
-                12,
+                6,
             ),
             MutatedRoom(
                 "naming",
