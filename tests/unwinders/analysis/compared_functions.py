@@ -79,7 +79,7 @@ def _function(library: Library, function: FunctionParts) -> Compared:
     image, found = library.image, Compared(functions=1)
     code = FunctionCode(image, function)
     try:
-        states = {pc: reduce(join, ways) for pc, ways in states_of(code).items()}
+        states = {pc: reduce(join, ways) for pc, ways in states_of(code).before.items()}
     except UnwindError:
         states = {}
     sps = [state.registers.get(image.arch.sp) for state in states.values()]
