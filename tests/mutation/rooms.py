@@ -62,6 +62,9 @@ _CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or lon
 
 # Only tests that end soon are asked. What they do not notice is a hole in them, even if one of the long ones (each site
 # of the corpus, whole libraries, other tools) would notice it.
+# The samples are smaller than intended: truth (3 of 90 intended) and analysis (6 of 90) ended for lack of time,
+# each while its next mutant, noticed by no test so far, was still on trial: `inside = True` in `follow.py`, `not
+# root.startswith("stc")` in `arm32_accesses.py`. Their score says next to nothing yet.
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
         room.name: room
