@@ -19,7 +19,7 @@ class CheckOptions:
     arch: str | None = None
     tables: tuple[str, ...] = ()
     seed: int = 1
-    runs: int = 400
+    runs: int = 600
     steps: int = 600
     jobs: int = 1
     flags: tuple[str, ...] = ()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,7 @@ class _HowTold:
     """What was typed of how the checks are told; each option's help says what it is."""
 
     fresh: bool
+    cluster: str | None
     form: str
     output: Path | None
     html: Path | None
@@ -98,6 +101,7 @@ class _HowTold:
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
+@click.option("--cluster", metavar="ADDRESS", help="Use the processes of a Dask scheduler: tcp://HOST:PORT.")
 @click.option("--fresh", is_flag=True, help="Check again, also what has not changed since an earlier check.")
 @click.option(
     "--format",
@@ -176,7 +180,8 @@ def command(
 def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold) -> int:
     """Check all files and print the report; the exit status."""
     baseline = read_baseline(how.baseline) if how.baseline else ()
-    checks, broken, others, interrupted = _check_all(paths, options, how.fresh)
+    with _executor(how.cluster) as executor:
+        checks, broken, others, interrupted = _check_all(paths, options, how.fresh, executor)
     if not checks:  # what was asked for is nowhere: perhaps it was mistyped
         broken += others
     elif others:
@@ -207,8 +212,20 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
     return report.status
 
 
+@contextmanager
+def _executor(cluster: str | None) -> Iterator[Executor | None]:
+    """Who does the jobs: a cluster, or None: processes of ours."""
+    if cluster is None:
+        yield None
+        return
+    from testbed.checks.cluster import cluster_executor
+
+    with cluster_executor(cluster) as executor:
+        yield executor
+
+
 def _check_all(
-    paths: Sequence[Path], options: CheckOptions, fresh: bool
+    paths: Sequence[Path], options: CheckOptions, fresh: bool, executor: Executor | None
 ) -> tuple[list[FileCheck], list[BrokenInput], list[BrokenInput], bool]:
     """Each file's check; files that have none; files that have nothing of what was asked for; whether interrupted."""
     checks: list[FileCheck] = []
@@ -225,7 +242,7 @@ def _check_all(
                 progress.update(task, completed=done, total=total)
 
             try:
-                checks.append(_checked(path, options, fresh, told))
+                checks.append(_checked(path, options, fresh, told, executor))
             except NothingAskedFor as error:
                 others.append(BrokenInput(path, str(error)))
             except TestbedError as error:
@@ -235,7 +252,7 @@ def _check_all(
     return checks, broken, others, False
 
 
-def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told) -> FileCheck:
+def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told, executor: Executor | None) -> FileCheck:
     """The check of a file: the kept one, or a new one that is kept."""
     try:
         if path.exists() and not path.is_file():
@@ -246,13 +263,13 @@ def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told) -> File
     keeps = stands_alone(content)
     if keeps and not fresh and (kept := kept_check(path, content, options)):
         return kept
-    check = _new_check(path, options, told)
+    check = _new_check(path, options, told, executor)
     if keeps:
         keep_check(content, options, check)
     return check
 
 
-def _new_check(path: Path, options: CheckOptions, told: Told) -> FileCheck:
+def _new_check(path: Path, options: CheckOptions, told: Told, executor: Executor | None) -> FileCheck:
     # Loaded only where something is called: a kept check is told in a moment.
     from testbed.checks.check_file import check_file
     from testbed.checks.readers import Readers
@@ -260,7 +277,7 @@ def _new_check(path: Path, options: CheckOptions, told: Told) -> FileCheck:
     catalogue = f"{unwinders.__name__}:UNWINDERS"
     static = "unwinders.analysis.function_rows:row_at"
     readers = Readers(catalogue, TABLES, "testbed.cli.expressions:evaluate_rule", static)
-    return check_file(path, options, readers, progress=told)
+    return check_file(path, options, readers, executor=executor, progress=told)
 
 
 def _tell(report: CheckReport, how: _HowTold) -> None:

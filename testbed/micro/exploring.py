@@ -21,6 +21,7 @@ from testbed.micro.functions import CodePiece
 from testbed.micro.plans import ArgumentPlan
 
 TRIES = 3  # how often one side of one branch is tried, behind equally many others that were forced
+_Tries = Counter[tuple[int, int, int]]  # by branch, side, and how many were forced before
 _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads to
 
 
@@ -104,7 +105,7 @@ class Explorer:
             self._set(piece, 1 if piece.is_entry else 0)
 
     def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
-        queue, tries = deque(paths), Counter[tuple[int, int, int]]()
+        queue, tries = deque(paths), _Tries()
         ways: list[_Way] = []
         left = runs
         while queue and left > 0:
@@ -143,7 +144,7 @@ class Explorer:
         pcs = (tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()
         return _Way(path, pcs, tape.registers[:, self._sp].tolist(), tuple(step for step, _ in tape.skipped))
 
-    def _other_sides(self, found: Exploration, way: _Way, tries: Counter[tuple[int, int, int]]) -> Iterator[CallPath]:
+    def _other_sides(self, found: Exploration, way: _Way, tries: _Tries) -> Iterator[CallPath]:
         """A path for each side of a branch on this way that was never executed."""
         first = way.path.forced[-1][0] if way.path.forced else 1
         branches = found.code.branches
@@ -155,9 +156,7 @@ class Explorer:
                     if side != taken and (at := self._to(found, way, step + 1, side, tries)):
                         yield at
 
-    def _to(
-        self, found: Exploration, way: _Way, step: int, side: int, tries: Counter[tuple[int, int, int]]
-    ) -> CallPath | None:
+    def _to(self, found: Exploration, way: _Way, step: int, side: int, tries: _Tries) -> CallPath | None:
         """The way to a step, and from there to some code, unless that was executed, or tried often enough."""
         if side in found.natural or side in found.forced or side not in found.code.sizes:
             return None
@@ -167,7 +166,7 @@ class Explorer:
         tries[key] += 1
         return CallPath(way.path.target, way.path.arguments, (*way.path.forced, (step, side + self._bias)))
 
-    def _strays(self, found: Exploration, ways: Sequence[_Way], tries: Counter[tuple[int, int, int]]) -> Iterator[CallPath]:
+    def _strays(self, found: Exploration, ways: Sequence[_Way], tries: _Tries) -> Iterator[CallPath]:
         """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""
         entry = self._caller.image.sp
         framed = min((min(way.sp) for way in ways), default=entry) < entry - self._image.arch.entry_cfa
