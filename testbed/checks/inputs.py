@@ -16,22 +16,24 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.arch import ARCHES, Arch, arch_named
+from testbed.arch import ARCHES, Arch, PerArch, arch_named
 from testbed.build.compile import find_zig
 from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.words.errors import BuildError, UsageError
 
 SOURCES = (".S", ".s", ".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".i", ".ii")
-_TARGETS = {"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "armv7-linux-gnueabihf"}
-_LIBC = {
-    "x86_64": ("x86-linux-gnu", "x86-linux-any"),
-    "arm64": ("aarch64-linux-gnu", "aarch64-linux-any"),
-    "arm32": ("arm-linux-gnu", "arm-linux-any"),
-}
+_TARGETS = PerArch({"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "armv7-linux-gnueabihf"})
+_LIBC = PerArch(
+    {
+        "x86_64": ("x86-linux-gnu", "x86-linux-any"),
+        "arm64": ("aarch64-linux-gnu", "aarch64-linux-any"),
+        "arm32": ("arm-linux-gnu", "arm-linux-any"),
+    }
+)
 _TABLES = ("-g", "-fasynchronous-unwind-tables")
 _CPU_SECONDS = 120
-_MACHINES = {62: "x86_64", 183: "arm64", 40: "arm32"}  # e_machine (System V ABI, chapter 4)
+_MACHINES = PerArch({"x86_64": 62, "arm64": 183, "arm32": 40})  # e_machine (System V ABI, chapter 4)
 _RELOCATABLE = 1  # ET_REL
 
 
@@ -104,10 +106,11 @@ def _machine_of(objects: Path, path: Path) -> Arch:
     content = objects.read_bytes()
     at = content.find(b"\x7fELF") if content[:8] == b"!<arch>\n" else 0
     number = int.from_bytes(content[at + 18 : at + 20], "little") if at >= 0 else 0
-    if number not in _MACHINES:
+    found = next((arch for name, arch in ARCHES.items() if _MACHINES[name] == number), None)
+    if found is None:
         known = ", ".join(ARCHES)
         raise UsageError(f"{path}: its code is for machine {number}, none of {known}")
-    return ARCHES[_MACHINES[number]]
+    return found
 
 
 def _run(command: Sequence[str], path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import unwinders
 from testbed.arch import arch_named
+from testbed.checks.cluster import cluster_executor
 from testbed.checks.kept import keep_check, kept_check, stands_alone
 from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import CheckOptions
@@ -180,7 +181,7 @@ def command(
 def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold) -> int:
     """Check all files and print the report; the exit status."""
     baseline = read_baseline(how.baseline) if how.baseline else ()
-    with _executor(how.cluster) as executor:
+    with cluster_executor(how.cluster) if how.cluster else nullcontext() as executor:
         checks, broken, others, interrupted = _check_all(paths, options, how.fresh, executor)
     if not checks:  # what was asked for is nowhere: perhaps it was mistyped
         broken += others
@@ -210,18 +211,6 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
         write_text(how.write_baseline, baseline_text(checks))
         click.echo(f"{count(len(list(report.findings)), 'finding')} written to {how.write_baseline}", err=True)
     return report.status
-
-
-@contextmanager
-def _executor(cluster: str | None) -> Iterator[Executor | None]:
-    """Who does the jobs: a cluster, or None: processes of ours."""
-    if cluster is None:
-        yield None
-        return
-    from testbed.checks.cluster import cluster_executor
-
-    with cluster_executor(cluster) as executor:
-        yield executor
 
 
 def _check_all(
