@@ -11,6 +11,7 @@ testbed.judge(run, at, said)                       # a Verdict
 testbed.names(run, at, said)                       # a NamedBacktrace: lines, inlined and tail-called functions
 testbed.stepper(run, at="leaf")                    # in a notebook: a slider over the steps
 testbed.matrix("leaf_*", arch="arm64")             # a Matrix
+testbed.check("memcpy.S").findings                 # a FileCheck: unwind tables held against what the code does
 
 A name is imported when it is used: the command line passes through here too, whatever it is asked for.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.words.catalogue import matches
@@ -29,6 +31,7 @@ from testbed.words.nearest import nearest
 if TYPE_CHECKING:
     from testbed.arch import ARCHES, arch_named
     from testbed.campaign.results import Matrix
+    from testbed.checks.model import FileCheck
     from testbed.contract.frames import Backtrace, Frame, FrameKind
     from testbed.contract.unwinder import Limit, Unwinder
     from testbed.naming.symbolize import NamedBacktrace
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ARCHES",
     "Backtrace",
+    "FileCheck",
     "Frame",
     "FrameKind",
     "Limit",
@@ -54,6 +58,7 @@ __all__ = [
     "Unwinder",
     "arch_named",
     "assemble",
+    "check",
     "judge",
     "judge_all",
     "matrix",
@@ -66,6 +71,7 @@ __all__ = [
 _ROOMS = {  # where the names of __all__ are that this file does not define: as above, for those who run
     "testbed.arch": ("ARCHES", "arch_named"),
     "testbed.campaign.results": ("Matrix",),
+    "testbed.checks.model": ("FileCheck",),
     "testbed.contract.frames": ("Backtrace", "Frame", "FrameKind"),
     "testbed.contract.unwinder": ("Limit", "Unwinder"),
     "testbed.naming.symbolize": ("NamedBacktrace",),
@@ -115,6 +121,19 @@ def assemble(
     from testbed.program.model import program_from_text
 
     return program_from_text(name, arch_named(arch), text, isa=isa, exit=exit)
+
+
+def check(path: str | Path, **options: Any) -> FileCheck:
+    """Call every function of a file, and hold its unwind tables against what each instruction does.
+
+    The file is a source, an object, an archive, a library or an executable. ``options`` are the fields of
+    `testbed.checks.options.CheckOptions`. Raises BuildError, ImageError, UsageError.
+    """
+    from testbed.checks.check_file import check_file
+    from testbed.checks.options import CheckOptions
+    from testbed.cli.table_readers import READERS
+
+    return check_file(Path(path), CheckOptions(**options), READERS)
 
 
 def names(of: Run, at: Snapshot | int, said: Backtrace | None = None) -> NamedBacktrace:

@@ -29,6 +29,13 @@ from testbed.image.disassembly import disassemble
 from testbed.words.errors import UnwindError
 
 Pcs = NDArray[np.uint64]
+# Functions of crt1.o, crti.o, crtbegin.o (GCC: libgcc/crtstuff.c; glibc: sysdeps/ARCH/start.S, crti.S).
+_START_FILES = frozenset(
+    {
+        *("_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux"),
+        *("frame_dummy", "call_weak_fn", "__gmon_start__", ".init", ".fini"),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +143,14 @@ def _findings(
         evidence=lambda pc: HowKnown.EXECUTED if pc in on_natural else HowKnown.FORCED,
         advises=name in OF_DIRECTIVES and name not in AT_CALLS,
     )
+    found = tuple(_as_start_code(each) for each in found)
     yield from sorted(_one_each([each for each in found if each.pc in wrong]), key=lambda each: each.pc)
+
+
+def _as_start_code(finding: TableFinding) -> TableFinding:
+    """Code without a row that only a loader and the C run-time's start files call is noted, not counted as wrong."""
+    start = finding.kind is FindingKind.NO_ROW and finding.function in _START_FILES
+    return replace(finding, kind=FindingKind.START_WITHOUT_ROW, repair=None) if start else finding
 
 
 def _static_findings(

@@ -123,10 +123,14 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
     def is_entry(start: int) -> bool:
         rows = [row for table in known if (row := table.at(start)) is not None]
         begins = RegisterPlus(arch.sp, arch.entry_cfa)
-        called = [row for row in rows if not isinstance(row.registers.get(row.return_address), Undefined)]
-        return not rows or any(row.cfa == begins and row.start == start for row in called)
+        return not rows or any(row.cfa == begins and row.start == start for row in rows)
 
-    return pieces_of(image, is_entry)
+    def is_outermost(start: int) -> bool:
+        rows = [row for table in known if (row := table.at(start)) is not None]
+        return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+
+    pieces = pieces_of(image, is_entry)
+    return tuple(replace(piece, is_entry=False) if is_outermost(piece.start) else piece for piece in pieces)
 
 
 def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:

@@ -130,7 +130,7 @@ def _run(command: Sequence[str], path: Path) -> None:
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         first = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
-        raise BuildError(f"{path}: {first}", command=command, output="\n".join(lines))
+        raise BuildError(f"{path}: {first}", command=command, output="\n".join(line for line in lines if line != first))
 
 
 def read_program(path: Path, original: Path) -> Image:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")  # by strategy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:

@@ -16,12 +16,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-import unwinders
 from testbed.arch import arch_named
 from testbed.checks.cluster import cluster_executor
 from testbed.checks.kept import keep_check, kept_check, stands_alone
 from testbed.checks.model import FileCheck, Severity
-from testbed.checks.options import CheckOptions
+from testbed.checks.options import TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.file_lists import files_named
 from testbed.cli.terminal import console_for_reports
@@ -36,7 +35,6 @@ from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
 from testbed.words.nearest import nearest
 
 # The strategies that read the tables of a file, those first that promise a row for every instruction.
-TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
 _FLAGS = "testbed.check.flags"
 _DEFAULT = CheckOptions()
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -261,12 +259,9 @@ def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told, executo
 def _new_check(path: Path, options: CheckOptions, told: Told, executor: Executor | None) -> FileCheck:
     # Loaded only where something is called: a kept check is told in a moment.
     from testbed.checks.check_file import check_file
-    from testbed.checks.readers import Readers
+    from testbed.cli.table_readers import READERS
 
-    catalogue = f"{unwinders.__name__}:UNWINDERS"
-    static = "unwinders.analysis.function_rows:row_at"
-    readers = Readers(catalogue, TABLES, "testbed.cli.expressions:evaluate_rule", static)
-    return check_file(path, options, readers, executor=executor, progress=told)
+    return check_file(path, options, READERS, executor=executor, progress=told)
 
 
 def _tell(report: CheckReport, how: _HowTold) -> None:
