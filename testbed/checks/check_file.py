@@ -25,6 +25,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.words.errors import NothingAskedFor, UsageError
 
+_NOT_CALLED = "not called, {} of code: the first row there is not that of a function that someone calls"
 Counted = Callable[[int, int], None]
 
 
@@ -55,7 +56,13 @@ def check_file(
             if any(piece.start in starts for piece in this.pieces[first:end])
         ]
         results = _done(planned, options.jobs, executor, progress)
-        return file_check(path, this.image, this.tables, results, options)
+        found = file_check(path, this.image, this.tables, results, options)
+        parts = sum(not piece.is_entry for piece in this.pieces)
+        return (
+            replace(found, notes=(*found.notes, _NOT_CALLED.format(f"{parts} place{'s' * (parts > 1)}")))
+            if parts
+            else found
+        )
 
 
 def _done(

@@ -96,7 +96,7 @@ def file_check(
         if not isinstance(table, RowTable):
             findings.append(_unreadable(name, table))
             continue
-        said.append(table.source)
+        said.append(f"{table.source} (at calls)" if name in AT_CALLS else table.source)
         one = _OneTable.of(table, [result.tables[name] for result in results])
         compared += int(one.every.visits.sum())
         if name not in AT_CALLS:

@@ -115,7 +115,8 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
 def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
     """The functions of a file; an entry of a table is one where its first row is that of a function's beginning.
 
-    Code that nobody calls, with an undefined return address, is no function to call.
+    Code with an undefined return address is called by nobody, and code whose first row is another one is entered in
+    another way than the ABI's: a part of a function that lies elsewhere, a helper with a convention of its own.
     """
     arch = image.arch
     known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
@@ -130,7 +131,10 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
         return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
 
     pieces = pieces_of(image, is_entry)
-    return tuple(replace(piece, is_entry=False) if is_outermost(piece.start) else piece for piece in pieces)
+    return tuple(
+        piece if is_entry(piece.start) and not is_outermost(piece.start) else replace(piece, is_entry=False)
+        for piece in pieces
+    )
 
 
 def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:

@@ -146,6 +146,33 @@ def test_code_without_a_row_is_a_finding_and_never_right(tmp_path: Path) -> None
     assert {each.name: each.without_row for each in found.functions} == {"f": 3, "g": 0}
 
 
+def test_code_that_nobody_calls_is_not_called_and_start_files_are_noted(tmp_path: Path) -> None:
+    text = """
+        .text
+        .globl _start, _init, f
+        .type _start, @function
+_start: .cfi_startproc
+        .cfi_undefined rip
+        xor %ebp, %ebp
+        and $-16, %rsp
+        call f
+        hlt
+        .cfi_endproc
+        .size _start, .-_start
+        .type _init, @function
+_init:  ret
+        .size _init, .-_init
+        .type f, @function
+f:      .cfi_startproc
+        ret
+        .cfi_endproc
+        .size f, .-f
+"""
+    found = checked(written(tmp_path, text))
+    assert [(each.kind, each.function) for each in found.findings] == [(FindingKind.START_WITHOUT_ROW, "_init")]
+    assert [each.name for each in found.functions] == ["_init", "f"]
+
+
 def test_code_that_no_natural_run_reaches_is_forced_and_said_so(tmp_path: Path) -> None:
     text = """
         .text
@@ -233,8 +260,9 @@ def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
 def test_a_file_without_a_table_and_a_source_that_does_not_compile(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no unwind table"):
         checked(written(tmp_path, ".text\nf: ret\n"))
-    with pytest.raises(BuildError, match=r"code\.S:2"):
+    with pytest.raises(BuildError, match=r"code\.S:2") as told:
         checked(written(tmp_path, ".text\nf: nonsense %rax\n"))
+    assert str(told.value).count("code.S:2") == 1
     with pytest.raises(TestbedError):
         checked(written(tmp_path, "just text", "notes.txt"))
     with pytest.raises(UsageError, match="no such file"):

@@ -28,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     """Files that need no emulator: bad.o has findings, good.o none, broken.o is none. What was asked of each."""
     seen: Asked = []
 
-    def check(path: Path, options: CheckOptions, progress: Callable[[int, int], None]) -> FileCheck:
+    def check(path: Path, options: CheckOptions, progress: Callable[[int, int], None], _: object) -> FileCheck:
         seen.append((path, options))
         progress(1, 2)
         if path.name == "broken.o":
