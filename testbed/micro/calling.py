@@ -25,7 +25,7 @@ from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
 from testbed.trace import Writes
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
-_STUCK = 4  # calls answered without a step between them
+_STUCK = 4  # calls answered one after the other, with nothing executed between them
 _ROOM = 1 << 16  # rows of one path, and entries of its journal at first
 
 
@@ -143,13 +143,11 @@ class Caller:
     ) -> tuple[Over | None, int]:
         """What follows a stop: the end of the path, or the address where it goes on."""
         run, stops = self._run, self._stops
-        if len(skipped) >= _STUCK and skipped[-_STUCK][0] == run.steps - 1:
+        if len(skipped) >= _STUCK and skipped[-_STUCK][0] + _STUCK > run.steps - 1:
             return Over.STRAY, 0  # every place that it comes back to is one that is not executed
         if forced and run.steps == forced[0][0] and (stops.wild or run.halted):
-            # What is forced is a jump that led astray, or out of the function; a call there is over.
+            # What is forced is a jump that led astray, or out of the function.
             stops.ending, stops.wild = None, False
-            if self._was_called():
-                self._answered(0)
             return None, forced.pop(0)[1] | self._isa_bit()
         if stops.wild and (self._is_in_arena(stops.to) or self._was_called()):
             # A function pointer out of made-up data: a callee of which nothing is known.
@@ -187,18 +185,9 @@ class Caller:
             return False
 
     def _answered(self, callee: int) -> int:
-        """Return from a callee that was not executed; the address behind the call."""
-        uc, arch = self._uc, self._arch
-        uc.reg_write(self._ids[self._convention.result], self.image.stub_values.get(callee, 0))
-        if arch.link:
-            return int(uc.reg_read(self._ids[arch.link])) & (arch.word_mask & ~arch.signature)
-        sp = uc.reg_read(self._ids[arch.sp])
-        try:
-            target = int.from_bytes(uc.mem_read(sp, arch.word), "little")
-        except UcError:
-            return 0
-        uc.reg_write(self._ids[arch.sp], sp + arch.word)
-        return target
+        """A callee that is not executed gives its result; where its return is."""
+        self._uc.reg_write(self._ids[self._convention.result], self.image.stub_values.get(callee, 0))
+        return self._start + self._convention.answer
 
     def _returned(self) -> Over:
         """Back in the harness: with SP and the callee-saved registers as they were?"""

@@ -1,6 +1,7 @@
 """How each architecture calls a function, as bytes and registers: the harness, the stubs, the thread pointer.
 
-The harness is three instructions: call the register ``target``; come back to a no-operation; stop before the next one.
+The harness is four instructions: call the register ``target``; come back to a no-operation; stop before the next one;
+return, which is what a callee does that is answered and not executed.
 A stub stands for a function of another file: it returns the word that lies behind its code.
 """
 
@@ -19,7 +20,8 @@ STUB = 16  # bytes of a stub: 8 of code, a word of 8
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """``harness``: code, and the offsets of the instruction after the call and of the one that is never executed.
+    """``harness``: code, and the offsets of the instruction after the call, of the one that is never executed,
+    and of the return.
 
     ``stub`` is code of 8 bytes that returns the word behind it. ``arguments`` are the registers of the first integer
     arguments, ``result`` that of what a function returns. ``thread`` is Unicorn's register of the thread pointer.
@@ -30,6 +32,7 @@ class Convention:
     harness: bytes
     back: int
     stop: int
+    answer: int
     stub: bytes
     arguments: tuple[str, ...]
     result: str
@@ -48,9 +51,10 @@ CONVENTIONS = PerArch(
         # call *%r11; nop; nop.  mov 1(%rip), %rax; ret.
         "x86_64": Convention(
             "r11",
-            bytes.fromhex("41ffd39090"),
+            bytes.fromhex("41ffd39090c3"),
             3,
             4,
+            5,
             bytes.fromhex("488b0501000000c3"),
             ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
             "rax",
@@ -60,9 +64,10 @@ CONVENTIONS = PerArch(
         # blr x16; nop; nop.  ldr x0, #8; ret.
         "arm64": Convention(
             "x16",
-            _words(0xD63F_0200, 0xD503_201F, 0xD503_201F),
+            _words(0xD63F_0200, 0xD503_201F, 0xD503_201F, 0xD65F_03C0),
             4,
             8,
+            12,
             _words(0x5800_0040, 0xD65F_03C0),
             tuple(f"x{i}" for i in range(8)),
             "x0",
@@ -73,9 +78,10 @@ CONVENTIONS = PerArch(
         # blx r12; nop; nop.  ldr r0, [pc]; bx lr.
         "arm32": Convention(
             "r12",
-            _words(0xE12F_FF3C, 0xE320_F000, 0xE320_F000),
+            _words(0xE12F_FF3C, 0xE320_F000, 0xE320_F000, 0xE12F_FF1E),
             4,
             8,
+            12,
             _words(0xE59F_0000, 0xE12F_FF1E),
             tuple(f"r{i}" for i in range(4)),
             "r0",

@@ -73,7 +73,8 @@ class Explorer:
         # Alone, only parts of functions and the harness are executed besides the function itself.
         self._alone = np.ones_like(caller.natural)
         at = image.harness.image.entry - caller.code
-        self._alone[at : at + image.convention.stop] = 0
+        self._alone[at : at + len(image.convention.harness)] = 0
+        self._alone[at + image.convention.stop] = 1
         for piece in pieces:
             if not piece.is_entry:
                 self._set(piece, 0)
@@ -178,7 +179,7 @@ class Explorer:
             if pc in found.code.indirect and way.sp[step] < top  # with no frame left it is a tail call
         ]
         calls = [
-            (way, step + 1) for way in ways for step in way.answered if step + 1 < len(way.pcs) and way.sp[step] < top
+            (way, step + 2) for way in ways for step in way.answered if step + 2 < len(way.pcs) and way.sp[step] < top
         ]
         calls.sort(key=lambda place: place[0].sp[place[1]])  # with the whole frame: where SP is lowest
         for stray in found.code.orphans:

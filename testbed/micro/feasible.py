@@ -37,10 +37,14 @@ def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: 
     if _first_outside(tape, image) is not None:
         return SP_OUTSIDE
     pc = tape.registers[:, arch.index[arch.pc]]
+    answer = image.harness.image.entry + image.convention.answer
     for step, callee in tape.skipped:
-        if int(pc[step]) + int(tape.sizes[step]) == callee == piece.end + image.loaded.bias:
-            earlier = [at for at, _ in tape.skipped if at == step]
-            return _until(tape, step) if len(earlier) > 1 else FALLS_OFF
+        if callee != piece.end + image.loaded.bias:
+            continue
+        if int(pc[step]) == answer:  # back from the function's last instruction, a call of what never returns
+            return _until(tape, step - 1)
+        if int(pc[step]) + int(tape.sizes[step]) == callee:
+            return FALLS_OFF
     return tape
 
 

@@ -121,11 +121,11 @@ def _events(run: Run, columns: StepperColumns) -> None:
 
 
 def _traits(run: Run, columns: StepperColumns) -> None:
-    """One bit per trait, in the order of the enum; those from the 33rd on in a column of their own."""
+    """One bit per trait, in the order of the enum; each 32 of them in a column: ``traits0``, ``traits1``, ..."""
     bit = {trait: 1 << i for i, trait in enumerate(Trait)}
-    bits = np.array([sum(bit[t] for t in run.traits(k)) for k in range(len(run))], np.uint64)
-    columns["traits"] = (bits & np.uint64(0xFFFF_FFFF)).astype(np.uint32)
-    columns["moretraits"] = (bits >> np.uint64(32)).astype(np.uint32)
+    bits = [sum(bit[t] for t in run.traits(k)) for k in range(len(run))]
+    for number in range(-(-len(bit) // 32)):
+        columns[f"traits{number}"] = np.array([word >> 32 * number & 0xFFFF_FFFF for word in bits], np.uint32)
 
 
 def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) -> list[dict[str, Any]]:

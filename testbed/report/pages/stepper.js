@@ -21,7 +21,7 @@ async function start() {
     const [, where, , text] = facts.code[col.line[step]];
     slider.setAttribute("aria-valuetext", `step ${step}, ${where}, ${text}`);
     title.replaceChildren(el("span", { class: "mono" }, where), " ", el("code", {}, text));
-    traits.replaceChildren(...facts.traits.filter((_, i) => ((i < 32 ? col.traits : col.moretraits)[step] >>> (i % 32)) & 1).map((trait) => el("li", { title: trait.meaning }, trait.name)));
+    traits.replaceChildren(...facts.traits.filter((_, i) => (col[`traits${i >> 5}`][step] >>> (i % 32)) & 1).map((trait) => el("li", { title: trait.meaning }, trait.name)));
     for (const paint of panels) paint(step);
     time.move(step);
     // Browsers limit how often the address may change, and a screen reader needs time to speak.

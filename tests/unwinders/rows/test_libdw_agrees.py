@@ -32,13 +32,14 @@ from unwinders.tables.eh_frame import EH_FRAME, table_rows
 # Where a table is wrong, missing or without an end, the two guess differently; `index_exchanged` misleads
 # libdw, and it takes the link register of `coroutine`'s first function, which a row calls undefined. So are tables
 # that hold at calls only. In the generated one a row without the epilogue counts from a frame pointer of zero: SP goes
-# back, and libdw goes on. It takes signatures off from 0.192 on, by a mask that it asks a process for.
+# back, and libdw goes on; where a return address was moved up it goes back with reason, and libdw stops. It takes
+# signatures off from 0.192 on, by a mask that it asks a process for.
 DECLARED = frozenset({Trait.OPEN_END, Trait.LOST_REGISTER, Trait.WRONG_INDEX})
 TROUBLED = {
     name
     for name, program in PROGRAMS.items()
     if any(h.wrong or h.untabled or h.cpu or h.traits & DECLARED for h in (s.header for s in program.sources.values()))
-} | {"coroutine", "genc_f40o128t1_f"}
+} | {"coroutine", "genc_f40o128t1_f", "moved_return"}
 SOUND = [program for name, program in PROGRAMS.items() if name not in TROUBLED]
 UNITS = [
     unit
