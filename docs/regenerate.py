@@ -3,7 +3,6 @@
     python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
     python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
     python docs/regenerate.py --tables   only docs/tables-of-libraries.md: needs binutils and GCC's cross compilers
-    python docs/regenerate.py --check-libraries only docs/check-of-libraries.md: their functions called
     python docs/regenerate.py --analysis only docs/analysis-of-libraries.md: all functions of the installed libraries
                                          (--armhf DIR: libc6 and libc6-dbg of armhf, unpacked; --most N: N of each)
     python docs/regenerate.py --pages    only the pictures of the pages
@@ -137,14 +136,6 @@ def analysis(arguments: Sequence[str]) -> str:
     return whole_page(ROOT / "docs" / "analysis-of-libraries.intro.md", said.get("--armhf"), said.get("--most"))
 
 
-def check_libraries() -> str:
-    """docs/check-of-libraries.md: every function of the installed libraries called, their tables compared."""
-    sys.path.insert(0, str(ROOT))
-    from tests.checks import libraries
-
-    return libraries.page(ROOT / "docs", list(libraries.check_libraries()))
-
-
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
@@ -272,9 +263,6 @@ def main() -> None:
         return
     if "--analysis" in sys.argv[1:]:
         (ROOT / "docs" / "analysis-of-libraries.md").write_text(analysis(sys.argv[1:]), encoding="utf-8")
-        return
-    if "--check-libraries" in sys.argv[1:]:
-        (ROOT / "docs" / "check-of-libraries.md").write_text(check_libraries(), encoding="utf-8")
         return
     if "--names" in sys.argv[1:]:
         (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")

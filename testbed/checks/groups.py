@@ -124,7 +124,7 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
     def is_entry(start: int) -> bool:
         rows = [row for table in known if (row := table.at(start)) is not None]
         begins = RegisterPlus(arch.sp, arch.entry_cfa)
-        return not rows or any(row.cfa == begins and row.start == start for row in rows)
+        return not rows or any(row.cfa == begins for row in rows)
 
     def is_outermost(start: int) -> bool:
         rows = [row for table in known if (row := table.at(start)) is not None]
@@ -173,7 +173,7 @@ def check_group(group: Group) -> GroupResult:
     for piece in this.pieces[group.first : group.end]:
         if not piece.is_entry or not fits(piece, group.options.functions):
             continue
-        plans = (*(plan for plan in this.plans if plan.fits(str(piece))), *PLANS)
+        plans = (*(plan for plan in this.plans if any(map(plan.fits, (str(piece), *piece.names)))), *PLANS)
         found, paths = this.explorer.explore(piece, plans, runs=group.options.runs, steps=group.options.steps)
         for path in paths:
             taken.append(path)
@@ -233,7 +233,9 @@ def died(group: Group) -> GroupResult:
 
 def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
     """Whether a function is one of those that were asked for."""
-    return not patterns or any(fnmatchcase(str(piece), pattern) for pattern in patterns)
+    return not patterns or any(
+        fnmatchcase(name, pattern) for name in (str(piece), *piece.names) for pattern in patterns
+    )
 
 
 def _counts(found: Exploration) -> PieceCounts:

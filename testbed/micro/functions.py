@@ -22,12 +22,13 @@ _CANTUNWIND = 1
 
 @dataclass(frozen=True, slots=True)
 class CodePiece:
-    """Code at the link-time addresses ``[start, end)``; ``name`` is "" where no symbol names it."""
+    """Code at the link-time addresses ``[start, end)``; ``name`` is "" where no symbol names it, ``names`` are all."""
 
     start: int
     end: int
     name: str
     is_entry: bool
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name or f"{self.start:#x}"
@@ -48,6 +49,10 @@ def pieces_of(image: Image, is_entry: Callable[[int], bool]) -> tuple[CodePiece,
         entered = not _is_part(symbol.name) and (symbol.address not in found or found[symbol.address][2] or bool(name))
         if not name or (symbol.address in found and not found[symbol.address][2]):
             found[symbol.address] = (end, name or symbol.name, entered or not _is_part(symbol.name))
+    names: dict[int, list[str]] = {}
+    for symbol in image.symbols:
+        if symbol.is_function:
+            names.setdefault(symbol.address, []).append(symbol.name)
     starts = sorted(start for start in found if any(low <= start < high for low, high in code))
     pieces = []
     for k, start in enumerate(starts):
@@ -55,7 +60,7 @@ def pieces_of(image: Image, is_entry: Callable[[int], bool]) -> tuple[CodePiece,
         limit = next(high for low, high in code if low <= start < high)
         following = starts[k + 1] if k + 1 < len(starts) else limit
         end = min(end if end > start else following, following, limit)
-        pieces.append(CodePiece(start, end, name, entered))
+        pieces.append(CodePiece(start, end, name, entered, tuple(dict.fromkeys(names.get(start, ())))))
     return tuple(pieces)
 
 

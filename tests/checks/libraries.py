@@ -1,4 +1,7 @@
-"""docs/check-of-libraries.md: `testbed check` on the installed libraries, every finding with a judgement by hand."""
+"""docs/check-of-libraries.md: `testbed check` on the installed libraries, every finding with a judgement by hand.
+
+python -m tests.checks.libraries [NAME...]     write the page; only these libraries: libz.so.1 ...
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,3 +118,9 @@ def page(folder: Path, libraries: Sequence[CheckedLibrary]) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in (head, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+
+
+if __name__ == "__main__":
+    docs = Path(__file__).parents[2] / "docs"
+    found = list(check_libraries(sys.argv[1:] or NAMES))
+    (docs / "check-of-libraries.md").write_text(page(docs, found), encoding="utf-8")

@@ -226,6 +226,7 @@ int f(int n, int *p) { int s = 0, local[40]; for (int k = 0; k < n; k++) s += g(
 int h(int n) { switch (n) { case 1: return g(0, 1); case 2: return 5; case 3: return g(0, 7) + 1; case 4: return n * 3;
     case 5: return g(0, n) * g(0, 2); } return 0; }
 int tail(int n) { return n ? g(0, n) : h(n); }
+int each(int (*of)(int), int n) { int s = 0; while (n-- > 0) { s ^= of(n); if (s & 4) s += of(s); } return s; }
 """
     found = checked(written(tmp_path, text, "code.c"), arch=arch, flags=(optimized,))
     assert found.findings == ()
@@ -238,6 +239,8 @@ def test_functions_are_chosen_and_called_as_the_user_says(tmp_path: Path, header
     found = checked(path, flags=flags, functions=("s*",), calls=("sum(buf:64, 8)",))
     assert [each.name for each in found.functions] == ["sum"]
     assert found.total("calls") > checked(path, flags=flags, functions=("s*",)).total("calls")
+    aliased = written(tmp_path, ATT + ".globl total\n.set total, sum\n", "aliased.S")
+    assert checked(aliased, flags=flags, functions=("total",)).total("instructions") == 12
     with pytest.raises(UsageError, match=r"no function that matches nothing"):
         checked(path, flags=flags, functions=("nothing",))
     with pytest.raises(UsageError, match=r"buf:BYTES"):
