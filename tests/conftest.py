@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 
@@ -37,6 +38,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
         write_summary(STRATEGIES)
         write_summary(REFEREES)
+    # pytest collects garbage five times before it leaves, which takes minutes where gigabytes of runs were kept.
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
