@@ -1,6 +1,6 @@
 """Tapes of many paths as one trace: the harness calls one function after the other.
 
-A path that did not come back is followed by the harness's step after the call, as after a longjmp; the same step gives
+A path that did not come back is followed by another step of the harness, as where an exception lands; that step gives
 every byte its first value back. So the trace is one of a program that runs on, and all that judges traces judges it.
 """
 

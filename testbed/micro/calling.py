@@ -211,9 +211,10 @@ class Caller:
         writes = [column.view(written).copy() for column in run.journal]
         if not count or rows[-1, arch.index[arch.pc]] != self._back:
             last = rows[:1].copy()
-            last[0, arch.index[arch.pc]], last[0, arch.index[arch.sp]] = self._back, self.image.sp
+            # Not where the call comes back to: nobody returned, as where an exception lands.
+            last[0, arch.index[arch.pc]], last[0, arch.index[arch.sp]] = self._stop, self.image.sp
             rows = np.concatenate((rows, last))
-            sizes = np.append(sizes, np.uint8(self._stop - self._back))
+            sizes = np.append(sizes, np.uint8(self._convention.answer - self._convention.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)
         journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
         return CallTape(rows, sizes, journal, over, detail, skipped)

@@ -179,7 +179,7 @@ class Explorer:
             if pc in found.code.indirect and way.sp[step] < top  # with no frame left it is a tail call
         ]
         calls = [
-            (way, step + 2) for way in ways for step in way.answered if step + 2 < len(way.pcs) and way.sp[step] < top
+            (way, step + 3) for way in ways for step in way.answered if step + 3 < len(way.pcs) and way.sp[step] < top
         ]
         calls.sort(key=lambda place: place[0].sp[place[1]])  # with the whole frame: where SP is lowest
         for stray in found.code.orphans:
