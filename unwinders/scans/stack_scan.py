@@ -62,7 +62,6 @@ LIMITS = limits_of(
     LEFTOVER          arm64   phantom
     LEFTOVER          arm32   phantom wrong
     CODE_POINTER      x86_64  phantom
-    WRONG_TABLE       x86_64  skipped
     FAR               x86_64  refused stopped
     FAR               arm64   refused
     FAR               arm32   refused stopped

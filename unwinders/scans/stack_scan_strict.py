@@ -73,7 +73,6 @@ LIMITS = limits_of(
     LEFTOVER            arm32   refused stopped phantom wrong
     CODE_POINTER        arm64   ended_early
     CODE_POINTER        arm32   ended_early
-    WRONG_TABLE         x86_64  ended_early
     FAR                 x86_64  refused stopped
     FAR                 arm64   refused
     FAR                 arm32   refused stopped
