@@ -126,7 +126,7 @@ def _union(parts: Iterator[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 def _findings(
     image: Image, name: str, one: _OneTable, sizes: Mapping[int, int], words: CodeWords
 ) -> Iterator[TableFinding]:
-    """The findings of one table; of a function that says it is outermost, nothing that follows from being called."""
+    """The findings of one table, at the instructions of functions that were decoded."""
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
     wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
     true = {pc: row for pc, row in one.true.items() if pc in sizes}

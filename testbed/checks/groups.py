@@ -113,7 +113,7 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
 
 
 def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
-    """The functions of a file; an entry of a table is one where its first row is that of a function's beginning.
+    """The pieces of a file; what a table knows is called where its first row is that of a function's beginning only.
 
     Code with an undefined return address is called by nobody, and code whose first row is another one is entered in
     another way than the ABI's: a part of a function that lies elsewhere, a helper with a convention of its own.
@@ -121,20 +121,14 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
     arch = image.arch
     known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
 
-    def is_entry(start: int) -> bool:
-        rows = [row for table in known if (row := table.at(start)) is not None]
-        begins = RegisterPlus(arch.sp, arch.entry_cfa)
-        return not rows or any(row.cfa == begins for row in rows)
+    begins = RegisterPlus(arch.sp, arch.entry_cfa)
 
-    def is_outermost(start: int) -> bool:
+    def is_called(start: int) -> bool:
         rows = [row for table in known if (row := table.at(start)) is not None]
-        return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+        outermost = any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+        return not outermost and (not rows or any(row.cfa == begins for row in rows))
 
-    pieces = pieces_of(image, is_entry)
-    return tuple(
-        piece if is_entry(piece.start) and not is_outermost(piece.start) else replace(piece, is_entry=False)
-        for piece in pieces
-    )
+    return tuple(replace(piece, is_entry=piece.is_entry and is_called(piece.start)) for piece in pieces_of(image))
 
 
 def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:

@@ -15,7 +15,7 @@ _MOST_ADDRESS = 1 << 51  # the emulator does not survive memory that is mapped f
 
 
 class CallStops(NativeStops):
-    """Gives what a path asks for: memory where there is none, 0 from the kernel."""
+    """Gives what a path asks for: memory where there is none, 0 from the kernel. An exit is the end of the path."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
@@ -24,6 +24,7 @@ class CallStops(NativeStops):
         self.call_result = 0
         self.wild = False
         self.to = 0  # where a wild jump went
+        self.exits = False
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, unused: object) -> bool:
         if access in (const.UC_MEM_READ_UNMAPPED, const.UC_MEM_WRITE_UNMAPPED):
@@ -43,5 +44,14 @@ class CallStops(NativeStops):
         self.to = address
         return super()._invalid_access(uc, access, address, size, value, unused)
 
-    def _system_call(self, uc: Uc, *_: object) -> None:
-        uc.reg_write(self.call_result, 0)
+    def begin(self) -> None:
+        """Nothing has happened yet."""
+        self.ending, self.wild, self.exits, self.allowed = None, False, False, MOST_PAGES
+
+    def _system_call(self, uc: Uc, *unused: object) -> None:
+        call, registers = self._machine.arch.exit_call, self._settings.registers
+        if uc.reg_read(registers[call.number_register]) in call.numbers:
+            self.exits = True
+            super()._system_call(uc, *unused)
+        else:
+            uc.reg_write(self.call_result, 0)

@@ -20,7 +20,7 @@ from testbed.machine.native.run import NativeRun
 from testbed.machine.start import Machine, plant, powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
-from testbed.micro.call_stops import MOST_PAGES, CallStops
+from testbed.micro.call_stops import CallStops
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
 from testbed.trace import Writes
 
@@ -33,7 +33,7 @@ class Over(Enum):
     """How a path ended; the value is what reports say."""
 
     RETURNED = "returned"
-    NEVER_RETURNS = "called a function that does not come back"
+    NEVER_RETURNS = "called what does not come back: a function, or the kernel to exit"
     STEPS = "used up its steps"
     FAULT = "an access or instruction that the machine refuses"
     WILD = "a jump to where no code is"
@@ -53,7 +53,7 @@ class CallPath:
 class CallTape:
     """What was recorded of one path; the last row is the harness's, after the call, however that ended.
 
-    ``resets`` are writes that the harness does not do: they give every byte its first value back. ``skipped`` are the
+    That row's writes are none of the harness's: they give every byte its first value back. ``skipped`` are the
     (step, callee) of calls that were answered without executing the callee.
     """
 
@@ -127,7 +127,7 @@ class Caller:
         uc.reg_write(self._ids[self._convention.target], path.target)
         run.halt_at(places)
         run.begin(steps)
-        stops.ending, stops.wild, stops.allowed = None, False, MOST_PAGES
+        stops.begin()
         at, skipped, over = self._start, list[tuple[int, int]](), None
         forced = list(path.forced)
         while over is None:
@@ -154,6 +154,8 @@ class Caller:
             stops.ending, stops.wild = None, False
             skipped.append((run.steps - 1, stops.to))
             return None, self._answered(stops.to)
+        if stops.exits:
+            return Over.NEVER_RETURNS, 0
         if stops.ending is not None or status != const.UC_ERR_OK:
             return (Over.WILD if stops.wild else Over.FAULT), 0
         pc = self._uc.reg_read(self._ids[self._arch.pc])
@@ -211,8 +213,9 @@ class Caller:
         writes = [column.view(written).copy() for column in run.journal]
         if not count or rows[-1, arch.index[arch.pc]] != self._back:
             last = rows[:1].copy()
-            # Not where the call comes back to: nobody returned, as where an exception lands.
-            last[0, arch.index[arch.pc]], last[0, arch.index[arch.sp]] = self._stop, self.image.sp
+            # Not where the call comes back to, and with SP above every frame: as where an exception lands.
+            last[0, arch.index[arch.pc]] = self._stop
+            last[0, arch.index[arch.sp]] = self.image.sp + arch.stack_alignment
             rows = np.concatenate((rows, last))
             sizes = np.append(sizes, np.uint8(self._convention.answer - self._convention.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)

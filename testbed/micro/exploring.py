@@ -16,7 +16,7 @@ import numpy as np
 
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
-from testbed.micro.feasible import feasible_part, on_the_stack
+from testbed.micro.feasible import feasible_part, natural_part
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import ArgumentPlan
 
@@ -75,13 +75,15 @@ class Explorer:
         at = image.harness.image.entry - caller.code
         self._alone[at : at + len(image.convention.harness)] = 0
         self._alone[at + image.convention.stop] = 1
+        self._covered = np.zeros_like(caller.natural)
         for piece in pieces:
+            self._covered[self._places(piece)] = 1
             if not piece.is_entry:
-                self._set(piece, 0)
+                self._alone[self._places(piece)] = 0
 
-    def _set(self, piece: CodePiece, value: int) -> None:
+    def _places(self, piece: CodePiece) -> slice:
         low, high = (at + self._bias - self._caller.code for at in (piece.start, piece.end))
-        self._alone[max(low, 0) : max(high, 0)] = value
+        return slice(max(low, 0), max(high, 0))
 
     def explore(
         self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int
@@ -95,15 +97,16 @@ class Explorer:
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
         for path in paths:
-            tape = on_the_stack(self._caller.call(path, self._caller.natural, steps), self._caller.image)
+            called = self._caller.call(path, self._caller.natural, steps)
+            tape = natural_part(called, self._caller.image, self._covered, self._caller.code)
             self._note(found, tape, forced=False)
             yield TakenPath(tape, forced=False)
-        self._set(piece, 0)
+        self._alone[self._places(piece)] = 0
         try:
             if found.missing:
                 yield from self._forced(found, paths, runs, steps)
         finally:
-            self._set(piece, 1 if piece.is_entry else 0)
+            self._alone[self._places(piece)] = piece.is_entry
 
     def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
         queue, tries = deque(paths), _Tries()
@@ -178,6 +181,7 @@ class Explorer:
             for step, pc in enumerate(way.pcs[:-1])
             if pc in found.code.indirect and way.sp[step] < top  # with no frame left it is a tail call
         ]
+        # One step behind the answer's return: only then is the caller the innermost activation again.
         calls = [
             (way, step + 3) for way in ways for step in way.answered if step + 3 < len(way.pcs) and way.sp[step] < top
         ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.machine.load import STACK_SIZE
 from testbed.micro.calling import CallTape, Over
@@ -48,10 +49,21 @@ def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: 
     return tape
 
 
-def on_the_stack(tape: CallTape, image: CallableImage) -> CallTape:
-    """The tape until SP leaves the stack: what was loaded into SP is made-up data, and there is no frame after it."""
-    first = _first_outside(tape, image)
-    return tape if first is None else _until(tape, max(first - 1, 0))
+def natural_part(tape: CallTape, image: CallableImage, covered: NDArray[np.uint8], low: int) -> CallTape:
+    """The tape until SP leaves the stack, or control falls off a function into what no function covers.
+
+    What was loaded into SP is made-up data then, or something that never returns did: there is no frame after it.
+    ``covered`` has a byte per byte of code from the run-time address ``low`` on: 1 where a function is.
+    """
+    arch = image.loaded.image.arch
+    pc = tape.registers[:, arch.index[arch.pc]]
+    places = pc - np.uint64(low)
+    inside = places < np.uint64(len(covered))
+    function = np.zeros(len(pc), np.bool_)
+    function[inside] = covered[places[inside].astype(np.int64)] != 0
+    falls = (pc[1:] == pc[:-1] + tape.sizes[:-1]) & function[:-1] & inside[1:] & ~function[1:]
+    ends = [at for at in (_first_outside(tape, image), *(np.flatnonzero(falls)[:1] + 1).tolist()) if at is not None]
+    return _until(tape, max(min(ends) - 1, 0)) if ends else tape
 
 
 def _first_outside(tape: CallTape, image: CallableImage) -> int | None:
@@ -62,7 +74,7 @@ def _first_outside(tape: CallTape, image: CallableImage) -> int | None:
 
 
 def _until(tape: CallTape, step: int) -> CallTape:
-    """The tape until a step whose callee never returns, and the harness's row."""
+    """The tape until a step after which no run goes on as it does, and the harness's row."""
     rows = np.concatenate((tape.registers[: step + 1], tape.registers[-1:]))
     sizes = np.concatenate((tape.sizes[: step + 1], tape.sizes[-1:]))
     writes, last = tape.writes, len(tape) - 1

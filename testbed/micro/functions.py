@@ -1,16 +1,15 @@
 """Which pieces of a file's code are functions: what symbols say, and where table entries begin.
 
 A piece has a beginning that someone calls (``is_entry``), or it is a part of another function that the compiler put
-elsewhere, reached by a jump only. Which of them a table's entry describes without a symbol cannot be told from its
-range: the caller of `pieces_of` says so (``is_entry``), from what the table says of its first instruction.
+elsewhere, reached by a jump only: as far as its name says it here. What a table says of it, the table's reader knows.
 """
 
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from testbed.image import Image, Section
 
@@ -34,45 +33,33 @@ class CodePiece:
         return self.name or f"{self.start:#x}"
 
 
-def pieces_of(image: Image, is_entry: Callable[[int], bool]) -> tuple[CodePiece, ...]:
-    """Every piece of code that is known by a symbol or a table entry, by address, none over another."""
+def pieces_of(image: Image) -> tuple[CodePiece, ...]:
+    """Every piece of code that is known by a symbol or a table entry, by address, none over another.
+
+    Of several symbols at one place the first one names it, and the largest one says how long it is.
+    """
     code = [(s.address, s.address + len(s.data)) for s in image.segments if s.executable]
-    found: dict[int, tuple[int, str, bool]] = {}
-    for start, end in table_ranges(image):
-        found[start] = (end, "", is_entry(start))
-    for symbol in image.symbols:
-        if not symbol.is_function:
-            continue
-        end, name, _ = found.get(symbol.address, (symbol.address + symbol.size, "", True))
-        if symbol.size:
-            end = max(end, symbol.address + symbol.size) if name else symbol.address + symbol.size
-        entered = not _is_part(symbol.name) and (symbol.address not in found or found[symbol.address][2] or bool(name))
-        if not name or (symbol.address in found and not found[symbol.address][2]):
-            found[symbol.address] = (end, name or symbol.name, entered or not _is_part(symbol.name))
+    ends = dict(table_ranges(image))
     names: dict[int, list[str]] = {}
     for symbol in image.symbols:
         if symbol.is_function:
+            known = ends.get(symbol.address, 0) if symbol.address in names or not symbol.size else 0
+            ends[symbol.address] = max(known, symbol.address + symbol.size)
             names.setdefault(symbol.address, []).append(symbol.name)
-    starts = sorted(start for start in found if any(low <= start < high for low, high in code))
+    starts = sorted(start for start in ends if any(low <= start < high for low, high in code))
     pieces = []
-    for k, start in enumerate(starts):
-        end, name, entered = found[start]
+    for start, following in zip_longest(starts, starts[1:]):
         limit = next(high for low, high in code if low <= start < high)
-        following = starts[k + 1] if k + 1 < len(starts) else limit
-        end = min(end if end > start else following, following, limit)
-        pieces.append(CodePiece(start, end, name, entered, tuple(dict.fromkeys(names.get(start, ())))))
+        limit = limit if following is None else min(following, limit)
+        end = min(ends[start], limit) if ends[start] > start else limit
+        named = tuple(dict.fromkeys(names.get(start, ())))
+        pieces.append(CodePiece(start, end, named[0] if named else "", not any(map(_is_part, named)), named))
     return tuple(pieces)
 
 
 def _is_part(name: str) -> bool:
     """GCC's and LLVM's names of parts of a function that lie elsewhere."""
     return ".cold" in name or name.endswith(".__part.0")
-
-
-def piece_at(pieces: tuple[CodePiece, ...], starts: list[int], pc: int) -> int:
-    """The number of the piece that covers a link-time address, or -1; ``starts`` are where they begin."""
-    k = bisect_right(starts, pc) - 1
-    return k if k >= 0 and pc < pieces[k].end else -1
 
 
 def table_ranges(image: Image) -> Iterator[tuple[int, int]]:
@@ -128,8 +115,3 @@ def _indexed(index: Section) -> Iterator[tuple[int, int]]:
     for k, start in enumerate(starts[:-1] if ended else starts):
         after = starts[k + 1] if k + 1 < len(starts) else start
         yield start, after
-
-
-def overlapping(starts: list[int], low: int, high: int) -> range:
-    """The numbers of the pieces that begin in ``[low, high)``."""
-    return range(bisect_left(starts, low), bisect_left(starts, high))

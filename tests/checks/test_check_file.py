@@ -173,6 +173,46 @@ f:      .cfi_startproc
     assert [each.name for each in found.functions] == ["_init", "f"]
 
 
+EXITS = {
+    "x86_64": "mov $231, %eax\n syscall",
+    "arm64": "mov x8, #94\n svc #0",
+    "arm32": "mov r7, #248\n svc #0",
+}
+
+
+@pytest.mark.parametrize("arch", EXITS)
+def test_what_lies_behind_an_exit_is_not_entered(tmp_path: Path, arch: str) -> None:
+    made = {"x86_64": "sub $24, %rsp", "arm64": "sub sp, sp, #32", "arm32": "sub sp, sp, #16"}[arch]
+    undone = {"x86_64": "add $24, %rsp\n ret", "arm64": "add sp, sp, #32\n ret", "arm32": "add sp, sp, #16\n bx lr"}[
+        arch
+    ]
+    size = {"x86_64": 32, "arm64": 32, "arm32": 16}[arch]
+    sections = ".cfi_sections .debug_frame\n" if arch == "arm32" else ""
+    text = f"""{sections}
+        .text
+        .globl stops, f
+        .type stops, %function
+stops:  .cfi_startproc
+        {made}
+        .cfi_def_cfa_offset {size}
+        {EXITS[arch]}
+        .cfi_endproc
+        .size stops, .-stops
+        .type f, %function
+f:      .cfi_startproc
+        nop
+        {made}
+        .cfi_def_cfa_offset {size}
+        nop
+        {undone}
+        .cfi_endproc
+        .size f, .-f
+"""
+    found = checked(written(tmp_path, text.replace("%function", "@function") if arch == "x86_64" else text), arch=arch)
+    # The return after the frame is taken down has the frame's row still: that is what is wrong with it.
+    assert [each.instructions for each in found.findings if each.function == "f"] == [1]
+
+
 def test_code_that_no_natural_run_reaches_is_forced_and_said_so(tmp_path: Path) -> None:
     text = """
         .text

@@ -16,7 +16,7 @@ from tests.micro.callers import built
 
 def explored(text: str, arch: str, suffix: str = ".S", name: str = "f") -> tuple[Exploration, list[TakenPath], Caller]:
     image = built(text, suffix, arch)
-    pieces = pieces_of(image, lambda start: True)
+    pieces = pieces_of(image)
     caller = Caller(make_callable(image), seed=1)
     piece = next(piece for piece in pieces if piece.name == name)
     found, paths = Explorer(caller, pieces).explore(piece, PLANS, runs=200, steps=400)
@@ -85,7 +85,7 @@ elsewhere: ret
         .size elsewhere, .-elsewhere
 """
     image = built(text, ".S", "x86_64")
-    pieces = pieces_of(image, lambda start: True)
+    pieces = pieces_of(image)
     caller = Caller(make_callable(image), seed=1)
     found, paths = Explorer(caller, pieces).explore(pieces[0], PLANS[:1], runs=50, steps=100)
     taken = list(paths)
@@ -109,3 +109,16 @@ def test_many_paths_are_one_trace_whose_truth_is_the_calls(arch: str) -> None:
         frames = watched.stack(step).frames
         assert [len(frames), frames[0].cfa] == [2, caller.image.sp]
     assert not watched.transition.any()
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_paths_that_do_not_come_back_leave_no_frame_behind(arch: str) -> None:
+    text = "extern void abort(void); int f(int n) { while (n) if (n++ == 7) abort(); return n; }"
+    _, paths, caller = explored(text, arch, ".c")
+    assert {Over.NEVER_RETURNS} < {path.tape.over for path in paths}
+    batch = one_trace(caller.image, paths, caller.forget_asked(), seed=1)
+    watched = observe(batch.trace)
+    start = caller.image.harness.image.entry
+    at_start = [step for step, pc in enumerate(batch.trace.pc.tolist()) if pc == start]
+    assert len(at_start) == len(paths)
+    assert {len(watched.stack(step)) for step in at_start} == {1}

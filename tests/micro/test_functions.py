@@ -26,10 +26,10 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Image:
 
 def test_the_procedure_linkage_table_is_no_function(image: Image) -> None:
     assert ".plt" in image.sections
-    assert [piece.name for piece in pieces_of(image, lambda _: True)] == ["f", "h"]
+    assert [piece.name for piece in pieces_of(image)] == ["f", "h"]
 
 
 def test_without_symbols_functions_end_where_their_entries_do(image: Image) -> None:
     named = {(s.address, s.address + s.size) for s in image.symbols if s.is_function}
-    pieces = pieces_of(replace(image, symbols=()), lambda _: True)
+    pieces = pieces_of(replace(image, symbols=()))
     assert {(piece.start, piece.end) for piece in pieces} == named == set(table_ranges(image))
