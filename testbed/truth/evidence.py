@@ -20,11 +20,12 @@ def is_near(event: Event, return_address: int, cfa: int | None) -> bool:
     return event.sp == cfa and return_address < event.pc <= return_address + NEAR
 
 
-def leads_back(hands: Hands, event: Event, top: Activation) -> bool:
+def leads_back(hands: Hands, event: Event, top: Activation, entry: int) -> bool:
     """A jump by hand: to the return address with another SP, or with the right SP to an address made of it.
 
     It was made of it if the jump took it off the stack, or from the link register; or if the link register still has
-    the return address, and the jump goes to a little behind that.
+    the return address, and the jump goes to a little behind that, with a register, or by an instruction that may
+    compute it. The latter could be a direct jump: it has to come from elsewhere, as has the call, to ``entry``.
     """
     if top.return_address is None:
         return False
@@ -33,8 +34,12 @@ def leads_back(hands: Hands, event: Event, top: Activation) -> bool:
     if event.sp != top.cfa:
         return False
     link = hands.link(event)
-    near = link == top.return_address and is_near(event, top.return_address, top.cfa)
-    return popped(event) or event.pc == link or (near and hands.held(event) != 0)
+    if popped(event) or event.pc == link:
+        return True
+    if link != top.return_address or not is_near(event, top.return_address, top.cfa):
+        return False
+    inside = range(top.return_address, top.return_address + NEAR + 1)
+    return hands.held(event) != 0 or (hands.may_compute(event) and event.site not in inside and entry not in inside)
 
 
 def leads_back_from_above(hands: Hands, event: Event, top: Activation) -> bool:

@@ -133,7 +133,7 @@ class _Walk:
         target = self._all[opened].parent if opened is not None else None
         lives = target is not None and self._all.alive[target]
         if opened is not None:
-            self._evidence.comes_to(event, opened, self._site_of(opened), None if lives else target)
+            self._evidence.comes_to(event, opened, self._opening(opened).site, None if lives else target)
         if opened is not None and target is not None and lives and target != self._top:
             self._returned(opened)
             self._leave_for(event, target)
@@ -150,7 +150,7 @@ class _Walk:
             self._evidence.arrived.add(pc)
         if self._goes_away(event, target):
             return
-        back = leads_back(self._hands, event, top)
+        back = top.parent is not None and leads_back(self._hands, event, top, self._opening(top.index).pc)
         if back:
             self._evidence.jumps_back(event, top)
         if pc in self._made and not (back and pc == self._hands.link(event)):
@@ -242,7 +242,8 @@ class _Walk:
             return True
         if top.index in self._astray:
             return leads_back_from_above(self._hands, event, top)
-        return self._site_of(top.index) in self._learned.elsewhere and leads_back(self._hands, event, top)
+        opening = self._opening(top.index)
+        return opening.site in self._learned.elsewhere and leads_back(self._hands, event, top, opening.pc)
 
     def _goes_away(self, event: Event, target: int | None) -> bool:
         """Rules 5 and 6; whether the innermost activation went to another stack, or up."""
@@ -275,17 +276,16 @@ class _Walk:
         """Rule 6: a jump to a landing pad. The activations below SP are gone."""
         gone = self._all.below(event.sp, self._top, self._pushes)
         if gone:
-            top = self._all[self._top]
             landed = self._all[gone[-1]].parent or 0
             self._jumps.append((event.step, self._top))
             self._throw_away(event, gone)
-            self._evidence.lands(event, top, landed, gone)
+            self._evidence.lands(event, self._all[self._top], landed, gone)
             self._now(event.step, landed)
 
-    def _site_of(self, index: int) -> int:
-        site = self._site[index]
-        assert site is not None
-        return site.site
+    def _opening(self, index: int) -> Event:
+        opening = self._site[index]
+        assert opening is not None
+        return opening
 
     def _throw_away(self, event: Event, gone: list[int]) -> None:
         """These activations are over without a return of their own."""

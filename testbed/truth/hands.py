@@ -2,7 +2,8 @@
 
 Seen from the registers before the jump and after it; no instruction is decoded. A jump that raises SP has taken its
 address off the stack: nothing else does both at once. A direct jump changes no SP, and no register holds its target,
-unless by chance.
+unless by chance. Where instructions compute pc (``add pc, lr, #4``), no register need hold the target of a return: see
+`testbed.truth.evidence.leads_back`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
+from testbed.arch.tables import PerArch
 from testbed.trace import Trace
 from testbed.truth.transfers import Event
 
 NO_LINK = -1
+
+# Can one instruction add to a register and jump there? In A32, where pc is a general register, as a word.
+COMPUTES_PC = PerArch({"x86_64": False, "arm64": False, "arm32": True})
 
 
 def address_columns(arch: Arch) -> NDArray[np.int64]:
@@ -36,10 +41,15 @@ class Hands:
         self._columns = address_columns(trace.arch)
         self._link = link_column(trace.arch)
         self._mask = np.uint64(trace.arch.code_mask & ~trace.arch.signature)
+        self._jump_size = trace.arch.word if COMPUTES_PC[trace.arch.name] else None
 
     def link(self, event: Event) -> int:
         """The address in the link register, or NO_LINK."""
         return NO_LINK if self._link == NO_LINK else int(self._registers[event.step - 1, self._link] & self._mask)
+
+    def may_compute(self, event: Event) -> bool:
+        """May the jump have computed its target?"""
+        return event.fall - event.site == self._jump_size
 
     def held(self, event: Event) -> int:
         """The registers, as a set of bits, that held the address to which the jump went."""

@@ -53,7 +53,8 @@ class Log(NamedTuple):
 
 class Setting(NamedTuple):
     """The mapped regions, in order; whether a call pushes, and how far its SP then lies below the CFA; the registers
-    at each row, those that a jump may take its address from, the link register or -1, and the bits of an address."""
+    at each row, those that a jump may take its address from, the link register or -1, and the bits of an address; the
+    size of an instruction that computes pc, or 0."""
 
     starts: NDArray[np.uint64]
     ends: NDArray[np.uint64]
@@ -63,3 +64,4 @@ class Setting(NamedTuple):
     columns: NDArray[np.int64]
     link: int
     mask: np.uint64
+    jump_size: np.uint64

@@ -25,6 +25,7 @@ from testbed.truth.native.columns import (
     PARENT,
     RETURN,
     RETURNED,
+    TARGET,
 )
 from testbed.truth.native.near import ANY as ALL_REGISTERS
 from testbed.truth.native.near import NEAR as NEAR_BYTES
@@ -71,7 +72,13 @@ def leads_back(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
         return False
     if sp > events.before[e] or is_link(row, pc, setting):
         return True
-    return is_link(row, returns, setting) and _is_near(events, e, returns, cfa) and _by_hand(events, e, setting)
+    if not (is_link(row, returns, setting) and _is_near(events, e, returns, cfa)):
+        return False
+    if _by_hand(events, e, setting):
+        return True
+    site, entry, end = events.site[e], tree.addresses[top, TARGET], returns + NEAR
+    computed = setting.jump_size != u64(0) and events.fall[e] - site == setting.jump_size
+    return computed and not (returns <= site <= end) and not (returns <= entry <= end)
 
 
 @compiled()

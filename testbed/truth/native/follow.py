@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.hands import address_columns, link_column
+from testbed.truth.hands import COMPUTES_PC, address_columns, link_column
 from testbed.truth.hindsight import Learned
 from testbed.truth.links import kept_links
 from testbed.truth.model import Activations, Path
@@ -290,4 +290,5 @@ def _setting(trace: Trace) -> Setting:
         address_columns(arch),
         link_column(arch),
         np.uint64(arch.code_mask & ~arch.signature),
+        np.uint64(arch.word if COMPUTES_PC[arch.name] else 0),
     )
