@@ -119,7 +119,9 @@ def _key(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwind
 
 
 def _codes(unwinders: Sequence[Unwinder]) -> list[str]:
-    """The hashes of the code of the testbed and of each package that a strategy is from."""
+    """The hashes of the code of the testbed and of each package that a strategy is from; "" where there is none."""
+    if not all(unwinder.repeatable for unwinder in unwinders):
+        return [""]
     packages = {str(getattr(unwinder.unwind, "__module__", "")).partition(".")[0] for unwinder in unwinders}
     return [code_of(package) for package in sorted({"testbed", *packages})]
 

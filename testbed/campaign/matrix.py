@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Unit, UnitResult
@@ -63,18 +63,20 @@ def native_for(units: int, jobs: int = 1) -> bool | None:
 def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: int) -> Iterator[Done]:
     """Judge units in ``jobs`` processes (1: in this one), yielding results as they are ready.
 
-    ``work`` must be a module-level function: it is sent to the workers by name, each job by value. Closing the
-    iterator, or an interrupt, cancels what has not started.
+    The workers are forked and inherit ``work``, which may be any function; jobs and results are sent by value. Closing
+    the iterator, or an interrupt, cancels what has not started.
     """
     if jobs <= 1:
         yield from map(work, planned)
         return
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # one unit needs no processes
+    from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(jobs, initializer=_ignore_interrupts)
+    # What a fork's function and its arguments are, is inherited, never sent: strategies hold functions without a name.
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("fork"), initializer=_begin, initargs=(work,))
     pending: set[Future[Done]] = set()
     try:
-        pending |= {pool.submit(work, job) for job in planned}
+        pending |= {pool.submit(_do, job) for job in planned}
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
@@ -84,6 +86,15 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: in
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
+_work: Callable[[Any], Any]  # in a worker: what it does with its jobs
+
+
+def _begin(work: Callable[[Any], Any]) -> None:
     """Ctrl-C reaches the whole process group: the workers leave it to us and finish the unit they are at."""
+    global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _work = work
+
+
+def _do(job: Any) -> Any:
+    return _work(job)

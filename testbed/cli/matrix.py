@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.cli.choice import matching
+from testbed.cli.strategies import foreign_strategies, strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import present
 from testbed.words.errors import UsageError
-from unwinders import UNWINDERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class MatrixOptions:
     programs: tuple[str, ...]
     recipes: tuple[str, ...]
     names: tuple[str, ...]
+    commands: tuple[str, ...]
     referees: bool
     everything: bool
     jobs: int
@@ -52,6 +54,7 @@ class MatrixOptions:
 @click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
 @click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@unwinder_cmd
 @click.option("--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies.")
 @click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
 @click.option(
@@ -71,7 +74,7 @@ def command(**given: Any) -> None:
     """
     options = MatrixOptions(**given)
     planned = _planned(options)
-    chosen = matching(_strategies(options.referees), options.names, "strategy")
+    chosen = _strategies(options)
     matrix, interrupted = _judge_all(planned, chosen, options.jobs, options.fresh)
     _show(matrix, options)
     if interrupted:
@@ -120,19 +123,13 @@ def _show(matrix: Matrix, options: MatrixOptions) -> None:
     save(console, "testbed matrix", options.svg)
 
 
-def _work(job: tuple[Unit, tuple[str, ...], bool, bool | None]) -> UnitResult:
-    """One unit in a worker process: names go in, a value comes out."""
-    unit, names, fresh, natively = job
-    known = UNWINDERS if all(name in UNWINDERS for name in names) else present(names)
-    return judge_and_keep(unit, PROGRAMS, [known[name] for name in names], fresh=fresh, natively=natively)
-
-
-def _strategies(referees: bool) -> Mapping[str, Unwinder]:
-    if not referees:
-        return UNWINDERS
+def _strategies(options: MatrixOptions) -> list[Unwinder]:
+    """The strategies that were chosen; those of commands come last."""
+    if not options.referees:
+        return strategies_named(options.names, options.commands)
     if not (found := present()):
         raise UsageError("no real unwinder is installed; testbed list referees says which packages bring them")
-    return found
+    return [*matching(found, options.names, "strategy"), *foreign_strategies(options.commands)]
 
 
 def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int, fresh: bool) -> tuple[Matrix, bool]:
@@ -150,8 +147,8 @@ def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int
                     progress.update(task, advance=1)
             left = [unit for unit in planned if unit not in results]
             natively = native_for(len(left), jobs)
-            work = [(unit, chosen, fresh, natively) for unit in left]
-            for result in judge_units(work, _work, jobs=min(jobs, len(left))):
+            work = partial(judge_and_keep, programs=PROGRAMS, unwinders=unwinders, fresh=fresh, natively=natively)
+            for result in judge_units(left, work, jobs=min(jobs, len(left))):
                 results[result.unit] = result
                 progress.update(task, advance=1, description=f"judging {result.unit}")
         except KeyboardInterrupt:

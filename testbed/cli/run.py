@@ -15,7 +15,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
-from testbed.cli.strategies import strategies_named
+from testbed.cli.strategies import strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
@@ -38,6 +38,7 @@ class RunOptions:
     arch: str | None
     recipe: str | None
     names: tuple[str, ...]
+    commands: tuple[str, ...]
     location: str | None
     differences: bool
     seed: int
@@ -52,6 +53,11 @@ class RunOptions:
     svg: Path | None
     plot: Path | None
     timeline: Path | None
+
+    @property
+    def asked(self) -> bool:
+        """True where strategies were asked for, by name or command."""
+        return bool(self.names or self.commands)
 
     def of_every_step(self) -> list[str]:
         """The options given that show every step, or nothing."""
@@ -77,6 +83,7 @@ class RunOptions:
     metavar="GLOB",
     help="Only these strategies, real unwinders too; repeatable.",
 )
+@unwinder_cmd
 @click.option("--at", "location", metavar="LOCATION", help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.")
 @click.option("--differences", is_flag=True, help="Only the steps at which some strategy is not exact.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
@@ -126,7 +133,7 @@ def command(**given: Any) -> None:
     shown, by the strategies that judge whole traces.
     """
     options = RunOptions(**given)
-    chosen = strategies_named(options.names)
+    chosen = strategies_named(options.names, options.commands)
     run = _recorded(options, options.trace) if options.trace is not None else _executed(options)
     if options.location is None and run.failure:
         raise TestbedError(_failed(run))
@@ -134,7 +141,7 @@ def command(**given: Any) -> None:
     if not isinstance(run, Run):
         _show_long(run, applicable, options)
         return
-    if options.names:  # asked for by name: say why it is missing
+    if options.asked:  # asked for by name: say why it is missing
         _say_left_out(run, [unwinder for unwinder in chosen if unwinder not in applicable])
     if options.location is not None:
         from testbed.report.site_text import print_site
@@ -220,7 +227,7 @@ def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions)
         piece, window = run.piece(step)
         print_site(console_for_reports(), piece, window.row(step), unwinders, title=str(run), number=step)
         return
-    cells = judged(run, for_long_runs(unwinders, named=bool(options.names)))
+    cells = judged(run, for_long_runs(unwinders, named=options.asked))
     console = console_for_reports(record=bool(options.svg))
     console.print(long_page(run, cells))
     save(console, f"testbed run {run.built.program.name}", options.svg)

@@ -1,11 +1,14 @@
-"""The strategies that a user names: ours, and those of real unwinders that are installed.
+"""The strategies that a user names: ours, those of real unwinders that are installed, and programs of the user's own.
 
 A referee is loaded, and looked for, only where a name or pattern asks for one of its strategies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import click
 
 from testbed.cli.choice import matching
 from testbed.contract.unwinder import Unwinder
@@ -15,10 +18,41 @@ from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 from unwinders import UNWINDERS
 
+unwinder_cmd = click.option(
+    "--unwinder-cmd",
+    "commands",
+    multiple=True,
+    metavar="COMMAND",
+    help="A program of yours that speaks docs/protocol.md, instead of the strategies; beside those of -u. Repeatable.",
+)
 
-def strategies_named(patterns: Iterable[str]) -> list[Unwinder]:
-    """The strategies that patterns choose; without a pattern, ours. Raises UsageError where one matches nothing."""
+
+def foreign_strategies(commands: Iterable[str]) -> list[Unwinder]:
+    """The programs that commands start, as strategies of different names. Raises UsageError where one fails."""
+    found: dict[str, Unwinder] = {}
+    for command in commands:
+        from testbed.protocol.foreign_unwinder import foreign_unwinder
+
+        unwinder = foreign_unwinder(command)
+        name, number = unwinder.name, 1
+        while name in found or name in UNWINDERS or name in REFEREE_OF:
+            number += 1
+            name = f"{unwinder.name}_{number}"
+        found[name] = replace(unwinder, name=name)
+    return list(found.values())
+
+
+def strategies_named(patterns: Iterable[str], commands: Sequence[str] = ()) -> list[Unwinder]:
+    """The strategies that patterns choose, then those of commands; where nothing is asked for, ours.
+
+    Raises UsageError where a pattern matches nothing, or a command starts no unwinder.
+    """
     patterns = list(patterns)
+    foreign = foreign_strategies(commands)
+    return foreign if foreign and not patterns else [*_in_catalogues(patterns), *foreign]
+
+
+def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
     if not patterns:
         return list(UNWINDERS.values())
     for pattern in patterns:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from testbed.cli.strategies import foreign_strategies, unwinder_cmd
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
@@ -22,6 +22,7 @@ from unwinders import UNWINDERS
 @click.command("unwind")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="NAME", help="Only these strategies; repeatable.")
+@unwinder_cmd
 @click.option(
     "--sysroot",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
@@ -45,6 +46,7 @@ from unwinders import UNWINDERS
 def command(
     path: Path,
     names: tuple[str, ...],
+    commands: tuple[str, ...],
     sysroot: Path | None,
     files: tuple[str, ...],
     debug_dirs: tuple[Path, ...],
@@ -57,12 +59,10 @@ def command(
     PATH is an ELF core file, a minidump, a Mach-O core file, a JSON snapshot (testbed export), or a folder that holds
     one. Nobody watched that stack, so nothing is judged: where strategies differ, at most one is right.
     """
-    for name in names:
-        if name not in UNWINDERS:
-            raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
+    asked = [*(_named(name) for name in dict.fromkeys(names)), *foreign_strategies(commands)]
     places = Places(tuple(_file(text) for text in files), sysroot, skip_missing, debug_dirs)
     foreign = read_snapshot(path, places, thread=thread)
-    said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in _chosen(foreign, names)}
+    said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in asked or _all_for(foreign)}
     if as_json:
         click.echo(json.dumps(foreign_data(foreign, said), indent=1))
         return
@@ -88,11 +88,15 @@ def _existing(path: str, text: str) -> Path:
     return Path(path)
 
 
-def _chosen(foreign: Foreign, names: Sequence[str]) -> list[Unwinder]:
-    """The strategies of these names; without any all that exist for the architecture and find their tables."""
+def _named(name: str) -> Unwinder:
+    if name not in UNWINDERS:
+        raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
+    return UNWINDERS[name]
+
+
+def _all_for(foreign: Foreign) -> list[Unwinder]:
+    """The strategies that exist for the architecture and find their tables."""
     images = [loaded.image for loaded in foreign.snapshot.images]
-    if names:
-        return [UNWINDERS[name] for name in dict.fromkeys(names)]
     return [unwinder for unwinder in UNWINDERS.values() if any(unwinder.applies_to(image) for image in images)]
 
 

@@ -66,7 +66,8 @@ class Unwinder:
     ``rows`` is what it claims at every pc of an image, for techniques that are tables. ``unwind_trace`` says for every
     step of a trace what ``unwind`` says, only faster: `unwinders.rows.native.traces` makes it. ``arches`` None means
     all; ``needs`` are sections without which it has nothing to say (such cells are left out of the matrix). ``tool``
-    says which program or library, and which version of it, stands behind a strategy that is not ours.
+    says which program or library, and which version of it, stands behind a strategy that is not ours. What stands
+    behind one that is not ``repeatable`` may change unseen: its results are not kept.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Unwinder:
     needs: frozenset[str] = frozenset()
     limits: tuple[Limit, ...] = ()
     tool: Callable[[], str] | None = None
+    repeatable: bool = True
 
     def __str__(self) -> str:
         return self.name

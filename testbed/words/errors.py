@@ -177,6 +177,14 @@ class ToolHung(UnwindError):
     """A real unwinder gave no answer within its time and was stopped."""
 
 
+class BrokenAnswer(ToolCrashed):
+    """A foreign unwinder wrote something that is no answer: what it was, and what was expected."""
+
+
+class ForeignStop(UnwindError):
+    """A foreign unwinder says that it does not go on from here, in its own words."""
+
+
 class MalformedTable(UnwindError):
     """Bytes of an unwind table break their format: ``section+offset: detail``."""
 

@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "image program",
         "generate trace",
         "contract export build",
-        "machine remote foreign",
+        "machine remote foreign protocol",
         "referee truth naming witness micro",
         "verdicts",
         "runs",

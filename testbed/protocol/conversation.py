@@ -1,0 +1,127 @@
+"""One program and what is said to it: hello, sessions, snapshots, and the memory that it asks for in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from testbed.contract.frames import Backtrace
+from testbed.protocol.answers import Hello, read_frames, read_hello, read_line, read_request
+from testbed.protocol.line_process import LineProcess
+from testbed.protocol.messages import (
+    LARGEST_READ,
+    PROTOCOL,
+    STACK_ABOVE,
+    STACK_BELOW,
+    bytes_line,
+    file_content,
+    hello_line,
+    readable,
+    session_lines,
+    snapshot_line,
+)
+from testbed.trace import Snapshot
+from testbed.words.errors import BrokenAnswer, ForeignStop
+
+HELLO_SECONDS = 20.0  # from its start to its first line
+SESSION_SECONDS = 60.0  # to read the tables of a session's images
+
+
+class Conversation:
+    """A running program that has said hello.
+
+    ``in_step``: it owes nothing, and nothing that it wrote is left over, as far as is known. After an exception out of
+    step it is of no use any more.
+    """
+
+    def __init__(self, arguments: Sequence[str], seconds: float) -> None:
+        """Start it and greet it. Raises OSError where it does not start, ToolCrashed or ToolHung where it fails."""
+        self.process = LineProcess(arguments)
+        self._seconds = seconds
+        self._number = 0
+        self._about: tuple[Any, ...] = ()
+        self._refused: str | None = None
+        self.in_step = False
+        try:
+            until = time.monotonic() + HELLO_SECONDS
+            self.process.send(hello_line(), until)
+            self.hello = _greeting(read_line(self._line(until, "hello", HELLO_SECONDS)))
+        except BaseException:
+            self.process.close()
+            raise
+        below, above = self.hello.stack_below, self.hello.stack_above
+        self._stack = STACK_BELOW if below is None else below, STACK_ABOVE if above is None else above
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """Its backtrace. Raises ForeignStop where it refused the session, ToolCrashed (BrokenAnswer) and ToolHung."""
+        about = (snapshot.arch, snapshot.images, snapshot.pac_mask)
+        if about != self._about:
+            self.in_step = False
+            self._open(snapshot)
+            self._about, self.in_step = about, True
+        if self._refused is not None:
+            raise ForeignStop(self._refused)
+        self.in_step = False
+        self._number += 1
+        until = time.monotonic() + self._seconds
+        self.process.send(snapshot_line(self._number, snapshot, *self._stack), until)
+        what = f"frames of snapshot {self._number}"
+        said = self._answer(snapshot, until, what, self._seconds)
+        if said["type"] != "frames":
+            raise BrokenAnswer(f'answered a "snapshot" with "{_clean(said["type"])}": "frames" is expected')
+        if said.get("id") != self._number or isinstance(said["id"], bool):
+            raise BrokenAnswer(f"answered id {_clean(said.get('id'))} when snapshot {self._number} was asked")
+        self.in_step = True
+        return read_frames(said, snapshot)
+
+    def _open(self, snapshot: Snapshot) -> None:
+        """Begin a session. That a program wants nothing of it is an answer, too."""
+        until = time.monotonic() + SESSION_SECONDS
+        self.process.send(session_lines(snapshot.arch, snapshot.images, snapshot.pac_mask), until)
+        said = self._answer(snapshot, until, "ready", SESSION_SECONDS)
+        self._refused = None
+        if said["type"] == "refused":
+            reason = said.get("reason")
+            self._refused = reason if isinstance(reason, str) and reason else "no reason given"
+        elif said["type"] != "ready":
+            raise BrokenAnswer(f'answered a "session" with "{_clean(said["type"])}": "ready" or "refused" is expected')
+
+    def _answer(self, snapshot: Snapshot, until: float, what: str, seconds: float) -> Mapping[str, Any]:
+        """The answer to what was sent, after all that it asks for has been given to it."""
+        while True:
+            said = read_line(self._line(until, what, seconds))
+            if said["type"] == "read":
+                address, size = read_request(said, ("address", "size"))
+                _small_enough(size)
+                self.process.send(bytes_line(readable(snapshot, address, size)), until)
+            elif said["type"] == "read_file":
+                index, offset, size = read_request(said, ("image", "offset", "size"))
+                _small_enough(size)
+                if index >= len(snapshot.images):
+                    raise BrokenAnswer(f"asked for the file of image {index}: there are {len(snapshot.images)}, from 0")
+                content = file_content(snapshot.images[index])
+                self.process.send(bytes_line(content[offset : offset + size]), until)
+            else:
+                return said
+
+    def _line(self, until: float, what: str, seconds: float) -> bytes:
+        return self.process.line(until, f"{what}, within {seconds:g} s")
+
+
+def _greeting(said: Mapping[str, Any]) -> Hello:
+    if said["type"] != "hello":
+        raise BrokenAnswer(f'answered "hello" with "{_clean(said["type"])}": "hello" is expected')
+    if said.get("protocol") != PROTOCOL or isinstance(said["protocol"], bool):
+        raise BrokenAnswer(f"speaks protocol {_clean(said.get('protocol'))}: this testbed speaks {PROTOCOL}")
+    return read_hello(said)
+
+
+def _small_enough(size: int) -> None:
+    if not 0 < size <= LARGEST_READ:
+        raise BrokenAnswer(f"asked for {size} bytes at once: from 1 to {LARGEST_READ} can be read")
+
+
+def _clean(value: object) -> str:
+    text = str(value)
+    return "".join(c for c in text[:40] if c.isprintable())

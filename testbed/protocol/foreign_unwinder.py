@@ -1,0 +1,164 @@
+"""A command as a strategy: it is started once in each process of ours, and again where it died.
+
+What becomes of the program is an outcome at the snapshot where it happened: `ToolCrashed`, `BrokenAnswer`, `ToolHung`.
+Nobody declared what it cannot know, so its honest stops are told as such; whatever else is not exact is unexplained.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from testbed.arch import ARCHES
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Limit, Unwinder
+from testbed.image import LoadedImage
+from testbed.protocol.answers import Hello
+from testbed.protocol.conversation import Conversation
+from testbed.trace import Snapshot
+from testbed.words.errors import ForeignStop, ToolCrashed, ToolHung, UnwindError, UsageError
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+SECONDS = 5.0  # for one snapshot
+CRASHES, HANGS = 40, 3  # at snapshots of one program: then it is not asked about that program any more
+ALL_HANGS = 12  # in one process of ours: then it is not asked at all
+
+_UNDECLARED = "the strategy comes from outside and declares no limits: it says why it stops, and claims nothing more"
+HONEST_STOPS = tuple(  # every frame has a caller, or is the outermost one
+    Limit(
+        trait=trait,
+        outcomes=frozenset({Outcome.REFUSED, Outcome.STOPPED}),
+        because=_UNDECLARED,
+        reference="docs/protocol.md",
+    )
+    for trait in (Trait.CALLED, Trait.ROOT)
+)
+
+
+def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) -> Unwinder:
+    """The strategy that a program is. The program is started, to hear its name, and is kept for what will be asked.
+
+    ``command`` is a command line, split as a shell would (quotes, no variables), or its words. ``seconds`` is the time
+    for one snapshot. Raises UsageError where the program does not start or does not say hello.
+    """
+    words = _words(command)
+    program = ForeignProgram(words, seconds)
+    hello = program.greet()
+    name = re.sub(r"[^\w.+-]+", "_", hello.name or os.path.basename(words[0]))[:40]
+    version = f"{hello.name or name} {hello.version}".strip()
+    return Unwinder(
+        name=name,
+        summary=f"from outside: {shlex.join(words)}",
+        unwind=program.unwind,
+        arches=None if hello.arches is None else frozenset(_known(hello.arches)),
+        limits=HONEST_STOPS,
+        tool=lambda: version,
+        repeatable=False,
+    )
+
+
+@dataclass(slots=True)
+class ForeignProgram:
+    """A command, the process that it is now, and how often that came to an end."""
+
+    words: tuple[str, ...]
+    seconds: float
+    running: Conversation | None = None
+    owner: int = field(default_factory=os.getpid)
+    images: tuple[LoadedImage, ...] = ()
+    crashes: int = 0
+    hangs: int = 0
+    all_hangs: int = 0
+
+    def greet(self) -> Hello:
+        """What it says of itself. Raises UsageError where it cannot be asked."""
+        try:
+            self.running = Conversation(self.words, self.seconds)
+        except OSError as error:
+            raise UsageError(f"{self._title} does not start: {_why(error)}") from error
+        except UnwindError as error:
+            raise UsageError(
+                f"{self._title} does not speak the protocol (docs/protocol.md): it {error}; "
+                "testbed protocol --check tells more"
+            ) from error
+        return self.running.hello
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """Its backtrace; where it fails, the interrupted frame and how it failed."""
+        try:
+            return self._ask(snapshot)
+        except (ForeignStop, ToolCrashed, ToolHung) as stop:
+            if not isinstance(stop, ForeignStop):
+                stop.args = (f"it {stop}",)
+            stop.pc = snapshot.pc
+            frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+            return Backtrace((frame,), stop, snapshot.images)
+
+    def _ask(self, snapshot: Snapshot) -> Backtrace:
+        if self.owner != os.getpid():  # forked since: the process is the parent's
+            self.running, self.owner = None, os.getpid()
+        if self.images != snapshot.images:
+            self.images, self.crashes, self.hangs = snapshot.images, 0, 0
+        self._say_if_given_up()
+        try:
+            if self.running is None:
+                self.running = Conversation(self.words, self.seconds)
+            return self.running.unwind(snapshot)
+        except ForeignStop:
+            raise
+        except BaseException as error:
+            if self.running is None or not self.running.in_step:
+                self._forget(error)
+            if isinstance(error, OSError):
+                raise ToolCrashed(f"does not start again: {_why(error)}") from error
+            raise
+
+    def _forget(self, error: BaseException) -> None:
+        """End the process: what it would say next belongs to this snapshot, or to none."""
+        if self.running is not None:
+            self.running.process.close()
+            self.running = None
+        hung = isinstance(error, ToolHung)
+        self.hangs, self.all_hangs = self.hangs + hung, self.all_hangs + hung
+        self.crashes += not hung
+
+    def _say_if_given_up(self) -> None:
+        if self.all_hangs >= ALL_HANGS:
+            raise ToolHung(f"gave no answer to {self.all_hangs} snapshots; it is not asked any more")
+        if self.hangs >= HANGS:
+            raise ToolHung(f"gave no answer to {self.hangs} snapshots of this program; no more are asked")
+        if self.crashes >= CRASHES:
+            raise ToolCrashed(f"failed at {self.crashes} snapshots of this program; no more are asked")
+
+    @property
+    def _title(self) -> str:
+        return f"--unwinder-cmd {shlex.quote(shlex.join(self.words))}"
+
+
+def _words(command: str | Sequence[str]) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
+    except ValueError as error:
+        raise UsageError(f"--unwinder-cmd {command}: {error}") from error
+    if not words:
+        raise UsageError("--unwinder-cmd is empty: give the command that starts your unwinder")
+    return words
+
+
+def _why(error: OSError) -> str:
+    if error.errno == _NO_FORMAT:
+        return "it is no program; a script begins with a line such as #!/usr/bin/env python3"
+    return error.strerror or str(error)
+
+
+_NO_FORMAT = 8  # ENOEXEC
+
+
+def _known(arches: frozenset[str]) -> list[str]:
+    """The architectures that we have, by any of their names."""
+    names = {alias: arch.name for arch in ARCHES.values() for alias in (arch.name, *arch.aliases)}
+    return [names[each] for each in arches if each in names]
