@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from testbed.campaign.results import Cell, Difference, Unit
 from testbed.contract.unwinder import Unwinder
+from testbed.naming.beside import folded_names
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.verdicts.one import Tally, Verdict, tally
@@ -24,17 +26,13 @@ def tally_of(verdicts: Sequence[Verdict]) -> Tally:
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
     """Count one strategy's verdicts at every step of a run."""
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
-    return _cell(
-        unit, unwinder, tally_of(verdicts), lambda step: difference(run, unwinder, step) if step >= 0 else None
-    )
+    return _cell(unit, unwinder, tally_of(verdicts), lambda step: difference(run, unwinder, step))
 
 
 def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
     """As `cell_of`, of verdicts that are counted already."""
 
-    def told(step: int) -> Difference | None:
-        if step < 0:
-            return None
+    def told(step: int) -> Difference:
         piece, window = run.piece(step)
         return difference(piece, unwinder, window.row(step), number=step)
 
@@ -42,7 +40,11 @@ def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
     return _cell(unit, unwinder, counted, told)
 
 
-def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, told: Callable[[int], Difference | None]) -> Cell:
+def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], Difference]) -> Cell:
+    @cache
+    def told(step: int) -> Difference | None:
+        return tell(step) if step >= 0 else None
+
     return Cell(
         unit=unit,
         unwinder=unwinder.name,
@@ -54,6 +56,7 @@ def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, told: Callable[[int], 
         shown=counted.shown,
         first=told(counted.first),
         first_unexplained=told(counted.first_unexplained),
+        first_lie=told(counted.first_lie),
         callers=counted.callers,
     )
 
@@ -64,11 +67,10 @@ def difference(run: Run, unwinder: Unwinder, step: int, *, number: int | None = 
     snapshot = run.trace.snapshot(step)
     said = unwinder.unwind(snapshot)
     verdict = judge(run, snapshot, said, unwinder)
-    true = " < ".join(run.frame_names(run.truth(step).frames))
-    claimed = " < ".join(run.frame_names(said.frames))
+    true = folded_names(run.frame_names(run.truth(step).frames))
+    claimed = folded_names(run.frame_names(said.frames))
     end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {run.stop(said)}"
     limit = verdict.explained_by
-    why = f"Because {limit.because} ({limit.reference})." if limit else f"UNEXPLAINED: {run.difference(verdict)}."
     where = run.where(snapshot.pc)
     line = run.calls(run.truth(step).frames[0])[0].line
     source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
@@ -78,5 +80,7 @@ def difference(run: Run, unwinder: Unwinder, step: int, *, number: int | None = 
         verdict.outcome,
         limit.mechanism if limit else None,
         f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
-        f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}. {why}",
+        f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}.",
+        limit.because if limit else run.difference(verdict),
+        limit.reference if limit else "",
     )

@@ -163,6 +163,7 @@ def _cell_data(cell: Cell) -> dict[str, Any]:
         "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
         "first": _difference_data(cell.first),
         "first_unexplained": _difference_data(cell.first_unexplained),
+        "first_lie": _difference_data(cell.first_lie),
     }
 
 
@@ -179,18 +180,19 @@ def _cell(unit: Unit, data: Mapping[str, Any]) -> Cell:
         callers=Callers(*data["callers"]),
         first=_difference(data["first"]),
         first_unexplained=_difference(data["first_unexplained"]),
+        first_lie=_difference(data["first_lie"]),
     )
 
 
 def _difference_data(difference: Difference | None) -> list[Any] | None:
     if difference is None:
         return None
-    told = (difference.mechanism, difference.sentence)
+    told = (difference.mechanism, difference.seen, difference.because, difference.reference)
     return [difference.step, difference.where, difference.outcome.name, *told]
 
 
 def _difference(data: Sequence[Any] | None) -> Difference | None:
     if data is None:
         return None
-    step, where, outcome, mechanism, sentence = data
-    return Difference(step, where, Outcome[outcome], mechanism, sentence)
+    step, where, outcome, *told = data
+    return Difference(step, where, Outcome[outcome], *told)

@@ -32,13 +32,26 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One site that is not exact: where, what kind, and a sentence that a stranger understands."""
+    """One site that is not exact: where, what kind, and sentences that a stranger understands.
+
+    ``seen`` says what is true there and what was said, ``because`` why. ``mechanism`` and ``reference`` are those of
+    the limit that explains it; None and "" where nothing does.
+    """
 
     step: int
     where: str
     outcome: Outcome
-    mechanism: str | None  # of the limit that explains it; None: unexplained
-    sentence: str
+    mechanism: str | None
+    seen: str
+    because: str
+    reference: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """All of it."""
+        if self.mechanism is None:
+            return f"{self.seen} UNEXPLAINED: {self.because}."
+        return f"{self.seen} Because {self.because} ({self.reference})."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,7 @@ class Cell:
     shown: Mapping[tuple[str, Outcome], int] = field(default_factory=dict)
     first: Difference | None = None
     first_unexplained: Difference | None = None
+    first_lie: Difference | None = None
     callers: Callers = NO_CALLERS
 
     @property

@@ -103,9 +103,9 @@ def for_long_runs(unwinders: Sequence[Unwinder], *, named: bool) -> list[Unwinde
     return [unwinder for unwinder in unwinders if unwinder.unwind_trace is not None]
 
 
-def long_page(run: LongRun, cells: Sequence[Cell]) -> RenderableType:
+def long_page(run: LongRun, cells: Sequence[Cell], *, explain: bool) -> RenderableType:
     """What there is to say about a long run."""
     from testbed.report.run_text import summary_page
 
     note = f"{run.built.program.summary}\nlooked at in {run.known.windows} pieces; --at @N shows one step"
-    return summary_page(str(run), note, cells)
+    return summary_page(str(run), note, cells, explain=explain)

@@ -15,7 +15,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
-from testbed.cli.strategies import strategies_named, unwinder_cmd
+from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
@@ -41,6 +41,8 @@ class RunOptions:
     commands: tuple[str, ...]
     location: str | None
     differences: bool
+    every_step: bool
+    explain: bool
     seed: int
     budget: int
     chunk: int | None
@@ -63,6 +65,7 @@ class RunOptions:
         """The options given that show every step, or nothing."""
         shown = {
             "--differences": self.differences,
+            "--steps": self.every_step,
             "--json": self.as_json,
             "--html": self.html,
             "--plot": self.plot,
@@ -81,11 +84,13 @@ class RunOptions:
     "names",
     multiple=True,
     metavar="GLOB",
-    help="Only these strategies, real unwinders too; repeatable.",
+    help="These strategies, real unwinders too; repeatable. Default: six telling ones; '*': all there are.",
 )
 @unwinder_cmd
 @click.option("--at", "location", metavar="LOCATION", help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.")
-@click.option("--differences", is_flag=True, help="Only the steps at which some strategy is not exact.")
+@click.option("--differences", is_flag=True, help="All steps at which some strategy is not exact, and no others.")
+@click.option("--steps", "every_step", is_flag=True, help="Every step (default: of runs up to 200 steps).")
+@click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
 @click.option(
@@ -133,20 +138,23 @@ def command(**given: Any) -> None:
     shown, by the strategies that judge whole traces.
     """
     options = RunOptions(**given)
-    chosen = strategies_named(options.names, options.commands)
+    # Before the work: a mistyped name is told at once.
+    named = strategies_named(options.names, options.commands) if options.asked else []
     run = _recorded(options, options.trace) if options.trace is not None else _executed(options)
     if options.location is None and run.failure:
         raise TestbedError(_failed(run))
+    chosen = named or telling(run.built.image, len(run))
     applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
     if not isinstance(run, Run):
         _show_long(run, applicable, options)
         return
-    if options.asked:  # asked for by name: say why it is missing
-        _say_left_out(run, [unwinder for unwinder in chosen if unwinder not in applicable])
+    # Asked for by name, not by a pattern: say why it is missing.
+    _say_left_out(run, [each for each in chosen if each.name in options.names and each not in applicable])
     if options.location is not None:
         from testbed.report.site_text import print_site
 
-        print_site(console_for_reports(), run, run.step_at(options.location), applicable)
+        step = run.step_at(options.location)
+        print_site(console_for_reports(), run, step, applicable, explain=options.explain)
         return
     _show(run, applicable, options)
 
@@ -204,15 +212,22 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
 
         plot_run(run, verdicts, options.plot)
     if options.as_json:
-        from testbed.report.json_data import run_data
+        from testbed.report.run_json import run_data
 
-        json.dump(run_data(run, verdicts), sys.stdout, indent=1)
+        json.dump(run_data(run, verdicts), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
         from testbed.report.run_text import run_page
 
         console = console_for_reports(record=bool(options.svg))
-        console.print(run_page(run, verdicts, only_differences=options.differences))
+        page = run_page(
+            run,
+            verdicts,
+            only_differences=options.differences,
+            every_step=options.every_step,
+            explain=options.explain,
+        )
+        console.print(page)
         save(console, f"testbed run {options.program or run.program.name}", options.svg)
     if disagrees(run) or any(cell.unexplained for cell, _ in verdicts) or not verdicts:
         sys.exit(1)
@@ -225,11 +240,12 @@ def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions)
 
         step = run.step_at(options.location)
         piece, window = run.piece(step)
-        print_site(console_for_reports(), piece, window.row(step), unwinders, title=str(run), number=step)
+        row, explain = window.row(step), options.explain
+        print_site(console_for_reports(), piece, row, unwinders, title=str(run), number=step, explain=explain)
         return
     cells = judged(run, for_long_runs(unwinders, named=options.asked))
     console = console_for_reports(record=bool(options.svg))
-    console.print(long_page(run, cells))
+    console.print(long_page(run, cells, explain=options.explain))
     save(console, f"testbed run {run.built.program.name}", options.svg)
     if disagrees(run) or any(cell.unexplained for cell in cells) or not cells:
         sys.exit(1)

@@ -12,7 +12,9 @@ import click
 
 from testbed.cli.choice import matching
 from testbed.contract.unwinder import Unwinder
+from testbed.image import Image
 from testbed.referee import REFEREE_OF, REFEREES, present
+from testbed.runs.judging import NATIVE_FROM
 from testbed.words.catalogue import joined
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
@@ -25,6 +27,24 @@ unwinder_cmd = click.option(
     metavar="COMMAND",
     help="A program of yours that speaks docs/protocol.md, instead of the strategies; beside those of -u. Repeatable.",
 )
+
+# What is shown of a run when nothing is asked for: the first six of these that apply to its file, then others.
+TELLING = (
+    *("fp_chain", "eh_frame", "ehabi", "compact_unwind", "debug_frame", "prologue_analysis", "stack_scan", "lr_leaf"),
+    *("sframe", "orc", "fp_chain_entry"),
+)
+MOST_TELLING = 6
+
+
+def telling(image: Image, steps: int) -> list[Unwinder]:
+    """The strategies that a run is shown with by default, in the catalogue's order.
+
+    Of a run of many steps those that judge whole traces: the others take a second per thousand or two.
+    """
+    ordered = sorted(UNWINDERS, key=lambda name: TELLING.index(name) if name in TELLING else len(TELLING))
+    fast = [name for name in ordered if steps < NATIVE_FROM or UNWINDERS[name].unwind_trace is not None]
+    some = [name for name in fast if UNWINDERS[name].applies_to(image)][:MOST_TELLING]
+    return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 
 
 def foreign_strategies(commands: Iterable[str]) -> list[Unwinder]:

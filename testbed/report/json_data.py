@@ -1,16 +1,13 @@
-"""Runs and matrices as plain data, the shape that ``--json`` writes. The schemas beside this file document it."""
+"""Matrices as plain data, the shape that ``--json`` writes. The schemas beside this file document it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
 from testbed.campaign.results import Cell, Difference, Matrix
-from testbed.image.symbols import symbol_for
-from testbed.runs.run import Run
-from testbed.verdicts.one import NO_CALLERS, Callers, Verdict
+from testbed.verdicts.one import NO_CALLERS, Callers
 from testbed.words.outcome import Outcome
 
 SCHEMA = 1  # raised when a reader of the old shape would be misled
@@ -21,54 +18,6 @@ def schema(name: str) -> dict[str, Any]:
     text = files("testbed.report").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
-
-
-def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
-    """A run: every step with its truth and every strategy's verdict, and a summary per strategy."""
-    return {
-        "schema": SCHEMA,
-        "program": run.program.name,
-        "arch": run.arch.name,
-        "recipe": run.recipe.name,
-        "seed": run.trace.seed,
-        "ending": run.ending,
-        "steps": [_step(run, step, judged) for step in range(len(run))],
-        "summary": {cell.unwinder: counts(cell) | {"callers": callers(cell.callers)} for cell, _ in judged},
-    }
-
-
-def _step(run: Run, step: int, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
-    pc = int(run.trace.pc[step])
-    symbol = symbol_for(run.loaded.image, pc - run.loaded.bias)
-    frames = run.truth(step).frames
-    names = run.frame_names(frames)
-    return {
-        "step": step,
-        "pc": pc,
-        "symbol": symbol.name if symbol else None,
-        "offset": pc - run.loaded.bias - symbol.address if symbol else None,
-        "instruction": run.instruction(step),
-        "traits": sorted(trait.name for trait in run.traits(step)),
-        "truth": [
-            {
-                "pc": frame.pc,
-                "function": name,
-                "cfa": frame.cfa,
-                "return_address": frames[i + 1].pc if i + 1 < len(frames) else None,
-            }
-            for i, (frame, name) in enumerate(zip(frames, names, strict=True))
-        ],
-        "verdicts": {cell.unwinder: _verdict(verdicts[step]) for cell, verdicts in judged},
-    }
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "outcome": verdict.outcome.value,
-        "explained_by": verdict.explained_by.mechanism if verdict.explained_by else None,
-        "depth": verdict.depth,
-        "detail": verdict.difference,
-    }
 
 
 def counts(cell: Cell) -> dict[str, int]:

@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 from testbed.contract.frames import Frame
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
+from testbed.naming.beside import Alignment, beside
 from testbed.report.listing import listing
 from testbed.report.phrases import frame_pointer, stack_pointer
 from testbed.report.show_text import AFTER, BEFORE, word_words
@@ -16,7 +17,7 @@ from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
 from testbed.report.table_text import row_cells
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
-from testbed.truth import TrueFrame
+from testbed.truth import CallStack, TrueFrame
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
 
@@ -156,17 +157,12 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
         pcs = tuple(frame.pc for frame in said.frames)
         end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
         columns.setdefault((verdict.outcome, pcs, end), ([], verdict, said.frames, end))[0].append(unwinder.name)
-    true = truth.pcs
-    rows: list[list[TableCell]] = []
-    for i in range(max([len(true), *(len(frames) for _, _, frames, _ in columns.values())]) + 1):
-        row: list[TableCell] = [str(i), _calls(run, truth.frames[i]) if i < len(true) else "(root)" * (i == len(true))]
-        for _, _, frames, end in columns.values():
-            if i < len(frames):
-                same = i < len(true) and true[i] == frames[i].pc
-                row.append(run.place(frames[i]) if same else marked(f"≠ {run.place(frames[i])}", "bad"))
-            else:
-                row.append(end if i == len(frames) else "")
-        rows.append(row)
+    answers = [_aligned(run, truth, frames, end) for _, _, frames, end in columns.values()]
+    true = [*(_calls(run, frame) for frame in truth.frames), "(root)"]
+    rows: list[list[TableCell]] = [
+        [str(i), true[i] if i < len(true) else "", *(answer[i] if i < len(answer) else "" for answer in answers)]
+        for i in range(max(len(true), *map(len, answers)) if answers else len(true))
+    ]
     head = [
         "#",
         "truth",
@@ -178,6 +174,20 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
         if not verdict.exact
     ]
     return table(head, rows) + Markup("").join(why)
+
+
+def _aligned(run: Run, truth: CallStack, frames: Sequence[Frame], end: str) -> list[TableCell]:
+    """An answer's cells beside the true frames: what is missing is a gap, what never was stands above its next one."""
+    cells: list[TableCell] = []
+    false: list[Markup] = []
+    for each in beside(truth.pcs, [frame.pc for frame in frames]):
+        if each.alignment is Alignment.FALSE:
+            false.append(marked(f"≠ {run.place(frames[each.said or 0])}", "bad"))
+            continue
+        own = marked("missing", "dim") if each.said is None else escape(run.place(frames[each.said]))
+        cells.append(Markup("<br>").join([*false, own]))
+        false.clear()
+    return [*cells, *([Markup("<br>").join(false)] if false else []), end]
 
 
 def _calls(run: Run, frame: TrueFrame) -> Markup:

@@ -13,10 +13,15 @@ from testbed.campaign.names import true_frames
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
+from testbed.naming.beside import Alignment
 from testbed.naming.symbolize import Origin, symbolize
+from testbed.report.causes import Causes
+from testbed.report.frames_beside import LEGEND, told
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
+
+_FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
 
 
 def print_site(
@@ -27,17 +32,25 @@ def print_site(
     *,
     title: str | None = None,
     number: int | None = None,
+    explain: bool = False,
 ) -> None:
     """Print one step: where it is, what is true there, and every strategy's frames beside the true ones.
 
-    ``title`` and ``number`` are what run and step are called, where ``run`` is a piece of a long one.
+    ``explain``: with the meaning of each trait. ``title`` and ``number`` are what run and step are called, where
+    ``run`` is a piece of a long one.
     """
     snapshot = run[step]
     console.print(Text(title or str(run), style="bold"))
     console.print(f"step {step if number is None else number}: {run.where(snapshot.pc)}   {run.instruction(step)}")
     console.print(f"sp = {stack_pointer(run, step)}, fp = {frame_pointer(run, step)}")
-    for trait in sorted(run.traits(step), key=lambda t: t.name):
-        console.print(f"{trait.name}: {trait.value}", style="italic")
+    traits = sorted(run.traits(step), key=lambda trait: trait.name)
+    if explain:
+        for trait in traits:
+            console.print(f"{trait.name}: {trait.value}", style="italic")
+    elif traits:
+        console.print(
+            f"what holds here (--explain says what it means): {', '.join(t.name for t in traits)}", style="dim"
+        )
     console.print()
     console.print(frames_tables(run, step, unwinders))
 
@@ -45,22 +58,23 @@ def print_site(
 def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> RenderableType:
     """The true frames, then every strategy's, the differing ones marked; below, what differs first and why."""
     snapshot = run[step]
-    truth = [frame.pc for frame in run.truth(step).frames]
     said = [unwinder.unwind(snapshot) for unwinder in unwinders]
     verdicts = [judge(run, snapshot, backtrace, unwinder) for backtrace, unwinder in zip(said, unwinders, strict=True)]
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for title in ("strategy", "verdict", "says (≠: not the true frame)"):
+    for title in ("strategy", "verdict", "says"):
         table.add_column(title)
     for unwinder, backtrace, verdict in zip(unwinders, said, verdicts, strict=True):
         label = Text(verdict.outcome.label, style=STYLES[verdict.outcome])
-        table.add_row(unwinder.name, label, _said(run, backtrace, truth))
-    notes = []
+        table.add_row(unwinder.name, label, _said(run, step, backtrace))
+    causes, notes = Causes(), []
     for unwinder, verdict in zip(unwinders, verdicts, strict=True):
         if not verdict.exact:
             limit = verdict.explained_by
-            why = f"{limit.mechanism}: {limit.because} ({limit.reference})" if limit else "UNEXPLAINED"
+            why = f"{limit.mechanism} {causes.letter(limit.because, limit.reference)}" if limit else "UNEXPLAINED"
+            why = "in transition: no single answer is right" if verdict.transition else why
             notes.append(Text(f"{unwinder.name}: {run.difference(verdict)}. {why}"))
-    return Group(*_true_stack(run, step), Text(), table, Text(), *notes)
+    legend = [Text(LEGEND, "dim"), Text()] if notes else []
+    return Group(*_true_stack(run, step), Text(), table, *legend, *notes, *causes.lines())
 
 
 def _true_stack(run: Run, step: int) -> Iterator[RenderableType]:
@@ -84,11 +98,8 @@ def _true_stack(run: Run, step: int) -> Iterator[RenderableType]:
             yield Text(f"above frame {unsure.physical}: {unsure}", style="italic")
 
 
-def _said(run: Run, backtrace: Backtrace, truth: Sequence[int]) -> Text:
-    """The frames as a strategy has them, innermost first, each marked where it is not the true one, and the end."""
-    parts = []
-    for i, frame in enumerate(backtrace.frames):
-        same = i < len(truth) and truth[i] == frame.pc
-        parts.append(Text(run.place(frame) + ("" if same else " ≠"), style="" if same else "bold red"))
-    parts.append(Text("(root)" if backtrace.stopped is None else f"stops: {backtrace.stopped.reason}"))
-    return Text(" < ").join(parts)
+def _said(run: Run, step: int, backtrace: Backtrace) -> Text:
+    """The frames as a strategy has them, innermost first, beside the true ones, and the end."""
+    parts = [Text(text, style=_FRAME_STYLES[place]) for place, text in told(run, step, backtrace)]
+    end = Text(" (root)" if backtrace.stopped is None else f" < stops: {backtrace.stopped.reason}")
+    return Text(" < ").join(parts) + end

@@ -103,7 +103,7 @@ class Tally:
     """Verdicts, counted. ``transition`` sites are in ``sites`` only, in no other count.
 
     ``shown`` counts the (limit's mechanism, outcome) pairs; ``first`` is the first step that is not exact,
-    ``first_unexplained`` the first that nothing excuses; -1: there is none.
+    ``first_unexplained`` the first that nothing excuses, ``first_lie`` the first that claims something false; -1: none.
     """
 
     sites: int
@@ -115,6 +115,7 @@ class Tally:
     first: int
     first_unexplained: int
     callers: Callers = NO_CALLERS
+    first_lie: int = -1
 
 
 NOTHING_TALLIED = Tally(0, {}, 0, 0, 0, {}, -1, -1)
@@ -136,6 +137,7 @@ def joined(before: Tally, after: Tally) -> Tally:
         first(before.first, after.first),
         first(before.first_unexplained, after.first_unexplained),
         before.callers + after.callers,
+        first(before.first_lie, after.first_lie),
     )
 
 
@@ -144,7 +146,7 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
     outcomes: Counter[Outcome] = Counter()
     shown: Counter[tuple[str, Outcome]] = Counter()
     transition = explained = unexplained = 0
-    first = first_unexplained = -1
+    first = first_unexplained = first_lie = -1
     said = true = found = 0
     for step, verdict in enumerate(verdicts):
         if verdict.transition:
@@ -156,6 +158,7 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
         if verdict.exact:
             continue
         first = step if first < 0 else first
+        first_lie = step if first_lie < 0 and verdict.outcome.lying else first_lie
         if verdict.explained_by:
             explained += 1
             shown[verdict.explained_by.mechanism, verdict.outcome] += 1
@@ -172,6 +175,7 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
         first,
         first_unexplained,
         Callers(said, true, found),
+        first_lie,
     )
 
 

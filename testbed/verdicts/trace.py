@@ -26,6 +26,7 @@ from testbed.words.traits import NARROWED, Trait
 
 OUTCOMES = tuple(Outcome)
 UNEXPLAINED = -1
+_LYING = np.array([outcome.lying for outcome in OUTCOMES])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,7 @@ class Verdicts(Sequence[Verdict]):
             first=_first(differs),
             first_unexplained=_first(unexplained),
             callers=self.callers,
+            first_lie=_first(differs & _LYING[outcome]),
         )
 
 

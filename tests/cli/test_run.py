@@ -24,11 +24,13 @@ def test_run_prints_every_step_and_every_strategy_in_100_columns(testbed: Testbe
     assert said.status == 0, said.err
     steps = [int(m[1]) for m in re.finditer(r"^ *(\d+) +\S+.*", said.out, re.M)]
     data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "--json").out)
-    assert steps[: len(data["steps"])] == [step["step"] for step in data["steps"]]
+    assert steps[: len(data["steps"]["instruction"])] == [*range(len(data["steps"]["instruction"]))]
     assert max(map(len, said.out.splitlines())) <= 100
     for name in ("fp_chain", "eh_frame"):
         assert name in said.out
-    assert "First difference of fp_chain: at step" in said.out
+    assert "fp_chain lies first at step 3, main (stp" in said.out
+    last = " ".join(said.out.split())
+    assert last.endswith("fp_chain lies first, at main (step 3): the function has linked no frame record yet.")
     assert "\x1b" not in said.out
 
 
@@ -40,11 +42,16 @@ def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, re
     data = json.loads(said.out)
     jsonschema.validate(data, schema("run"))
     for name, counts in data["summary"].items():
-        outcomes = [step["verdicts"][name]["outcome"] for step in data["steps"]]
-        assert counts["sites"] == len(data["steps"]) > 0
+        outcomes = [data["verdicts"][index]["outcome"] for index in data["steps"]["verdicts"][name]]
+        assert counts["sites"] == len(data["steps"]["instruction"]) > 0
         assert counts["exact"] == outcomes.count("exact")
         assert counts["exact"] + counts["explained"] + counts["unexplained"] + counts["transition"] == counts["sites"]
-    assert [frame["function"] for step in data["steps"] for frame in step["truth"]][-1] == "_start"
+    deepest = max(data["steps"]["activation"])
+    names = []
+    while data["activations"][deepest]["outer"] is not None:
+        names.append(data["activations"][deepest]["caller"])
+        deepest = data["activations"][deepest]["outer"]
+    assert names[-1] == "_start" and len(names) > 1
 
 
 def test_run_chooses_strategies_by_glob(testbed: Testbed) -> None:

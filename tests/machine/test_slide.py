@@ -14,7 +14,7 @@ from testbed.build.recipes import RECIPES
 from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import record
 from testbed.machine.load import SLIDE, map_image
-from testbed.report.json_data import run_data
+from testbed.report.run_json import run_data
 from testbed.runs.judging import judge_all
 from testbed.runs.program_file import run_file
 from testbed.runs.run import Run, run_built
@@ -76,7 +76,8 @@ def test_names_and_locations_of_a_slid_run(arch: str, recipe: str) -> None:
     assert run.frame_names(run.truth(run.step_at("twice")).frames) == ("twice", "apply", "main", "_start")
     steps = run.steps_in("main")
     assert steps and all(main.address <= int(run.trace.pc[step]) - SLIDE < main.address + main.size for step in steps)
-    first = run_data(run, [])["steps"][run.step_at("main")]
+    data = run_data(run, [])
+    first = data["instructions"][data["steps"]["instruction"][run.step_at("main")]]
     assert (first["symbol"], first["offset"], first["pc"]) == ("main", 0, main.address + SLIDE)
 
 

@@ -1,0 +1,30 @@
+"""A strategy's frames beside the true ones: what is missing is a gap, what never was is marked, repeats are folded.
+
+::
+
+    leaf < [middle] < main < _start (root)      a true caller is missing: its name in brackets, at its place
+    leaf < ≠leaf+0x4 < main                     a frame that never was
+    fib ×12 < main                              the same frame twelve times
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.contract.frames import Backtrace
+from testbed.naming.beside import Alignment, beside, counted
+from testbed.runs.run import Run
+
+LEGEND = "[name]: a true caller that the answer lacks. ≠: a frame that never was. ×: as often as that."
+
+
+def told(run: Run, step: int, said: Backtrace) -> Iterator[tuple[Alignment, str]]:
+    """A backtrace's frames beside the truth at a step, by name, repeats folded."""
+    truth = run.truth(step).frames
+    named: list[tuple[Alignment, str]] = []
+    for each in beside([frame.pc for frame in truth], [frame.pc for frame in said.frames]):
+        frame = truth[each.true or 0] if each.said is None else said.frames[each.said]
+        named.append((each.alignment, run.place(frame)))
+    for (place, name), times in counted(named):
+        text = {Alignment.MISSING: f"[{name}]", Alignment.FALSE: f"≠{name}"}.get(place, name)
+        yield place, text if times == 1 else f"{text} ×{times}"

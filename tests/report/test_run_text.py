@@ -1,0 +1,100 @@
+"""A run on the terminal: columns, widths, long runs, the last sentence."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.campaign.cells import cell_of
+from testbed.report.run_text import run_page
+from testbed.report.step_lines import EXACT, TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
+from testbed.runs.judging import judge_all
+from testbed.runs.run import Run, run_program
+from testbed.verdicts.trace import OUTCOMES
+from unwinders import UNWINDERS
+
+
+@cache
+def judged(program: str, arch: str, names: tuple[str, ...], natively: bool | None = None) -> tuple[Run, Judged]:
+    run = run_program(PROGRAMS[program], ARCHES[arch])
+    made = [(name, judge_all(run, UNWINDERS[name], natively=natively)) for name in names]
+    return run, [(cell_of(run, UNWINDERS[name], verdicts), verdicts) for name, verdicts in made]
+
+
+ALL = ("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "sframe", "stack_scan", "stack_scan_breakpad")
+
+
+def shown(page: object, width: int = 100) -> str:
+    text = StringIO()
+    Console(file=text, width=width, highlight=False, markup=False).print(page)
+    return text.getvalue()
+
+
+def test_each_mark_stands_below_the_end_of_its_strategys_line() -> None:
+    run, verdicts = judged("leaf_call", "arm64", ALL)
+    lines = shown(StepLines(run, mark_columns(verdicts), range(len(run)))).splitlines()
+    at = {name: line.index("┌") for line in lines if "┌" in line for name in line.split("┌")[1].split(", ")}
+    places = {name.strip(): place for name, place in at.items()}
+    assert places.keys() == set(ALL) and places["eh_frame"] == places["lr_leaf"] == places["sframe"]
+    for cell, by_step in verdicts:
+        for step, verdict in enumerate(by_step):
+            (line,) = [line for line in lines if re.match(rf" *{step}  ", line)]
+            assert line[places[cell.unwinder]] == verdict.outcome.mark, (cell.unwinder, step)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
+def test_no_mark_is_lost_in_a_narrow_terminal_and_what_is_left_out_is_said(width: int) -> None:
+    image = judged("leaf_call", "arm64", ())[0].built.image
+    run, verdicts = judged("leaf_call", "arm64", tuple(u.name for u in UNWINDERS.values() if u.applies_to(image)))
+    columns = mark_columns(verdicts)
+    text = shown(StepLines(run, columns, range(len(run))), width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    rows = [match[1] for line in lines if (match := re.match(r" *11  ((?:\S[ ?])*)", line))]  # one in every block
+    marks = "".join(rows).replace(" ", "")
+    assert marks == "".join(OUTCOMES[int(column.marks[11])].mark for column in columns)
+    assert re.search(r"\bfp\b", lines[len(columns)]) or "left out" in text or "  fp" in text
+
+
+def test_columns_are_the_same_from_objects_and_from_arrays() -> None:
+    names = ("fp_chain", "eh_frame", "prologue_analysis")
+    plain, native = judged("recursion", "x86_64", names, False)[1], judged("recursion", "x86_64", names, True)[1]
+    for one, other in zip(mark_columns(plain), mark_columns(native), strict=True):
+        assert one.names == other.names and np.array_equal(one.marks, other.marks)
+
+
+def test_a_long_run_shows_each_differing_instruction_once_with_its_count() -> None:
+    run, verdicts = judged("recursion", "x86_64", ("fp_chain", "eh_frame"))
+    assert len(run) > 200
+    columns = mark_columns(verdicts)
+    steps = differing(columns)
+    visits = first_visits(run, columns, steps)
+    assert sum(visits.values()) == len(steps) and set(visits) <= set(steps.tolist())
+    kinds = {(int(run.trace.pc[step]), *(int(column.marks[step]) for column in columns)) for step in steps.tolist()}
+    assert len(kinds) == len(visits)
+    others = sorted(set(range(len(run))) - set(steps.tolist()))
+    assert all(np.all((column.marks[others] == EXACT) | (column.marks[others] >= TRANSITION)) for column in columns)
+    text = shown(run_page(run, verdicts))
+    assert f"the first 40 of the {len(visits)} instructions" in text and f"{len(steps):,} in all" in text
+    every = shown(run_page(run, verdicts, every_step=True))
+    assert len(re.findall(r"^ *\d+  [^ ]", every, re.M)) == len(run)
+
+
+def test_the_last_sentence_says_who_is_right_and_who_lies_first() -> None:
+    run, verdicts = judged("leaf_call", "arm64", ("fp_chain", "eh_frame", "stack_scan_breakpad"))
+    last = " ".join(shown(run_page(run, verdicts)).split("\n\n")[-1].split())
+    assert last == (
+        "1 of 3 strategies exact at all 25 steps; fp_chain lies first, at main (step 3): "
+        "the function has linked no frame record yet."
+    )
+    run, verdicts = judged("leaf_call", "arm64", ("eh_frame",))
+    assert shown(run_page(run, verdicts)).endswith("\n1 of 1 strategy exact at all 25 steps.\n")
+    run, verdicts = judged("leaf_call", "x86_64", ("orc", "builtin_return_address"))
+    assert "at all" in shown(run_page(run, verdicts))
