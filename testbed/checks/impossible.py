@@ -24,6 +24,27 @@ def without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
     return replace(checks, compared=checks.compared & ~(wrong & batch.forced & np.isin(checks.pc, right)))
 
 
+def without_never_returning(
+    checks: RowChecks, batch: Batch, image: Image, table: RowTable, row_at: RowAt | None
+) -> RowChecks:
+    """Without what a path did behind a call of what never returns: an import, which everyone here answers.
+
+    The row where it comes back is wrong then, and right where another path comes there, or as the instructions say that
+    lead there in another way. Who defines the import is not known, so only this tells.
+    """
+    wrong = checks.compared & (checks.wrong != 0)
+    suspects = np.flatnonzero(wrong & batch.answered)
+    if not len(suspects):
+        return checks
+    right = frozenset(np.unique(checks.pc[checks.compared & (checks.wrong == 0)]).tolist())
+    over = np.full(len(batch.path), False)
+    for step in suspects.tolist():
+        pc = int(checks.pc[step])
+        if pc in right or (row_at is not None and agrees(image, table, row_at, pc)):
+            over[step:] |= batch.path[step:] == batch.path[step]
+    return replace(checks, compared=checks.compared & ~over)
+
+
 def without_contradicted(
     checks: RowChecks, batch: Batch, image: Image, table: RowTable, row_at: RowAt | None
 ) -> RowChecks:

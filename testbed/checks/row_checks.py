@@ -83,7 +83,8 @@ def check_rows(
 ) -> RowChecks:
     """Hold the row of every step against the innermost activation, in the code of one image.
 
-    Steps in transition are left out: they have no single right answer. So are those that ``steps`` leaves out.
+    Steps in transition are left out: they have no single right answer. So are those that ``steps`` leaves out, and
+    those whose return address has a signature that is 0, which nobody can tell from none.
     ``at_calls``: the table only promises rows at calls. Then the row is the one at the last byte before the return
     address, and compared is the step of the call; steps that call nothing are left out. ``evaluate`` computes DWARF
     expressions; without it they are not tried. ``natively`` None: where the trace is long.
@@ -91,7 +92,8 @@ def check_rows(
     trace = watched.trace
     word = np.uint64(trace.arch.word_mask)
     pc = (trace.pc - np.uint64(loaded.bias % (1 << 64))) & word
-    chosen = ~watched.transition if steps is None else steps & ~watched.transition
+    chosen = ~watched.transition & ~_signed_with_zero(watched)
+    chosen = chosen if steps is None else chosen & steps
     looked_up = _at_calls(watched, chosen) if at_calls else trace.pc
     chosen = chosen if not at_calls else chosen & (looked_up != 0)
     at = np.flatnonzero(chosen)
@@ -122,6 +124,25 @@ def check_rows(
         found = wrong_at(columns.rows[number], snapshot, caller, evaluate, at_calls=at_calls)
         checks.wrong[step], checks.untried[step] = found
     return checks
+
+
+def _signed_with_zero(watched: Truth) -> Bools:
+    """Steps of an activation behind an instruction that signed in other activations, and here changed nothing.
+
+    A signature has 7 bits where the top byte is no part of an address (Arm ARM, D8.8), so one in 128 is 0.
+    """
+    signed, node, pc = watched.signed, watched.node, watched.trace.pc
+    found = np.zeros(len(signed), np.bool_)
+    signs = np.flatnonzero(signed[1:] & ~signed[:-1] & (node[1:] == node[:-1]))
+    if not len(signs):
+        return found
+    never = np.ones(len(watched.activations), np.bool_)
+    never[node[signed]] = False
+    passed = np.flatnonzero(np.isin(pc, np.unique(pc[signs])) & never[node])
+    since = np.full(len(never), len(signed), np.int64)
+    np.minimum.at(since, node[passed], passed)
+    found[:] = np.arange(len(signed)) > since[node]
+    return found
 
 
 def true_caller(watched: Truth, step: int, columns: CallerColumns) -> TrueCaller | None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.machine.load import MappedPages
+from testbed.micro.conventions import STUB
 from testbed.micro.exploring import TakenPath
 from testbed.micro.layout import CallableImage
 from testbed.trace import Exited, Trace, Writes
@@ -23,10 +24,16 @@ BATCH = 150_000  # steps: long enough for the native passes over a trace
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """One trace of many paths; ``forced[k]``: step ``k`` belongs to a forced one."""
+    """One trace of many paths, and of each step the number of its path.
+
+    ``forced[k]``: step ``k`` belongs to a forced path. ``answered[k]``: control has come back there from what stands
+    for a function of another file; perhaps that one never returns.
+    """
 
     trace: Trace
+    path: NDArray[np.int64] = field(repr=False)
     forced: NDArray[np.bool_] = field(repr=False)
+    answered: NDArray[np.bool_] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.forced)
@@ -51,7 +58,18 @@ def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[
         end=Exited(0),
         seed=seed,
     )
-    return Batch(trace, np.repeat([path.forced for path in taken], lengths))
+    path = np.repeat(np.arange(len(taken)), lengths)
+    return Batch(trace, path, np.array([each.forced for each in taken])[path], _answered(trace, image))
+
+
+def _answered(trace: Trace, image: CallableImage) -> NDArray[np.bool_]:
+    """The steps right behind a stub's last one."""
+    found = np.zeros(len(trace), np.bool_)
+    places = list(image.stubs.values())
+    if places:
+        in_stub = (trace.pc >= np.uint64(min(places))) & (trace.pc < np.uint64(max(places) + STUB))
+        found[1:] = in_stub[:-1] & ~in_stub[1:]
+    return found
 
 
 def _column(path: TakenPath, name: str, start: int) -> NDArray[Any]:

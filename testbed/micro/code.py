@@ -54,7 +54,7 @@ _CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
 _ARM = {
     "conditional": rf"(?:b{_CONDITION}(?:\.[wn])?|cbn?z r\d+,|cbn?z \w+,) ?#(0x[0-9a-f]+|\d+)$",
     "direct": r"b(?:\.[wn])? #(0x[0-9a-f]+|\d+)$",
-    "indirect": r"(?:tb[bh] |ldr(?:ls|\.w)? pc, |add(?:ls)? pc, |mov pc, (?!lr)|bx (?!lr))",
+    "indirect": r"(?:tb[bh] |ldr(?:ls|\.w)? pc, (?!\[sp)|add(?:ls)? pc, |mov pc, (?!lr)|bx (?!lr))",
     "ends": r"(?:bx lr|pop(?:\.w)? .*\bpc\}|ldm\w* .*\bpc\}|mov pc, lr|udf|trap|ldr(?:\.w)? pc, \[sp)",
     "filling": r"(?:nop|mov r0, r0$|mov r8, r8$|movs r0, r0$)",
     "literal": r"v?ldr\S* \w+, \[pc(?:, #(-?(?:0x[0-9a-f]+|\d+)))?\]$",
@@ -159,9 +159,25 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
             at += shapes.step
             ended = True
     unused = {a for a in after_end & filling if a not in targets and a not in cases}
+    unused |= _last_filling(piece, sizes, filling, data, targets | cases)
     instructions = {a: n for a, n in sizes.items() if a not in unused and a not in data}
     orphans = tuple(sorted(a for a in (after_end | cases) & instructions.keys() if a not in targets))
     return PieceCode(instructions, branches, frozenset(indirect), orphans, frozenset(cases))
+
+
+def _last_filling(
+    piece: CodePiece, sizes: Mapping[int, int], filling: set[int], data: set[int], targets: set[int]
+) -> set[int]:
+    """No-operations up to the end of the piece, or up to data: behind a call that never returns."""
+    found = set[int]()
+    ends = True
+    for address in sorted(sizes, reverse=True):
+        after = address + sizes[address]
+        ends = address != piece.start and address in filling and (after >= piece.end or after in data or ends)
+        if ends:
+            found.add(address)
+            ends = address not in targets
+    return found - targets
 
 
 def _table(content: bytes, piece: CodePiece, at: int, size: int) -> tuple[set[int], int]:

@@ -8,6 +8,7 @@ of a switch, landing pads. Such a path is one that perhaps no run takes; see `te
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import numpy as np
 
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
-from testbed.micro.feasible import feasible_part, natural_part
+from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import ArgumentPlan
 
@@ -76,6 +77,9 @@ class Explorer:
         self._alone[at : at + len(image.convention.harness)] = 0
         self._alone[at + image.convention.stop] = 1
         self._covered = np.zeros_like(caller.natural)
+        self._pieces = sorted(pieces, key=lambda piece: piece.start)
+        self._starts = [piece.start for piece in self._pieces]
+        self._behind: dict[int, bool] = {}
         for piece in pieces:
             self._covered[self._places(piece)] = 1
             if not piece.is_entry:
@@ -84,6 +88,19 @@ class Explorer:
     def _places(self, piece: CodePiece) -> slice:
         low, high = (at + self._bias - self._caller.code for at in (piece.start, piece.end))
         return slice(max(low, 0), max(high, 0))
+
+    def _is_behind(self, address: int) -> bool:
+        """Whether the function of the call before a run-time address has ended there: with filling or data at most."""
+        if address not in self._behind:
+            at = address - self._bias
+            piece = self._piece_at(at - 1)
+            ended = piece is not None and (at >= piece.end or at not in piece_code(self._image, piece).sizes)
+            self._behind[address] = ended
+        return self._behind[address]
+
+    def _piece_at(self, address: int) -> CodePiece | None:
+        place = bisect_right(self._starts, address) - 1
+        return self._pieces[place] if place >= 0 and address < self._pieces[place].end else None
 
     def explore(
         self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int
@@ -96,9 +113,9 @@ class Explorer:
         piece = found.piece
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
-        for path in paths:
-            called = self._caller.call(path, self._caller.natural, steps)
-            tape = natural_part(called, self._caller.image, self._covered, self._caller.code)
+        called = [self._caller.call(path, self._caller.natural, steps) for path in paths]
+        for tape in without_doubtful(called, self._caller.image, found.code):
+            tape = natural_part(tape, self._caller.image, self._covered, self._caller.code, self._is_behind)
             self._note(found, tape, forced=False)
             yield TakenPath(tape, forced=False)
         self._alone[self._places(piece)] = 0

@@ -8,6 +8,7 @@ another function: such a path is good until that call.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from testbed.machine.load import STACK_SIZE
 from testbed.micro.calling import CallTape, Over
 from testbed.micro.code import PieceCode
+from testbed.micro.conventions import STUB
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage
 from testbed.trace import Writes
@@ -28,13 +30,8 @@ SP_OUTSIDE = "SP leaves the stack"
 def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: PieceCode) -> CallTape | str:
     """The tape, or what of it a run can take; why none does, in words."""
     arch = image.loaded.image.arch
-    if tape.over is Over.STRAY:
+    if _goes_wrong(tape, image, code):
         return str(tape.over.value)
-    if tape.over is Over.WILD:
-        # A jump by a register goes astray with any made-up number; a return does so on an impossible path only.
-        last = int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias if len(tape) > 1 else 0
-        if last not in code.indirect:
-            return str(tape.over.value)
     if _first_outside(tape, image) is not None:
         return SP_OUTSIDE
     pc = tape.registers[:, arch.index[arch.pc]]
@@ -49,11 +46,52 @@ def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: 
     return tape
 
 
-def natural_part(tape: CallTape, image: CallableImage, covered: NDArray[np.uint8], low: int) -> CallTape:
-    """The tape until SP leaves the stack, or control falls off a function into what no function covers.
+def _goes_wrong(tape: CallTape, image: CallableImage, code: PieceCode) -> bool:
+    """Does a path end as no run does?"""
+    if tape.over is not Over.WILD:
+        return tape.over is Over.STRAY
+    # A jump by a register goes astray with any made-up number; a return does so on an impossible path only.
+    arch = image.loaded.image.arch
+    last = int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias if len(tape) > 1 else 0
+    return last not in code.indirect
+
+
+def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: PieceCode) -> Iterator[CallTape]:
+    """The natural paths of a function; one that ends as no run does goes to the first import that is perhaps to blame.
+
+    Every import is answered, and one that never returns has another function's code behind its call, or a block with
+    another frame. To blame is none that also came back on a path that ended well.
+    """
+    came_back = [_stub_returns(tape, image) for tape in tapes]
+    wrong = [_goes_wrong(tape, image, code) for tape in tapes]
+    good = {stub for back, is_wrong in zip(came_back, wrong, strict=True) if not is_wrong for stub in back.values()}
+    for tape, back, is_wrong in zip(tapes, came_back, wrong, strict=True):
+        steps = [step for step, stub in back.items() if stub not in good] if is_wrong else []
+        yield _until(tape, max(min(steps) - 1, 0)) if steps else tape
+
+
+def _stub_returns(tape: CallTape, image: CallableImage) -> dict[int, int]:
+    """The steps right behind a stub's last one, with the stub."""
+    arch = image.loaded.image.arch
+    stubs = np.array(sorted(image.stubs.values()), np.uint64)
+    pc = tape.registers[:, arch.index[arch.pc]]
+    if not len(stubs):
+        return {}
+    number = np.searchsorted(stubs, pc, side="right") - 1
+    inside = (number >= 0) & (pc < stubs[np.maximum(number, 0)] + np.uint64(STUB))
+    left = np.flatnonzero(inside[:-1] & ~inside[1:])
+    return dict(zip((left + 1).tolist(), number[left].tolist(), strict=True))
+
+
+def natural_part(
+    tape: CallTape, image: CallableImage, covered: NDArray[np.uint8], low: int, is_behind: Callable[[int], bool]
+) -> CallTape:
+    """The tape until SP leaves the stack, or control falls off a function: into what no function covers, or by the
+    return from its last instruction's call.
 
     What was loaded into SP is made-up data then, or something that never returns did: there is no frame after it.
-    ``covered`` has a byte per byte of code from the run-time address ``low`` on: 1 where a function is.
+    ``covered`` has a byte per byte of code from the run-time address ``low`` on: 1 where a function is. ``is_behind``
+    says of the run-time address behind a call that its function has ended there.
     """
     arch = image.loaded.image.arch
     pc = tape.registers[:, arch.index[arch.pc]]
@@ -62,8 +100,33 @@ def natural_part(tape: CallTape, image: CallableImage, covered: NDArray[np.uint8
     function = np.zeros(len(pc), np.bool_)
     function[inside] = covered[places[inside].astype(np.int64)] != 0
     falls = (pc[1:] == pc[:-1] + tape.sizes[:-1]) & function[:-1] & inside[1:] & ~function[1:]
-    ends = [at for at in (_first_outside(tape, image), *(np.flatnonzero(falls)[:1] + 1).tolist()) if at is not None]
+    falls_off = (*(np.flatnonzero(falls)[:1] + 1).tolist(), _back_outside(tape, image, is_behind))
+    ends = [at for at in (_first_outside(tape, image), *falls_off) if at is not None]
     return _until(tape, max(min(ends) - 1, 0)) if ends else tape
+
+
+def _back_outside(tape: CallTape, image: CallableImage, is_behind: Callable[[int], bool]) -> int | None:
+    """The first step at which a call comes back to where its function has ended: so it called what never returns.
+
+    A call hands over the address behind it, in the link register or on the stack, and leaves SP as it is or one word
+    lower. It has come back where control is there with SP as it was.
+    """
+    arch = image.loaded.image.arch
+    pc, sp = (tape.registers[:, arch.index[name]] for name in (arch.pc, arch.sp))
+    behind = pc[:-1] + tape.sizes[:-1]
+    if arch.link:
+        handed = tape.registers[1:, arch.index[arch.link]] & np.uint64(arch.code_mask) == behind
+    else:
+        handed = sp[1:] == sp[:-1] - np.uint64(arch.word)
+    found = []
+    calls = np.flatnonzero(handed & (pc[1:] != behind))
+    for address in np.unique(behind[calls]).tolist():
+        if not is_behind(address):
+            continue
+        for call in calls[behind[calls] == address].tolist():
+            back = np.flatnonzero((pc[call + 1 :] == address) & (sp[call + 1 :] == sp[call]))
+            found += (back[:1] + call + 1).tolist()
+    return min(found, default=None)
 
 
 def _first_outside(tape: CallTape, image: CallableImage) -> int | None:

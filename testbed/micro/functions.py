@@ -6,6 +6,7 @@ elsewhere, reached by a jump only: as far as its name says it here. What a table
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,9 +58,13 @@ def pieces_of(image: Image) -> tuple[CodePiece, ...]:
     return tuple(pieces)
 
 
+# lld: ELF/Thunks.cpp. A jump that reaches farther than its caller's; lld writes no row for it.
+_THUNK = re.compile(r"__(?:AArch64|ARM|Thumb)\w*Thunk_")
+
+
 def _is_part(name: str) -> bool:
-    """GCC's and LLVM's names of parts of a function that lie elsewhere."""
-    return ".cold" in name or name.endswith(".__part.0")
+    """GCC's and LLVM's names of parts of a function that lie elsewhere, and a linker's of its own jumps."""
+    return ".cold" in name or name.endswith(".__part.0") or _THUNK.match(name) is not None
 
 
 def table_ranges(image: Image) -> Iterator[tuple[int, int]]:
