@@ -38,6 +38,7 @@ names      Judge the names of PROGRAM's frames at every instruction: functions, 
 gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
 export     PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
 unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
+protocol   Print the protocol that --unwinder-cmd speaks, write an example in DIR, or check a program.
 list       What the catalogues hold.
 findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
 cache      Where built files, results, checks and compiled functions are kept, and how much there is.

@@ -148,8 +148,9 @@ def command(**given: Any) -> None:
     if not isinstance(run, Run):
         _show_long(run, applicable, options)
         return
-    # Asked for by name, not by a pattern: say why it is missing.
-    _say_left_out(run, [each for each in chosen if each.name in options.names and each not in applicable])
+    # Asked for by name or command, not by a pattern: say why it is missing.
+    asked = [each for each in named if each.name in options.names or not each.repeatable]
+    _say_left_out(run, [each for each in asked if each not in applicable])
     if options.location is not None:
         from testbed.report.site_text import print_site
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from testbed.arch import Arch
+from testbed.arch import ARCHES, Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot
 from testbed.words.errors import BrokenAnswer, ForeignStop, UnwindError
@@ -19,10 +19,15 @@ _REASON = 500  # characters of a reason to stop that are kept
 _LARGEST_STACK = 1 << 20
 _HEXADECIMAL = re.compile("0[xX][0-9a-fA-F]{1,64}")
 
+_OUR_NAMES = {name: arch.name for arch in ARCHES.values() for name in (arch.name, *arch.aliases)}
+
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a program says of itself. None: it does not say. ``stack_below`` and ``stack_above`` are bytes from SP."""
+    """What a program says of itself; None: it does not say.
+
+    ``arches`` are those that we have, by our names; ``stack_below`` and ``stack_above`` are bytes from SP.
+    """
 
     name: str
     version: str
@@ -56,7 +61,7 @@ def read_hello(said: Mapping[str, Any]) -> Hello:
     return Hello(
         name,
         version,
-        None if arches is None else frozenset(arches),
+        None if arches is None else frozenset(_OUR_NAMES[each] for each in arches if each in _OUR_NAMES),
         _count(said, "stack_below", _LARGEST_STACK),
         _count(said, "stack_above", _LARGEST_STACK),
     )
@@ -79,7 +84,7 @@ def read_frames(said: Mapping[str, Any], snapshot: Snapshot) -> Backtrace:
 
 def read_request(said: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[int, ...]:
     """The numbers of a request for memory or for a part of a file. Raises BrokenAnswer."""
-    return tuple(_number(said.get(key), f'"{key}" of a request of type "{said["type"]}"', 64) for key in keys)
+    return tuple(_number(said.get(key), f'"{key}"', 64) for key in keys)
 
 
 def _frame(index: int, said: Any, snapshot: Snapshot) -> Frame:

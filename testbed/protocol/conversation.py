@@ -73,7 +73,10 @@ class Conversation:
         if said.get("id") != self._number or isinstance(said["id"], bool):
             raise BrokenAnswer(f"answered id {_clean(said.get('id'))} when snapshot {self._number} was asked")
         self.in_step = True
-        return read_frames(said, snapshot)
+        try:
+            return read_frames(said, snapshot)
+        except BrokenAnswer as error:
+            raise BrokenAnswer(f"answered snapshot {self._number} wrongly: {error}") from error
 
     def _open(self, snapshot: Snapshot) -> None:
         """Begin a session. That a program wants nothing of it is an answer, too."""
@@ -92,12 +95,10 @@ class Conversation:
         while True:
             said = read_line(self._line(until, what, seconds))
             if said["type"] == "read":
-                address, size = read_request(said, ("address", "size"))
-                _small_enough(size)
+                address, size = _requested(said, "address", "size")
                 self.process.send(bytes_line(readable(snapshot, address, size)), until)
             elif said["type"] == "read_file":
-                index, offset, size = read_request(said, ("image", "offset", "size"))
-                _small_enough(size)
+                index, offset, size = _requested(said, "image", "offset", "size")
                 if index >= len(snapshot.images):
                     raise BrokenAnswer(f"asked for the file of image {index}: there are {len(snapshot.images)}, from 0")
                 content = file_content(snapshot.images[index])
@@ -117,9 +118,15 @@ def _greeting(said: Mapping[str, Any]) -> Hello:
     return read_hello(said)
 
 
-def _small_enough(size: int) -> None:
-    if not 0 < size <= LARGEST_READ:
-        raise BrokenAnswer(f"asked for {size} bytes at once: from 1 to {LARGEST_READ} can be read")
+def _requested(said: Mapping[str, Any], *keys: str) -> tuple[int, ...]:
+    """The numbers of a request, the size last."""
+    try:
+        numbers = read_request(said, keys)
+    except BrokenAnswer as error:
+        raise BrokenAnswer(f'asked wrongly, in a "{said["type"]}": {error}') from error
+    if not 0 < numbers[-1] <= LARGEST_READ:
+        raise BrokenAnswer(f"asked for {numbers[-1]} bytes at once: from 1 to {LARGEST_READ} can be read")
+    return numbers
 
 
 def _clean(value: object) -> str:

@@ -6,13 +6,13 @@ Nobody declared what it cannot know, so its honest stops are told as such; whate
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import LoadedImage
@@ -45,7 +45,7 @@ def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) 
     ``command`` is a command line, split as a shell would (quotes, no variables), or its words. ``seconds`` is the time
     for one snapshot. Raises UsageError where the program does not start or does not say hello.
     """
-    words = _words(command)
+    words = command_words(command)
     program = ForeignProgram(words, seconds)
     hello = program.greet()
     name = re.sub(r"[^\w.+-]+", "_", hello.name or os.path.basename(words[0]))[:40]
@@ -54,7 +54,7 @@ def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) 
         name=name,
         summary=f"from outside: {shlex.join(words)}",
         unwind=program.unwind,
-        arches=None if hello.arches is None else frozenset(_known(hello.arches)),
+        arches=hello.arches,
         limits=HONEST_STOPS,
         tool=lambda: version,
         repeatable=False,
@@ -79,10 +79,10 @@ class ForeignProgram:
         try:
             self.running = Conversation(self.words, self.seconds)
         except OSError as error:
-            raise UsageError(f"{self._title} does not start: {_why(error)}") from error
+            raise does_not_start(self.words, error) from error
         except UnwindError as error:
             raise UsageError(
-                f"{self._title} does not speak the protocol (docs/protocol.md): it {error}; "
+                f"{_title(self.words)} does not speak the protocol (docs/protocol.md): it {error}; "
                 "testbed protocol --check tells more"
             ) from error
         return self.running.hello
@@ -134,12 +134,9 @@ class ForeignProgram:
         if self.crashes >= CRASHES:
             raise ToolCrashed(f"failed at {self.crashes} snapshots of this program; no more are asked")
 
-    @property
-    def _title(self) -> str:
-        return f"--unwinder-cmd {shlex.quote(shlex.join(self.words))}"
 
-
-def _words(command: str | Sequence[str]) -> tuple[str, ...]:
+def command_words(command: str | Sequence[str]) -> tuple[str, ...]:
+    """The words of a command line, or of one that is split already. Raises UsageError."""
     try:
         words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
     except ValueError as error:
@@ -149,16 +146,16 @@ def _words(command: str | Sequence[str]) -> tuple[str, ...]:
     return words
 
 
+def does_not_start(words: Sequence[str], error: OSError) -> UsageError:
+    """The mistake that a command is which starts nothing."""
+    return UsageError(f"{_title(words)} does not start: {_why(error)}")
+
+
+def _title(words: Sequence[str]) -> str:
+    return f"--unwinder-cmd {shlex.quote(shlex.join(words))}"
+
+
 def _why(error: OSError) -> str:
-    if error.errno == _NO_FORMAT:
+    if error.errno == errno.ENOEXEC:
         return "it is no program; a script begins with a line such as #!/usr/bin/env python3"
     return error.strerror or str(error)
-
-
-_NO_FORMAT = 8  # ENOEXEC
-
-
-def _known(arches: frozenset[str]) -> list[str]:
-    """The architectures that we have, by any of their names."""
-    names = {alias: arch.name for arch in ARCHES.values() for alias in (arch.name, *arch.aliases)}
-    return [names[each] for each in arches if each in names]

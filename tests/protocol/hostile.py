@@ -92,6 +92,8 @@ SAYS = {  # what is written instead of an answer
     "both ends": lambda at: say(**frames(at, root=True, stopped="here")),
     "right": lambda at: say(**frames(at)),
     "chatty": lambda at: (print("x" * 3_000_000, file=sys.stderr), say(**frames(at))),
+    "forgetful": lambda at: say(**frames(at, stopped=f"I was asked {at['id']} times")),
+    "more": lambda at: (say(**frames(at)), at["id"] == 2 * 25 and write("done")),
     "twice": lambda at: (say(**frames(at)), say(**frames(at))),
     "dies at times": lambda at: say(**frames(at)) if at["id"] % 3 else os.abort(),
 }
@@ -117,3 +119,5 @@ for line in sys.stdin:
             say(type="ready")
     elif message["type"] == "snapshot":
         SAYS.get(MODE, SAYS["right"])(message)
+if MODE == "lingers":
+    time.sleep(600)

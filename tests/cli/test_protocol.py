@@ -1,0 +1,150 @@
+"""`testbed protocol`, and programs as strategies on the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Testbed
+
+HOSTILE = f"{shlex.quote(sys.executable)} -S {Path(__file__).parents[1] / 'protocol' / 'hostile.py'}"
+
+
+def hostile(mode: str) -> str:
+    return f"{HOSTILE} {shlex.quote(mode)}"
+
+
+@pytest.fixture
+def python_example(testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The Python example, written by the command, in the folder where the test is."""
+    said = testbed("protocol", "--example", "python", str(tmp_path / "mine"))
+    assert said.status == 0
+    assert 'testbed run leaf_call --unwinder-cmd "python3 my_unwinder.py"' in said.out
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == {
+        "my_unwinder.py",
+        "testbed_host.py",
+        "protocol.md",
+        "protocol.schema.json",
+    }
+    monkeypatch.chdir(tmp_path / "mine")
+    return f"{shlex.quote(sys.executable)} my_unwinder.py"
+
+
+def test_a_run_shows_a_program_alone_or_beside_strategies(testbed: Testbed, python_example: str) -> None:
+    said = testbed("run", "leaf_call", "--arch", "x86_64", "--unwinder-cmd", python_example)
+    assert said.status == 1  # frame pointers lie in prologues
+    assert re.search(r"frame_pointers_in_python +16 +0 +9 +9", said.out)  # exact, honest stops, lies, unexplained
+    assert "eh_frame" not in said.out
+    assert "the stack is main < _start; frame_pointers_in_python says main and" in " ".join(said.out.split())
+    said = testbed("run", "leaf_call", "-a", "x86_64", "-u", "eh_frame", *(["--unwinder-cmd", python_example] * 2))
+    assert "frame_pointers_in_python_2" in said.out
+    assert "eh_frame" in said.out
+    said = testbed("run", "leaf_call", "-a", "arm32", "--unwinder-cmd", python_example)
+    assert "frame_pointers_in_python left out: it does not exist for arm32" in said.err
+    said = testbed("run", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "--unwinder-cmd", python_example)
+    assert said.status == 0
+    assert "frame_pointers_in_python" in said.out
+
+
+def test_honest_stops_are_no_failure_and_lies_and_crashes_are(testbed: Testbed) -> None:
+    honest = testbed("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("right"))
+    assert honest.status == 0
+    assert "I know nothing" in honest.out
+    assert "declares no limits" in " ".join(honest.out.split())
+    crashed = testbed("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("dies"))
+    assert crashed.status == 1
+    assert "assertion failed: row != NULL" in " ".join(crashed.out.split())
+
+
+def test_a_matrix_asks_a_program_in_each_worker_and_keeps_nothing(testbed: Testbed, python_example: str) -> None:
+    chosen = ("-p", "leaf_*", "-r", "keystone", "-a", "x86_64", "-a", "arm64", "-j", "2")
+    first = testbed("matrix", *chosen, "-u", "fp_chain", "--unwinder-cmd", python_example)
+    again = testbed("matrix", *chosen, "-u", "fp_chain", "--unwinder-cmd", python_example)
+    assert first.status == 1
+    assert first.out == again.out  # and no unit is "unchanged since the last time"
+    rows = [line.split() for line in first.out.splitlines() if line.startswith(("fp_chain ", "frame_pointers_in_py"))]
+    counts = {(row[0], row[1]): row[2:4] for row in rows[:4]}
+    assert counts["fp_chain", "x86_64"] == counts["frame_pointers_in_python", "x86_64"]
+    assert counts["fp_chain", "arm64"] == counts["frame_pointers_in_python", "arm64"]
+
+
+def test_a_dump_is_unwound_by_a_program(testbed: Testbed, python_example: str, tmp_path: Path) -> None:
+    core = tmp_path / "core"
+    assert testbed("export", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "-o", str(core)).status == 0
+    said = testbed("unwind", str(core), "--unwinder-cmd", python_example)
+    assert said.status == 0
+    assert "frame_pointers_in_python" in said.out
+    assert "in middle ()" in said.out
+    assert "eh_frame" not in said.out
+
+
+@pytest.mark.parametrize("command", [("run", "leaf_call"), ("matrix", "-p", "leaf_call"), ("unwind", "/dev/null")])
+def test_a_command_that_does_not_start_is_one_message(testbed: Testbed, command: tuple[str, ...]) -> None:
+    said = testbed(*command, "--unwinder-cmd", "./no such unwinder")
+    assert said.status == 2
+    assert said.err == "error: --unwinder-cmd './no such unwinder' does not start: No such file or directory\n"
+
+
+def test_the_page_and_the_schema(testbed: Testbed) -> None:
+    assert testbed("protocol").out.startswith("# The protocol for unwinders in any language, version 1\n")
+    assert '"title": "testbed protocol, version 1"' in testbed("protocol", "--schema").out
+    assert "belong together" in testbed("protocol", "--example", "c").err
+    assert "--check takes one --unwinder-cmd" in testbed("protocol", "--check").err
+    assert "does not start" in testbed("protocol", "--check", "--unwinder-cmd", "./nothing").err
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("no end", 'it answered snapshot 1 wrongly: neither "root":true and "stopped"'),
+        ("dies", "it was killed by SIGABRT; it printed: assertion failed"),
+        ("twice", "answered id 1 when snapshot 2 was asked"),
+        ("no hello", "greeted, it wrote a line that is no JSON"),
+        ("right", "it speaks the protocol"),
+        ("forgetful", "asked twice about one snapshot of x86_64, it gave two answers"),
+        ("lingers", "it does not end within 0.3 s of the end of its input"),
+        ("more", "it wrote what nobody asked for"),
+    ],
+)
+def test_a_check_says_what_is_wrong(testbed: Testbed, monkeypatch: pytest.MonkeyPatch, mode: str, words: str) -> None:
+    monkeypatch.setattr("testbed.protocol.conformance.ENDING_SECONDS", 0.3 if mode == "lingers" else 20)
+    monkeypatch.setattr("testbed.protocol.conformance.SPEED_SECONDS", 0.05)
+    said = testbed("protocol", "--check", "--unwinder-cmd", hostile(mode))
+    assert words in said.out
+    assert said.status == (mode != "right")
+    assert ("WRONG" in said.out) == (mode != "right")
+
+
+def test_an_interrupt_while_waiting_ends_both(tmp_path: Path) -> None:
+    """Ctrl-C at a terminal reaches us only; the program, which hangs, goes with us."""
+    command = hostile("forks") + f" {tmp_path / 'pid'}"
+    words = [sys.executable, "-m", "testbed.cli", "run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", command]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.1)
+    group = int((tmp_path / "pid").read_text())
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert err.strip().splitlines()[-1] == "interrupted"
+    while _lives(group) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _lives(group)
+
+
+def _lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
