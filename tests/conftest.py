@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Generator
 
 import pytest
@@ -16,6 +17,8 @@ from testbed.words.errors import ToolchainMissing
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+_SEEN = {"cpu": 0.0}  # by this process, at the report before
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -24,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--every-site", action="store_true", help="compare the native walk with the readable one on the whole corpus"
     )
+    parser.addoption("--cpu", action="store_true", help="say how much CPU time each file of tests took")
 
 
 def pytest_configure() -> None:
@@ -40,6 +44,29 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         write_summary(REFEREES)
     # pytest collects garbage five times before it leaves, which takes minutes where gigabytes of runs were kept.
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Every report carries the CPU time that its process, and those it waited for, took since the report before."""
+    report = yield
+    now = sum(os.times()[:4])
+    report.user_properties.append(("cpu", now - _SEEN["cpu"]))
+    _SEEN["cpu"] = now
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not config.getoption("--cpu"):
+        return
+    taken: Counter[str] = Counter()
+    for report in (each for kind in terminalreporter.stats.values() for each in kind if hasattr(each, "location")):
+        taken[report.location[0]] += sum(value for key, value in report.user_properties if key == "cpu")
+    terminalreporter.section(f"CPU time: {sum(taken.values()):,.0f} s")
+    for name, seconds in taken.most_common(40):
+        terminalreporter.write_line(f"{seconds:8,.1f} s  {name}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -95,7 +95,11 @@ def check(cell: Cell) -> None:
     """Every site of a cell is exact, explained or a transition."""
     assert cell.sites > 0, f"{cell}: nothing was compared"
     assert cell.sites == cell.exact + cell.explained + cell.unexplained + cell.transition, str(cell)
-    assert not cell.unexplained, f"{cell}: {cell.unexplained} unexplained: {cell.first_unexplained}"
+    first = cell.first_unexplained
+    if first is not None:
+        unit, step = cell.unit, first.step
+        command = f"testbed run {unit.program} -a {unit.arch} -r {unit.recipe} -u {cell.unwinder} --at @{step}"
+        pytest.fail(f"{cell.unexplained} sites of {cell} are unexplained. First {first.sentence}\n    {command}", False)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
