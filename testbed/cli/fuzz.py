@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
@@ -24,6 +22,7 @@ from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit, UnitResult
 from testbed.cli.choice import matching
+from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports
 from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named
@@ -132,22 +131,20 @@ def _work(job: tuple[Unit, tuple[str, ...], bool | None]) -> UnitResult:
 
 def _fuzz(chosen: Sequence[Unit], names: Sequence[str], jobs: int, until: float | None, report: _Report) -> None:
     planned = [(case, tuple(names), native_for(len(chosen), jobs)) for case in chosen]
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     known = {finding.failure.kind for finding in report.findings}
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("judging", total=len(planned))
+    with long_work("judging", "units", len(planned)) as progress:
         for result in judge_units(planned, _work, jobs=min(jobs, max(len(planned), 1))):
             report.units += 1
             report.skipped += bool(result.skipped)
             report.sites += sum(cell.sites for cell in result.cells)
             name = parts_of(result.unit.program)[1]
             report.last_seed = max(report.last_seed, int(name))
-            progress.update(task, advance=1, description=f"judging {result.unit}")
+            progress.advance(f"judging {result.unit}")
             for failure in failures(result):
                 if failure.kind in known:  # of each kind the first is shrunk: the others would be the same
                     continue
                 known.add(failure.kind)
-                progress.update(task, description=f"shrinking {result.unit} {failure.unwinder}")
+                progress.at(progress.done, what=f"shrinking {result.unit} {failure.unwinder}")
                 unwinders = [UNWINDERS[name] for name in names]
                 report.findings.append(shrunk(result.unit, shape_named(name), failure, unwinders))
             if until is not None and time.monotonic() >= until:

@@ -74,14 +74,12 @@ _CATALOGUES: Mapping[str, Callable[[], Iterator[RenderableType]]] = MappingProxy
 
 def _print_shares(every: int) -> None:
     """Of the units of each architecture one in so many, from all over the matrix."""
-    from rich.console import Console
-    from rich.progress import track
-
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.campaign.shares import shares_of_units
     from testbed.campaign.units import units
+    from testbed.cli.progress import long_work
     from testbed.cli.terminal import console_for_reports
     from testbed.referee import REFEREES
     from testbed.report.limits_text import shares_table
@@ -94,8 +92,8 @@ def _print_shares(every: int) -> None:
         for unit in units(PROGRAMS.values(), (arch,), RECIPES.values())[every // 2 :: every]
     ]
     here = {*UNWINDERS, *(each.name for one in REFEREES.values() if one.find() is not None for each in one.unwinders)}
-    planned = track(chosen, "judging", console=Console(stderr=True), transient=True)
-    found = shares_of_units(planned, PROGRAMS, everyone, here)
+    with long_work("judging", "units", len(chosen)) as work:
+        found = shares_of_units(work.each(chosen), PROGRAMS, everyone, here)
     console_for_reports().print(shares_table(found, [each.name for each in everyone], list(ARCHES)))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from programs import PROGRAMS
 from testbed.build import Built
+from testbed.cli.progress import long_work
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import named_run
 from testbed.runs.program_file import NOTHING_SAID, FileFacts
@@ -24,29 +24,6 @@ if TYPE_CHECKING:
     from testbed.runs.long import LongRun
 
 WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces
-
-
-@contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A bar that is told the step that was reached; ``total`` None: nobody knows how many there are."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} steps"),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, rate="")
-
-        def reached(step: int) -> None:
-            speed = bar.tasks[0].speed
-            bar.update(task, completed=step, rate=f"{speed / 1e6:.1f} M/s" if speed else "")
-
-        yield reached
 
 
 def is_long(run: Run, budget: int) -> bool:
@@ -77,8 +54,8 @@ def watched(built: Built, chunks: Chunks, total: int | None = None) -> LongRun:
     """Watch a run in pieces for the first time."""
     from testbed.runs.long import watch_chunks
 
-    with progress(f"running {built.program.name}", total) as reached:
-        return watch_chunks(built, chunks, reached)
+    with long_work(f"running {built.program.name}", "steps", total) as work:
+        return watch_chunks(built, chunks, work.at)
 
 
 def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
@@ -86,8 +63,8 @@ def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
     from testbed.campaign.cells import cell_of_long
     from testbed.runs.long import judge_long
 
-    with progress(f"judging {run.built.program.name}", len(run)) as reached:
-        tallies = judge_long(run, unwinders, progress=reached)
+    with long_work(f"judging {run.built.program.name}", "steps", len(run)) as work:
+        tallies = judge_long(run, unwinders, progress=work.at)
     return [cell_of_long(run, unwinder, counted) for unwinder, counted in zip(unwinders, tallies, strict=True)]
 
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
@@ -22,6 +20,7 @@ from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.cli.choice import matching
+from testbed.cli.progress import long_work
 from testbed.cli.strategies import foreign_strategies, strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save
 from testbed.contract.unwinder import Unwinder
@@ -137,20 +136,18 @@ def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int
     chosen = tuple(unwinder.name for unwinder in unwinders)
     results: dict[Unit, UnitResult] = {}
     interrupted = False
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("judging", total=len(planned))
+    with long_work("judging", "units", len(planned)) as progress:
         try:
             for unit in planned:
                 if not fresh and (kept := kept_result(unit, PROGRAMS, unwinders)):
                     results[unit] = kept
-                    progress.update(task, advance=1)
+                    progress.advance()
             left = [unit for unit in planned if unit not in results]
             natively = native_for(len(left), jobs)
             work = partial(judge_and_keep, programs=PROGRAMS, unwinders=unwinders, fresh=fresh, natively=natively)
             for result in judge_units(left, work, jobs=min(jobs, len(left))):
                 results[result.unit] = result
-                progress.update(task, advance=1, description=f"judging {result.unit}")
+                progress.advance(f"judging {result.unit}")
         except KeyboardInterrupt:
             interrupted = True
     return Matrix(tuple(results[unit] for unit in planned if unit in results), len(planned), chosen), interrupted

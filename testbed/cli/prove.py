@@ -14,8 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
@@ -26,6 +24,7 @@ from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
+from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.generate.names import is_generated
 from testbed.generate.program import generated_program
@@ -34,7 +33,6 @@ from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
 
 _SHOWN = 3  # disagreements of one run that are printed
 _LEFT = 20  # and of all runs
-_SAID = 100  # after so many runs a line where no progress bar can be
 
 
 @click.command("prove")
@@ -106,14 +104,10 @@ def _of_program(program: str, arch: str | None, recipe: str | None, seed: int, b
 def _of_units(planned: Sequence[Unit], jobs: int) -> list[UnitProof]:
     """All proofs in the order of the units, with a progress bar."""
     found: dict[Unit, UnitProof] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("proving", total=len(planned))
+    with long_work("proving", "runs", len(planned)) as progress:
         for proof in judge_units(planned, _work, jobs=min(jobs, len(planned))):
             found[proof.unit] = proof
-            progress.update(task, advance=1, description=f"proving {proof.unit}")
-            if not progress.console.is_terminal and len(found) % _SAID == 0:
-                click.echo(f"{len(found)} of {len(planned)} runs", err=True)
+            progress.advance(f"proving {proof.unit}")
     return [found[unit] for unit in planned]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.long_runs import first_part, is_long, progress
+from testbed.cli.long_runs import first_part, is_long
+from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.runs.files import save_pieces, save_run
 from testbed.trace import Exited
@@ -53,9 +54,9 @@ def command(
 
         built = run.built
         del run  # what was held of it
-        with progress(f"recording {built.program.name}") as reached:
+        with long_work(f"recording {built.program.name}", "steps") as work:
             pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu)(None)
-            steps, last = save_pieces(built, pieces, path, reached)
+            steps, last = save_pieces(built, pieces, path, work.at)
         end = last.end
         ending = f"exit {end.status}" if isinstance(end, Exited) else "did not reach its exit"
         said = f"{built.program.name} · {built.arch} · {built.recipe.name}: {steps} steps in pieces, {ending}"

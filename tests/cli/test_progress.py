@@ -1,0 +1,27 @@
+"""Progress: a line every few seconds where no bar can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.cli import progress
+from testbed.cli.progress import long_work
+
+
+def test_off_a_terminal_there_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = iter(range(0, 100, 2))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(now)))
+    with long_work("judging", "units", 1_500) as work:
+        for name in work.each("abcdefgh"):
+            assert name
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [f"judging: {n} of 1,500 units, {2 * n + 2} s" for n in (3, 6)]
+
+
+def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with long_work("recording x", "steps") as work:
+        work.at(70)
+    assert (str(work), capsys.readouterr().err) == ("70 steps", "")
