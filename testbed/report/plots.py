@@ -1,13 +1,12 @@
 """Plots of a run and of a matrix, by matplotlib (the extra ``plot``), written as SVG or PNG.
 
-A run: SP and CFA over the steps with the activations behind them, the outcome strips, and per phase (entry, prologue,
-body, epilogue) how often each strategy is right. A matrix: the share of exact sites as a heat map.
+A run: SP and CFA over the steps with the activations behind them, the outcome strips, and how often each strategy is
+right in each phase (`testbed.truth.phases`). A matrix: the share of exact sites as a heat map.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 
 from testbed.campaign.results import Cell, Matrix
 from testbed.runs.run import Run
+from testbed.truth.phases import PHASES, Phase, phases
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 SUFFIXES = (".svg", ".png")
 _COLOURS = {
@@ -51,31 +50,12 @@ _TRANSITION = "#d9d6cf"
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 
 
-class Phase(Enum):
-    """Where in its function a step is."""
-
-    ENTRY = "entry"
-    PROLOGUE = "prologue"
-    BODY = "body"
-    EPILOGUE = "epilogue"
-
-
-def phase_of(run: Run, step: int) -> Phase:
-    """The phase of a step: the first step of an activation is its entry, the rest follows from the traits."""
-    if run.watched.activations[int(run.watched.node[step])].opened == step:
-        return Phase.ENTRY
-    traits = run.watched.traits(step)
-    if Trait.PROLOGUE in traits:
-        return Phase.PROLOGUE
-    return Phase.EPILOGUE if Trait.EPILOGUE in traits else Phase.BODY
-
-
 def phase_counts(run: Run, verdicts: Sequence[Verdict]) -> dict[Phase, dict[Outcome, int]]:
     """How often each outcome occurs in each phase; steps in transition are left out."""
     counts: dict[Phase, dict[Outcome, int]] = {phase: {} for phase in Phase}
-    for step, verdict in enumerate(verdicts):
+    for phase, verdict in zip(phases(run.watched).tolist(), verdicts, strict=True):
         if not verdict.transition:
-            here = counts[phase_of(run, step)]
+            here = counts[PHASES[phase]]
             here[verdict.outcome] = here.get(verdict.outcome, 0) + 1
     return counts
 
@@ -85,13 +65,13 @@ def plot_run(run: Run, judged: Judged, path: Path) -> None:
     plt = _pyplot(path)
     rows = max(len(judged), 1)
     heights = [4.0, 0.32 * rows + 0.3, 2.6]
-    figure, (stack, strips, phases) = plt.subplots(
+    figure, (stack, strips, bars) = plt.subplots(
         3, 1, figsize=(11, sum(heights) + 1.2), height_ratios=heights, layout="constrained"
     )
     figure.suptitle(str(run), x=0.01, ha="left", weight="bold")
     _stack(run, stack)
     _strips(run, judged, strips)
-    _phases(run, judged, phases)
+    _phases(run, judged, bars)
     strips.sharex(stack)
     _save(plt, figure, path)
 
