@@ -12,8 +12,11 @@ have written. For each pc a table holds that write set, in bits::
 in the columns of steps, or, called with 1, in those of the journal. All that the hooks work on is reached through one
 array of words, ``state``, whose places are below, so that compiled code holds no address and can be kept on disk.
 
-Where ``HALTS`` is not 0 it points to a byte per byte of code: the machine stops before an instruction whose byte is not
-0, and ``HALTED`` says so.
+Code lies in ranges: ``RANGES`` points to ``RANGE_COUNT`` of them, those that the program may write to first. ``CODE``,
+``CODE_SIZE`` and ``TABLE`` are the range that was executed last, so the others are searched only where it is left.
+
+Where ``HALTS`` is not 0 it points to a byte per byte of code from ``HALT_CODE`` on: the machine stops before an
+instruction whose byte is not 0, and ``HALTED`` says so.
 """
 
 from __future__ import annotations
@@ -32,8 +35,10 @@ from testbed.native.compiled import callback, compiled
  WRITES, WRITE_CAPACITY, WRITE_STEPS, WRITE_ADDRESSES, WRITE_SIZES, WRITE_VALUES,
  COUNT, IDS, POINTERS, PC, FLAGS, ISA_FLAG, HAS_ISAS, BLOCK_STATE, WORD,
  READ, READ_BATCH, WRITE_REGISTER, STOP, GROW, LEARN,
- TABLE, CODE, CODE_SIZE, SET, ENTRY, HALTS, HALTED, PLACES) = range(37)
+ TABLE, CODE, CODE_SIZE, SET, ENTRY, HALTS, HALT_CODE, HALT_SIZE, HALTED,
+ RANGES, RANGE_COUNT, WRITABLE_COUNT, PLACES) = range(42)
 # fmt: on
+RANGE = 3  # words of a range of code: its first address, its bytes, its table
 
 LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the size of one it cannot decode
 REGISTERS = 0x07FF_FFFF_FFFF_FFFF
@@ -113,8 +118,8 @@ def _has_room(step: Any, address: Any, state: Any) -> Any:
 @compiled(inline=True)
 def _halts(address: Any, state: Any) -> Any:
     """Whether the machine shall stop before this instruction."""
-    halts, offset = _load(state + _U(8 * HALTS)), address - _load(state + _U(8 * CODE))
-    if halts == _U(0) or offset >= _load(state + _U(8 * CODE_SIZE)) or _load_byte(halts + offset) == types.uint8(0):
+    halts, offset = _load(state + _U(8 * HALTS)), address - _load(state + _U(8 * HALT_CODE))
+    if halts == _U(0) or offset >= _load(state + _U(8 * HALT_SIZE)) or _load_byte(halts + offset) == types.uint8(0):
         return False
     _store(state + _U(8 * HALTED), _U(1))
     _store(state + _U(8 * ENDED), _U(1))
@@ -160,13 +165,44 @@ def _read_all(engine: Any, row: Any, state: Any) -> None:
 
 
 @compiled(inline=True)
+def _enter_range(address: Any, state: Any) -> Any:
+    """Make the range of code that holds an address the one in use; whether there is one."""
+    ranges = _load(state + _U(8 * RANGES))
+    for k in range(_load(state + _U(8 * RANGE_COUNT))):
+        at = ranges + _U(k) * _U(8 * RANGE)
+        low, size = _load(at), _load(at + _U(8))
+        if address - low < size:
+            _store(state + _U(8 * CODE), low)
+            _store(state + _U(8 * CODE_SIZE), size)
+            _store(state + _U(8 * TABLE), _load(at + _U(16)))
+            return True
+    return False
+
+
+@compiled(inline=True)
+def _forget_written(address: Any, length: Any, state: Any) -> None:
+    """Code that is written over: every instruction that the bytes may belong to is new."""
+    ranges, first = _load(state + _U(8 * RANGES)), address - _U(LONGEST - 1)
+    for r in range(_load(state + _U(8 * WRITABLE_COUNT))):
+        at = ranges + _U(r) * _U(8 * RANGE)
+        low, span = _load(at), _load(at + _U(8))
+        if address + length - low < span + _U(LONGEST):
+            for k in range(_U(LONGEST - 1) + length):
+                offset = first + _U(k) - low
+                if offset < span:
+                    entry = _load(at + _U(16)) + offset * _U(16)
+                    _store(entry, _U(0))
+                    _store(entry + _U(8), _U(0))
+
+
+@compiled(inline=True)
 def _expect(address: Any, size: Any, row: Any, state: Any) -> None:
     """Note the write set of the instruction that executes now, for the next row."""
-    offset = address - _load(state + _U(8 * CODE))
-    if offset >= _load(state + _U(8 * CODE_SIZE)):
+    if address - _load(state + _U(8 * CODE)) >= _load(state + _U(8 * CODE_SIZE)) and not _enter_range(address, state):
         _store(state + _U(8 * SET), _U(0))
         _store(state + _U(8 * ENTRY), _U(0))
         return
+    offset = address - _load(state + _U(8 * CODE))
     isa = _U(0)
     if _load(state + _U(8 * HAS_ISAS)) != _U(0):
         flags = _load(row + _load(state + _U(8 * FLAGS)) * _U(8))
@@ -213,16 +249,7 @@ def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state:
         mask = ~zero >> (_U(64) - eight * length)
         _store(_load(state + _U(8 * WRITE_VALUES)) + number * eight, value & mask)
         _store(state + _U(8 * WRITES), number + _U(1))
-        # Code that is written over: every instruction that the bytes may belong to is new.
-        low, span = _load(state + _U(8 * CODE)), _load(state + _U(8 * CODE_SIZE))
-        first = address - _U(LONGEST - 1)
-        if address + length - low < span + _U(LONGEST):
-            for k in range(_U(LONGEST - 1) + length):
-                offset = first + _U(k) - low
-                if offset < span:
-                    entry = _load(state + _U(8 * TABLE)) + offset * _U(16)
-                    _store(entry, zero)
-                    _store(entry + eight, zero)
+        _forget_written(address, length, state)
     stale = _load(state + _U(8 * BLOCK_STATE))
     if stale != zero:
         # A hooked store in a Thumb IT block leaves the block's state behind: see `testbed.machine.python_hooks`.

@@ -18,6 +18,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch
 from testbed.machine.native import hooks
+from testbed.machine.native.code_ranges import CodeRange, PlannedCode
 from testbed.machine.native_columns import Column
 from testbed.machine.start import Machine
 from testbed.machine.stops import Fault, Stops, out_of_budget
@@ -47,7 +48,8 @@ class NativeRun:
 
     ``full`` is called when those of the steps are, before an instruction executes, or (with true) when the journal is,
     while one executes: it makes room, or, in the first case, may stop the machine. ``stops`` says what ends it besides.
-    ``code`` is the address that the byte map of `halt_at` counts from; it has ``most_code`` bytes at most.
+    ``code`` is the address that the byte map of `halt_at` counts from; it has ``most_code`` bytes at most. That is the
+    one range of code that the machine has at first; ``planned`` is where others are told.
     """
 
     def __init__(
@@ -69,9 +71,7 @@ class NativeRun:
         arch, settings = machine.arch, UNICORN[machine.arch.name]
         self._ids = (ctypes.c_int * count)(*(settings.registers[register.name] for register in arch.registers))
         self._pointers, self._word = (ctypes.c_uint64 * count)(), ctypes.c_uint64()
-        low, size = _code(machine, most_code)
-        self.code, self.code_size = low, size
-        self._table = table = np.zeros(2 * size, np.uint64)
+        self.planned = PlannedCode(self.state)
 
         def full_back(journal: int, _1: int, _2: int, _3: int) -> int:
             full(self, bool(journal))
@@ -79,7 +79,8 @@ class NativeRun:
 
         def learn_back(address: int, length: int, isa: int, _: int) -> int:
             code = bytes(machine.uc.mem_read(address, length)) if length <= hooks.LONGEST else b""
-            table[2 * (address - low) + isa] = _entry(arch, isa, code, address)
+            if not self.is_left_to_host(code, isa):
+                self.planned.learn(address, isa, _entry(arch, isa, code, address))
             return 0
 
         self._called = (full_back, learn_back)
@@ -100,13 +101,16 @@ class NativeRun:
             hooks.HAS_ISAS: arch.isa_flag is not None,
             hooks.BLOCK_STATE: settings.block_state,
             hooks.WORD: ctypes.addressof(self._word),
-            hooks.TABLE: table.ctypes.data,
-            hooks.CODE: low,
-            hooks.CODE_SIZE: size,
             **dict(zip(calls, map(_address, functions), strict=True)),
         }.items():
             self.state[place] = value
+        self.code, self.code_size = low, size = _code(machine, most_code)
+        self.planned.plan([CodeRange(low, size, writable=True)] if size else [])
         _add_hooks(machine, self.state)
+
+    def is_left_to_host(self, code: bytes, isa: int) -> bool:
+        """True where this instruction is never to be known, so that its every execution asks here before."""
+        return False
 
     @property
     def steps(self) -> int:
@@ -148,8 +152,9 @@ class NativeRun:
 
     def halt_at(self, places: NDArray[np.uint8]) -> None:
         """From now on, stop before every instruction at ``code + i`` with ``places[i]`` not 0."""
-        assert len(places) >= self.state[hooks.CODE_SIZE]
+        assert len(places) >= self.code_size
         self._halts = places  # kept alive
+        self.state[hooks.HALT_CODE], self.state[hooks.HALT_SIZE] = self.code, self.code_size
         self.state[hooks.HALTS] = places.ctypes.data
 
     def go_on(self) -> None:

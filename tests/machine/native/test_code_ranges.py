@@ -1,0 +1,75 @@
+"""Code in several ranges is recorded as in one, wherever it is cut, and what is forgotten is learnt anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from testbed.image import Image
+from testbed.machine import record_light, start_machine
+from testbed.machine.load import load
+from testbed.machine.native import hooks
+from testbed.machine.native.code_ranges import CodeRange
+from testbed.machine.native.run import NativeRun
+from tests.machine.loops import LOOPS
+from tests.machine.snippets import image_of
+from tests.machine.stores import STORES
+
+ROOM = 1 << 14
+
+
+def ready(image: Image) -> NativeRun:
+    """A machine before its first step, with room for all of them."""
+    run = NativeRun(start_machine(load(image), seed=1), lambda run, journal: None)
+    run.grow_steps(ROOM)
+    run.grow_writes(ROOM)
+    run.begin(ROOM)
+    return run
+
+
+def rows_of(run: NativeRun) -> np.ndarray:
+    run.go(run.machine.start)
+    return np.array(run.rows.view(run.steps).reshape(-1, run.count))
+
+
+def cut(run: NativeRun, width: int, *, writable: bool, every: int = 1) -> list[CodeRange]:
+    """The machine's code in ranges of some bytes; with ``every``, one in so many of them, and no other."""
+    end = run.code + run.code_size
+    return [CodeRange(low, min(width, end - low), writable) for low in range(run.code, end, width * every)]
+
+
+@pytest.mark.parametrize("isa", LOOPS)
+@pytest.mark.parametrize(("width", "every"), [(1 << 20, 1), (40, 1), (4, 2), (8, 1)])
+def test_ranges_change_nothing(isa: str, width: int, every: int) -> None:
+    image = image_of(isa, LOOPS[isa])
+    light = record_light(start_machine(load(image), seed=1), ROOM)
+    run = ready(image)
+    run.planned.plan(cut(run, width, writable=True, every=every))
+    assert np.array_equal(rows_of(run), light.registers)
+    known = [sets for sets in run.planned._planned.values() if sets.entries.any()]
+    assert len(known) > (1 if width <= 40 else 0), "nothing was learnt"
+
+
+def test_ranges_that_are_planned_once_more_stay_known() -> None:
+    run = ready(image_of("x86_64", LOOPS["x86_64"]))
+    before = cut(run, 2048, writable=False)
+    run.planned.plan(before)
+    run.go(run.machine.start)
+    known = {span: sets.entries.copy() for span, sets in run.planned._planned.items()}
+    assert any(entries.any() for entries in known.values())
+    run.planned.plan([*before, CodeRange(0x1000, 64)])
+    for span, entries in known.items():
+        assert np.array_equal(run.planned._planned[span].entries, entries)
+    assert run.state[hooks.RANGE_COUNT] == 3
+
+
+def test_what_is_forgotten_is_what_the_bytes_may_belong_to() -> None:
+    run = ready(image_of("x86_64", STORES["x86_64"]))
+    run.go(run.machine.start)
+    (sets,) = run.planned._planned.values()
+    known = np.flatnonzero(sets.entries)
+    middle = run.code + int(known[len(known) // 2]) // 2
+    run.planned.forget(middle, middle + 1)
+    left = np.flatnonzero(sets.entries)
+    gone = sorted(set((known // 2 + run.code).tolist()) - set((left // 2 + run.code).tolist()))
+    assert middle in gone and all(middle - hooks.LONGEST < at <= middle for at in gone)
