@@ -113,9 +113,10 @@ class Explorer:
         piece = found.piece
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
-        called = [self._caller.call(path, self._caller.natural, steps) for path in paths]
-        for tape in without_doubtful(called, self._caller.image, found.code):
-            tape = natural_part(tape, self._caller.image, self._covered, self._caller.code, self._is_behind)
+        image = self._caller.image
+        called = (self._caller.call(path, self._caller.natural, steps) for path in paths)
+        tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
+        for tape in without_doubtful(tapes, image, found.code):
             self._note(found, tape, forced=False)
             yield TakenPath(tape, forced=False)
         self._alone[self._places(piece)] = 0
