@@ -37,6 +37,7 @@ backtrace  The call stack of PROGRAM at LOCATION: inlined calls, tail calls wher
 names      Judge the names of PROGRAM's frames at every instruction: functions, tail calls, declared inlined calls.
 gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
 export     PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
+vectors    Write test vectors to DIR: machines stopped at an instruction, with their true call stacks, as JSON.
 unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
 protocol   Print the protocol that --unwinder-cmd speaks, write an example in DIR, or check a program.
 list       What the catalogues hold.

@@ -1,0 +1,116 @@
+"""``testbed vectors``: sites of recorded runs as files for unwinders in any language."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES, arch_named
+from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit
+from testbed.cli.choice import matching
+from testbed.program.model import Program
+from testbed.vectors.chosen import chosen_units, with_generated
+from testbed.vectors.collect import collect
+from testbed.vectors.write import new_folder, write_file, write_index
+from testbed.words.catalogue import matches
+from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
+from unwinders import UNWINDERS
+
+VectorJob = tuple[Unit, Path, bool | None]
+WrittenUnit = tuple[Unit, dict[str, Any] | None, str, str]
+"""What became of a unit: its entry in the index, or what is missing to build it, or what failed."""
+
+
+@click.command("vectors")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
+@click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
+@click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+def command(
+    folder: Path, arches: tuple[str, ...], programs: tuple[str, ...], recipes: tuple[str, ...], jobs: int
+) -> None:
+    """Write test vectors to DIR: machines stopped at an instruction, with their true call stacks, as JSON.
+
+    An unwinder in any language is tested with them, in its own CI, without testbed: DIR/README.md says how, and has a
+    checker in Python and one in C. Every program is there on every architecture, by a few recipes, with all sites that
+    differ; without options it takes some minutes.
+    """
+    chosen = [arch_named(name) for name in arches] or list(ARCHES.values())
+    known = _programs()
+    matching(known, programs, "program")  # says what is misspelled
+    planned = [
+        unit
+        for unit in chosen_units(known, chosen)
+        if matches(unit.program, programs) and matches(unit.recipe, recipes)
+    ]
+    if not planned:
+        raise UsageError("no unit of the test vectors has all of these (testbed list programs, recipes)")
+    new_folder(folder)
+    natively = native_for(len(planned), jobs)
+    entries, missing, failed = _write_all([(unit, folder, natively) for unit in planned], jobs)
+    if not entries:
+        raise UsageError("no vectors: " + "; ".join((*missing, *failed.values())))
+    write_index(entries, chosen, UNWINDERS.values(), folder)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    count = sum(entry["vectors"] for entry in entries)
+    click.echo(f"{folder}: {count:,} vectors of {len(entries)} program files, {size / 1e6:.1f} MB")
+    click.echo(f"how to use them: {folder / 'README.md'}")
+    for why, units in missing.items():
+        click.echo(f"{units} program files are left out: {why}", err=True)
+    if failed:
+        click.echo("\n".join(f"{unit} failed, and is left out: {why}" for unit, why in failed.items()), err=True)
+        sys.exit(1)
+
+
+@cache
+def _programs() -> dict[str, Program]:
+    return with_generated(PROGRAMS)
+
+
+def _work(job: VectorJob) -> WrittenUnit:
+    """One unit in a worker process."""
+    unit, folder, natively = job
+    try:
+        file = collect(unit.program, run_unit(unit, _programs()), list(UNWINDERS.values()), natively=natively)
+    except ToolchainMissing as missing:
+        return unit, None, str(missing), ""
+    except TestbedError as failed:
+        return unit, None, "", str(failed)
+    return unit, write_file(file, folder), "", ""
+
+
+def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], Counter[str], dict[Unit, str]]:
+    """The entries of the index in the order of the units, how many units lack which tool, and which failed, and why."""
+    found: dict[Unit, dict[str, Any]] = {}
+    missing: Counter[str] = Counter()
+    failed: dict[Unit, str] = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("writing vectors", total=len(work))
+        try:
+            for unit, entry, lacking, failure in judge_units(work, _work, jobs=min(jobs, len(work))):
+                if entry is not None:
+                    found[unit] = entry
+                elif lacking:
+                    missing[lacking] += 1
+                else:
+                    failed[unit] = failure
+                progress.update(task, advance=1, description=f"writing vectors: {unit}")
+        except KeyboardInterrupt:
+            click.echo("interrupted: the set has no index", err=True)
+            sys.exit(130)
+    return [found[unit] for unit, _, _ in work if unit in found], missing, failed

@@ -1,0 +1,143 @@
+"""What comes with the vectors works by itself: the checker in C, commands in any language, the README's example."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror")
+
+
+def run(*arguments: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(argument) for argument in arguments]
+    env = {"PATH": os.environ["PATH"], **environment}
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
+
+
+def built_checker(source: Path, folder: Path) -> Path:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("needs a C compiler: apt-get install gcc")
+    done = run(compiler, *_STRICT, "-o", folder / "checker", source, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "checker"
+
+
+def totals(printed: str) -> list[int]:
+    """The columns of the C checker's table: exact, stop, limit, SHORT, LIE."""
+    rows = re.findall(r"^(?:entry|prologue|body|epilogue|call) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$", printed, re.M)
+    assert len(rows) == 5
+    return [sum(int(row[i]) for row in rows) for i in range(5)]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_the_example_in_c_follows_frame_pointers_as_our_strategy_does(
+    small_set: Path, tmp_path: Path, arch: str
+) -> None:
+    """Written anew, from the README: exact, stopped and deceived at the very same sites."""
+    checker = built_checker(small_set / "check_vectors.c", tmp_path)
+    done = run(checker, "--technique", "fp_chain", *sorted((small_set / arch).glob("*.json")), cwd=tmp_path)
+    exact, stop, limit, short, lie = totals(done.stdout)
+    assert (done.returncode, short, lie) == (0, 0, 0), done.stdout
+    assert exact and stop and limit
+    without = run(checker, *sorted((small_set / arch).glob("*.json")), cwd=tmp_path)
+    assert totals(without.stdout) == [exact, stop, 0, 0, limit]
+    assert without.returncode == 1
+    assert re.search(r"^ +testbed show \S+ --arch \w+ --recipe \S+ --at @\d+$", without.stdout, re.M)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("cfa = pointer + 16", "cfa = pointer + 8"),
+        ("return *root = 1, count", "return *root = 0, count"),
+        ("caller->reg[0].value = pointer = saved", "pointer = saved, caller->reg[0].value = back"),
+        ("if (!pointer) return", "if (!pointer || count == 2) return"),
+    ],
+)
+def test_a_mistake_in_the_example_in_c_is_found(small_set: Path, tmp_path: Path, right: str, wrong: str) -> None:
+    source = (small_set / "check_vectors.c").read_text()
+    assert source.count(right) == 1
+    (tmp_path / "wrong.c").write_text(source.replace(right, wrong))
+    checker = built_checker(tmp_path / "wrong.c", tmp_path)
+    done = run(checker, "--technique", "fp_chain", *(small_set / "x86_64").glob("*.json"), cwd=tmp_path)
+    assert done.returncode == 1
+    assert sum(totals(done.stdout)[3:]) > 0
+
+
+def test_files_that_are_none_are_told(small_set: Path, tmp_path: Path) -> None:
+    checker = built_checker(small_set / "check_vectors.c", tmp_path)
+    whole = next((small_set / "x86_64").glob("*.json")).read_text()
+    for content, message in (
+        (whole[:1000], "expected"),
+        ("", "no test vectors"),
+        ('{"format":"testbed vectors","version":2}', "no test vectors of version 1"),
+    ):
+        (tmp_path / "damaged.json").write_text(content)
+        done = run(checker, tmp_path / "damaged.json", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in done.stderr
+    assert run(checker, tmp_path / "nowhere.json", cwd=tmp_path).returncode == 2
+
+
+def test_the_function_of_the_readme_runs_as_it_stands(small_set: Path, tmp_path: Path) -> None:
+    text = (small_set / "README.md").read_text()
+    code = re.search(r"```python\n(.*?)```", text, re.S)
+    assert code is not None
+    (tmp_path / "mine.py").write_text(code[1])
+    arguments = (
+        sys.executable,
+        small_set / "check_vectors.py",
+        "--arch",
+        "x86_64",
+        small_set,
+        "--function",
+        "mine:unwind",
+    )
+    done = run(*arguments, "--technique", "fp_chain", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert run(*arguments, cwd=tmp_path, PYTHONPATH=str(tmp_path)).returncode == 1
+
+
+# A command that knows the innermost frame only: honest, and short of what tables can say.
+_TIMID = """
+import json, sys
+file = json.load(open(sys.argv[1]))
+for vector in file["vectors"][{first}:]:
+    pc = vector["registers"].get("rip", file["registers"]["rip"])
+    print(json.dumps({{"id": vector["id"], "frames": [{{"pc": pc}}], "stopped": "that is all I know"}}), flush=True)
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "after", "options", "status", "told"),
+    [
+        (0, "", (), 0, ""),
+        (0, "", ("--technique", "eh_frame"), 1, "SHORT"),
+        (1, "", (), 1, "NONE"),
+        (0, "sys.exit(3)", (), 0, ""),
+    ],
+)
+def test_a_command_is_asked_about_each_file(
+    small_set: Path, tmp_path: Path, first: int, after: str, options: tuple[str, ...], status: int, told: str
+) -> None:
+    (tmp_path / "timid.py").write_text(_TIMID.format(first=first, after=after))
+    few = tmp_path / "few"
+    shutil.copytree(small_set / "x86_64", few / "x86_64", ignore=lambda _, names: [n for n in names if "leaf" not in n])
+    index = (small_set / "index.json").read_text()
+    others = re.sub(r'  \{"file":"(?!x86_64/leaf).*\n', "", index)
+    (few / "index.json").write_text(re.sub(r",\n \]", "\n ]", others))
+    command = ("--", sys.executable, tmp_path / "timid.py")
+    done = run(sys.executable, small_set / "check_vectors.py", *options, few, *command, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (status, ""), done.stdout
+    assert told in done.stdout
+    stops = re.search(r"^x86_64 +body +(\d+) +0 +(\d+)", done.stdout, re.M)
+    assert stops is not None
+    assert (stops[1] == stops[2]) == (told != "SHORT")

@@ -1,0 +1,152 @@
+"""Test vectors say what the runs were, by themselves: every machine put together again, every answer judged again."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit, units
+from testbed.cli.vectors import command
+from testbed.runs.run import Run
+from testbed.vectors.chosen import chosen_units, with_generated
+from testbed.vectors.memory_blocks import BELOW_SP, BLOCK
+from testbed.words.traps import TRAPS
+from tests.vectors.answers import answer
+from tests.vectors.conftest import chosen, write_set
+from unwinders import UNWINDERS
+
+KNOWN = with_generated(PROGRAMS)
+File = dict[str, Any]
+
+
+def run_of(file: File) -> Run:
+    named = file["show"].split()[2]
+    return run_unit(Unit(named, file["arch"], file["recipe"]), KNOWN)
+
+
+def test_the_files_follow_their_schema(small_set: Path, files: list[File]) -> None:
+    schema = json.loads((small_set / "vectors.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    index = json.loads((small_set / "index.json").read_text())
+    for data in (index, *files):
+        assert next(validator.iter_errors(data), None) is None
+    assert index["vectors"] == sum(len(file["vectors"]) for file in files)
+    for change in ({"version": 2}, {"more": 1}, {"arch": "vax"}):
+        assert not validator.is_valid(files[0] | change)
+
+
+def test_every_machine_is_that_of_the_run(small_set: Path, files: list[File], checker: ModuleType) -> None:
+    for file in files:
+        run = run_of(file)
+        whole = checker.VectorMemory(small_set / file["arch"], file)
+        for vector in file["vectors"]:
+            snapshot, memory = run[vector["id"]], whole.of(vector)
+            assert checker.registers_of(file, vector) == dict(snapshot.registers)
+            assert [(start, len(data)) for start, data in memory.regions] == list(snapshot.memory.regions)
+            for start, data in memory.regions:
+                dead = snapshot.sp - BELOW_SP & -BLOCK if start <= snapshot.sp <= start + len(data) else start
+                assert data[dead - start :] == snapshot.memory.read(dead, start + len(data) - dead), vector["where"]
+
+
+def test_the_callers_are_the_true_ones_and_no_site_is_in_transition(files: list[File]) -> None:
+    for file in files:
+        run = run_of(file)
+        for vector in file["vectors"]:
+            innermost, *true = run.truth(vector["id"]).frames
+            callers = [file["callers"][index] for index in vector["callers"]]
+            assert [int(caller["pc"], 16) for caller in callers] == [frame.pc for frame in true]
+            assert vector.get("cfa") == (None if innermost.cfa is None else hex(innermost.cfa))
+            assert not run.watched.transition[vector["id"]]
+
+
+def test_each_strategy_gets_the_word_that_is_expected_of_its_technique(
+    small_set: Path, files: list[File], checker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the checker's own judge, on the machine as it is in the file, at a third of the sites: exact, stop or lie."""
+    monkeypatch.setenv("TESTBED_VECTORS", str(small_set))
+    seen = set()
+    for file in files:
+        whole = checker.VectorMemory(small_set / file["arch"], file)
+        for vector in file["vectors"][::3]:
+            registers, memory = checker.registers_of(file, vector), whole.of(vector)
+            site = file["classes"][vector["class"]]
+            for name in file["techniques"]:
+                said = answer(UNWINDERS[name], file, vector, registers, memory)
+                word, detail = checker.judge(file, vector, said)
+                expected = "stop" if name in site["stop"] else "LIE" if name in site["lie"] else "exact"
+                assert word == expected, f"{file['show']} {vector['id']} {name}: {detail}"
+                seen.add((name, word))
+    assert {(name, "exact") for name in ("eh_frame", "ehabi", "sframe", "fp_chain", "compact_unwind")} <= seen
+    assert {word for _, word in seen} == {"exact", "stop", "LIE"}
+
+
+def test_a_pc_that_a_callee_makes_right_is_right(files: list[File], checker: ModuleType) -> None:
+    """`behind_call` takes data from behind the call: where it goes on is right too, and what lies between."""
+    file = next(file for file in files if file["program"] == "behind_call")
+    changed = [caller for caller in file["callers"] if "also" in caller]
+    assert changed
+    assert all(int(caller["also"][-1], 16) > int(caller["pc"], 16) for caller in changed)
+
+
+def test_sites_of_one_shape_are_there_once(files: list[File]) -> None:
+    for file in files:
+        run = run_of(file)
+        visits = sum(vector["visits"] for vector in file["vectors"])
+        assert visits == len(run) - int(run.watched.transition.sum())
+    recursive = next(f for f in files if f["program"] == "overaligned" and f["arch"] == "arm64")
+    assert len(recursive["vectors"]) < len(run_of(recursive))
+    assert len({(v["id"]) for v in recursive["vectors"]}) == len(recursive["vectors"])
+
+
+def test_the_same_set_is_written_twice(small_set: Path, tmp_path: Path) -> None:
+    write_set(
+        tmp_path / "again", "-a", "arm64", *chosen(("leaf_call", "signal", "genc:1004"), ("keystone", "clang-O2"))
+    )
+    again = sorted(path for path in (tmp_path / "again" / "arm64").iterdir())
+    assert len(again) == 6
+    for path in again:
+        assert path.read_bytes() == (small_set / "arm64" / path.name).read_bytes()
+
+
+def test_every_program_architecture_and_trap_is_in_the_whole_set() -> None:
+    planned = chosen_units(KNOWN, ARCHES.values())
+    there = {(unit.program, unit.arch) for unit in planned}
+    built = {(name, u.arch) for name, p in KNOWN.items() for u in units([p], ARCHES.values(), RECIPES.values())}
+    assert there == built
+    traps = {trap.number for unit in planned for s in KNOWN[unit.program].sources.values() for trap in s.header.traps}
+    assert traps == set(TRAPS)
+    assert len(set(planned)) == len(planned)
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    done = CliRunner().invoke(command, [str(tmp_path), *chosen(("leaf_call",), ("keystone",))])
+    assert "is not empty" in str(done.exception)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_site_that_nothing_explains_is_told_and_its_program_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can say what to expect there: the rest of the set is written, and the exit status is 1."""
+    limits = UNWINDERS["fp_chain"].limits[:-5]  # without LAST_RECORD and OPEN_END: coroutines need them
+    monkeypatch.setattr("testbed.cli.vectors.UNWINDERS", {"fp_chain": replace(UNWINDERS["fp_chain"], limits=limits)})
+    options = ["-a", "x86_64", "-j", "1", *chosen(("leaf_call", "coroutine_open"), ("keystone",))]
+    done = CliRunner().invoke(command, [str(tmp_path / "set"), *options])
+    assert done.exit_code == 1, done.output
+    assert re.search(r"coroutine_open-x86_64-keystone failed, and is left out: .*nothing explains it", done.output)
+    index = json.loads((tmp_path / "set" / "index.json").read_text())
+    assert [entry["program"] for entry in index["files"]] == ["leaf_call"]
