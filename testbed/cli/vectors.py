@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
@@ -19,6 +17,7 @@ from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit
 from testbed.cli.choice import matching
+from testbed.cli.progress import long_work
 from testbed.program.model import Program
 from testbed.vectors.chosen import chosen_units, with_generated
 from testbed.vectors.collect import collect
@@ -98,9 +97,7 @@ def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], 
     found: dict[Unit, dict[str, Any]] = {}
     missing: Counter[str] = Counter()
     failed: dict[Unit, str] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("writing vectors", total=len(work))
+    with long_work("writing vectors", "program files", len(work)) as progress:
         try:
             for unit, entry, lacking, failure in judge_units(work, _work, jobs=min(jobs, len(work))):
                 if entry is not None:
@@ -109,7 +106,7 @@ def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], 
                     missing[lacking] += 1
                 else:
                     failed[unit] = failure
-                progress.update(task, advance=1, description=f"writing vectors: {unit}")
+                progress.advance(f"writing vectors: {unit}")
         except KeyboardInterrupt:
             click.echo("interrupted: the set has no index", err=True)
             sys.exit(130)
