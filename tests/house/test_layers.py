@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "generate trace",
         "contract export build",
         "machine remote foreign protocol",
-        "referee truth naming witness micro",
+        "referee truth naming witness micro process",
         "verdicts",
         "runs",
         "tables checks campaign",

@@ -1,0 +1,285 @@
+"""The memory of a process: what is mapped where, and how that changes.
+
+A trace has one set of regions and a journal. So everything that was ever readable is a region, with its first content;
+what is mapped there later is written over it, as journal entries, and what is unmapped becomes zeros. Memory that was
+only reserved (PROT_NONE) is no region, takes no memory, and counts against no limit.
+"""
+
+from __future__ import annotations
+
+import errno
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from unicorn import Uc
+
+from testbed.process.refusal import Refusal
+from testbed.trace import Region
+
+PAGE = 0x1000
+READ, WRITE, EXECUTE = 1, 2, 4
+LOWEST = 0x1_0000  # vm.mmap_min_addr
+MOST_AREAS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """[start, end) with one protection; ``backed``: it has memory, since it was not only reserved."""
+
+    start: int
+    end: int
+    protection: int
+    backed: bool
+    name: str = ""
+    offset: int = 0  # of ``start`` in the file ``name``
+
+
+class AddressSpace:
+    """All areas of a process. ``journal`` is told what the kernel writes, ``most`` bytes have memory at most."""
+
+    def __init__(self, uc: Uc, top: int, end: int, journal: Callable[[int, bytes], None], most: int) -> None:
+        self._uc, self._top, self._end, self._journal, self._most = uc, top, end, journal, most
+        self._areas: list[Area] = []
+        self._ever: list[tuple[int, int]] = []
+        self.initial: list[Region] = []
+        self.changed_code: list[tuple[int, int]] = []  # executable bytes that are not what they were
+
+    def __iter__(self) -> Iterator[Area]:
+        return iter(self._areas)
+
+    def area_at(self, address: int) -> Area | None:
+        i = bisect_right(self._areas, address, key=lambda area: area.start) - 1
+        return self._areas[i] if i >= 0 and address < self._areas[i].end else None
+
+    # What the kernel reads and writes for a program.
+
+    def check(self, address: int, size: int, wanted: int) -> None:
+        """Raise Refusal (EFAULT) unless the program itself may do this with every byte."""
+        at = address
+        while at < address + size:
+            area = self.area_at(at)
+            if area is None or not area.backed or not _allowed(area.protection) & wanted:
+                raise Refusal(errno.EFAULT)
+            at = area.end
+
+    def read(self, address: int, size: int) -> bytes:
+        self.check(address, size, READ)
+        return bytes(self._uc.mem_read(address, size)) if size else b""
+
+    def write(self, address: int, data: bytes) -> None:
+        self.check(address, len(data), WRITE)
+        if data:
+            self._uc.mem_write(address, data)
+            self._journal(address, data)
+            self._note_code(address, address + len(data))
+
+    def word(self, address: int, size: int) -> int:
+        return int.from_bytes(self.read(address, size), "little")
+
+    def text(self, address: int, most: int = 4096) -> bytes:
+        """The bytes before a zero byte. Raises Refusal where there is none: EFAULT, or ENAMETOOLONG."""
+        found = b""
+        while len(found) < most:
+            found += self.read(address + len(found), min(64, PAGE - (address + len(found)) % PAGE))
+            if 0 in found:
+                return found[: found.index(0)]
+        raise Refusal(errno.ENAMETOOLONG)
+
+    # What is mapped.
+
+    def map(
+        self, start: int, size: int, protection: int, content: bytes = b"", *, name: str = "", offset: int = 0
+    ) -> None:
+        """Map pages, in place of what was there: ``content``, then zeros. Raises Refusal (ENOMEM, EINVAL, EPERM)."""
+        end = start + _pages(size)
+        if start % PAGE or end == start:
+            raise Refusal(errno.EINVAL)
+        if start < LOWEST or (end > self._end and not name.startswith("[")):
+            raise Refusal(errno.EPERM if start < LOWEST else errno.ENOMEM)
+        backed = bool(protection or content)
+        self._check_limits(end - start if backed else 0)
+        before = [(low, high, self._content(low, high)) for low, high, new in self._met(start, end) if not new]
+        self._remove(start, end)
+        if backed:
+            self._back(start, end, protection, content)
+            for low, high, old in before:
+                self._journal_changes(low, old, bytes(self._uc.mem_read(low, high - low)))
+        else:
+            for low, _, old in before:
+                self._journal_changes(low, old, bytes(len(old)))
+        self._insert(Area(start, end, protection, backed, name, offset))
+
+    def unmap(self, start: int, size: int) -> None:
+        """Take away whole pages. Raises Refusal (EINVAL)."""
+        end = start + _pages(size)
+        if start % PAGE or end == start:
+            raise Refusal(errno.EINVAL)
+        for area in self._split(start, end):
+            if area.backed:
+                self._journal_changes(area.start, self._content(area.start, area.end), bytes(area.end - area.start))
+        self._remove(start, end)
+
+    def protect(self, start: int, size: int, protection: int) -> None:
+        """What programs may do there from now on. Raises Refusal (EINVAL, ENOMEM)."""
+        end = start + _pages(size)
+        if start % PAGE:
+            raise Refusal(errno.EINVAL)
+        areas = self._split(start, end)
+        if sum(area.end - area.start for area in areas) != end - start:
+            raise Refusal(errno.ENOMEM)
+        self._check_limits(sum(area.end - area.start for area in areas if not area.backed) if protection else 0)
+        for area in areas:
+            backed = area.backed or bool(protection)
+            if area.backed:
+                self._uc.mem_protect(area.start, area.end - area.start, _allowed(protection))
+            elif backed:
+                self._back(area.start, area.end, protection, b"")
+            self._areas[self._areas.index(area)] = replace(area, protection=protection, backed=backed)
+            self._note_code(area.start, area.end)
+        self._join(start, end)
+
+    def move(self, old: int, size: int, new: int, grown: int) -> None:
+        """Map the pages [old, old + size) at ``new``, with ``grown`` bytes in all."""
+        area = self.area_at(old)
+        assert area is not None
+        content = self._content(old, old + size) if area.backed else b""
+        self.map(new, grown, area.protection, content, name=area.name, offset=area.offset + old - area.start)
+        self.unmap(old, size)
+
+    def clear(self, start: int, size: int) -> None:
+        """Zeros in place of what pages hold: they are given back, and stay mapped."""
+        for area in self._split(start, start + _pages(size)):
+            if area.backed:
+                old = self._content(area.start, area.end)
+                self._uc.mem_write(area.start, bytes(len(old)))
+                self._journal_changes(area.start, old, bytes(len(old)))
+        self._join(start, start + _pages(size))
+
+    def is_free(self, start: int, end: int) -> bool:
+        return start >= LOWEST and end <= self._end and not any(a.start < end and start < a.end for a in self._areas)
+
+    def free_place(self, size: int) -> int:
+        """The highest free range below the top that has room. Raises Refusal (ENOMEM)."""
+        end, size = self._top, _pages(size)
+        for area in reversed(self._areas):
+            if area.start >= end:
+                continue
+            if end - area.end >= size:
+                break
+            end = min(end, area.start)
+        if end - size < LOWEST:
+            raise Refusal(errno.ENOMEM)
+        return end - size
+
+    @property
+    def code(self) -> tuple[Area, ...]:
+        """The areas that may execute."""
+        return tuple(area for area in self._areas if area.backed and area.protection & EXECUTE)
+
+    # Inside.
+
+    def _check_limits(self, more: int) -> None:
+        used = sum(area.end - area.start for area in self._areas if area.backed)
+        ever = sum(high - low for low, high in self._ever)
+        if max(used, ever) + more > self._most or len(self._areas) >= MOST_AREAS:
+            raise Refusal(errno.ENOMEM)
+
+    def _back(self, start: int, end: int, protection: int, content: bytes) -> None:
+        """Memory for pages that have none; where a trace has no region yet, this is its content."""
+        self._uc.mem_map(start, end - start, _allowed(protection))
+        if content:
+            self._uc.mem_write(start, content[: end - start])
+        for low, high, new in list(self._met(start, end)):
+            if new:
+                data = bytes(self._uc.mem_read(low, high - low)) if content else bytes(high - low)
+                self.initial.append(Region(low, data))
+        self._ever = _united(self._ever, start, end)
+        self._note_code(start, end, protection)
+
+    def _met(self, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+        """[start, end) in pieces: whether each is new, so that no region of the trace has it."""
+        at = start
+        for low, high in self._ever:
+            if high <= at or low >= end:
+                continue
+            if at < low:
+                yield at, low, True
+            yield max(at, low), min(high, end), False
+            at = min(high, end)
+        if at < end:
+            yield at, end, True
+
+    def _content(self, start: int, end: int) -> bytes:
+        """What the trace has there now: the memory, and zeros where nothing is mapped."""
+        found = bytearray(end - start)
+        for area in self._areas:
+            low, high = max(area.start, start), min(area.end, end)
+            if area.backed and low < high:
+                found[low - start : high - start] = self._uc.mem_read(low, high - low)
+        return bytes(found)
+
+    def _journal_changes(self, address: int, old: bytes, new: bytes) -> None:
+        """Journal entries for the words that differ."""
+        if old == new:
+            return
+        differ = np.flatnonzero(np.frombuffer(old, np.uint64) != np.frombuffer(new, np.uint64))
+        for run in np.split(differ, np.flatnonzero(np.diff(differ) != 1) + 1):
+            low, high = 8 * int(run[0]), 8 * int(run[-1]) + 8
+            self._journal(address + low, new[low:high])
+
+    def _note_code(self, start: int, end: int, protection: int = EXECUTE) -> None:
+        if protection & EXECUTE:
+            self.changed_code.append((start, end))
+
+    def _split(self, start: int, end: int) -> list[Area]:
+        """The areas inside [start, end), after cutting those that reach out of it."""
+        for cut in (start, end):
+            area = self.area_at(cut)
+            if area is not None and area.start < cut:
+                i = self._areas.index(area)
+                rest = replace(area, start=cut, offset=area.offset + cut - area.start)
+                self._areas[i : i + 1] = [replace(area, end=cut), rest]
+        return [area for area in self._areas if start <= area.start < end]
+
+    def _remove(self, start: int, end: int) -> None:
+        for area in self._split(start, end):
+            self._areas.remove(area)
+            if area.backed:
+                self._uc.mem_unmap(area.start, area.end - area.start)
+                self._note_code(area.start, area.end, area.protection)
+
+    def _insert(self, area: Area) -> None:
+        self._areas.insert(bisect_right(self._areas, area.start, key=lambda each: each.start), area)
+        self._join(area.start, area.end)
+
+    def _join(self, start: int, end: int) -> None:
+        """Neighbours that differ in nothing are one area, as in Linux."""
+        joined: list[Area] = []
+        for area in self._areas:
+            last = joined[-1] if joined else None
+            if last is not None and last.end == area.start and start <= area.start <= end:
+                follows = replace(last, start=area.start, end=area.end, offset=last.offset + last.end - last.start)
+                if follows == area or (replace(follows, offset=0) == replace(area, offset=0) and not area.name):
+                    joined[-1] = replace(last, end=area.end)
+                    continue
+            joined.append(area)
+        self._areas = joined
+
+
+def _allowed(protection: int) -> int:
+    """No processor here has memory that may be executed or written but not read."""
+    return protection | READ if protection else 0
+
+
+def _pages(size: int) -> int:
+    return -(-size // PAGE) * PAGE
+
+
+def _united(ranges: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """Disjoint ranges in order, with one more."""
+    apart = [r for r in ranges if r[1] < start or r[0] > end]
+    met = [r for r in ranges if not (r[1] < start or r[0] > end)]
+    whole = (min([start, *(r[0] for r in met)]), max([end, *(r[1] for r in met)]))
+    return sorted([*apart, whole])

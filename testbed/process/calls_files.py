@@ -1,0 +1,214 @@
+"""System calls about open files: reading, writing, seeking, duplicating."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+
+from testbed.process.open_files import MOST_AT_ONCE, OpenHostFile, OutputStream, PipeEnd, pipe
+from testbed.process.refusal import Refusal
+from testbed.process.state import Process
+
+MOST_PIECES = 1024  # of one readv or writev
+_DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
+_LOCKS = (5, 6, 7, 12, 13, 14)  # F_GETLK, F_SETLK, F_SETLKW, and those of 64 bits
+_DUPLICATE_CLOSED = 1030
+_UNLOCKED = 2
+
+
+def _pieces(process: Process, address: int, count: int) -> Iterator[tuple[int, int]]:
+    """The (address, size) of an ``iovec`` array."""
+    if count > MOST_PIECES:
+        raise Refusal(errno.EINVAL)
+    words = process.words(address, 2 * count)
+    return zip(words[::2], words[1::2], strict=True)
+
+
+def read(process: Process, a: tuple[int, ...]) -> int:
+    file = process.descriptors[process.signed(a[0])]
+    data = file.read(min(a[2], MOST_AT_ONCE))
+    process.memory.write(a[1], data)
+    return len(data)
+
+
+def readv(process: Process, a: tuple[int, ...]) -> int:
+    file, done = process.descriptors[process.signed(a[0])], 0
+    for address, size in _pieces(process, a[1], a[2]):
+        data = file.read(min(size, MOST_AT_ONCE))
+        process.memory.write(address, data)
+        done += len(data)
+        if len(data) < size:
+            break
+    return done
+
+
+def write(process: Process, a: tuple[int, ...]) -> int:
+    file = process.descriptors[process.signed(a[0])]
+    return file.write(process.memory.read(a[1], min(a[2], MOST_AT_ONCE)))
+
+
+def writev(process: Process, a: tuple[int, ...]) -> int:
+    file = process.descriptors[process.signed(a[0])]
+    pieces = list(_pieces(process, a[1], a[2]))
+    if sum(size for _, size in pieces) > MOST_AT_ONCE:
+        raise Refusal(errno.EINVAL)
+    return file.write(b"".join(process.memory.read(address, size) for address, size in pieces))
+
+
+def _host_file(process: Process, number: int) -> OpenHostFile:
+    file = process.descriptors[process.signed(number)]
+    if not isinstance(file, OpenHostFile):
+        raise Refusal(errno.ESPIPE)
+    return file
+
+
+def pread64(process: Process, a: tuple[int, ...]) -> int:
+    data = _host_file(process, a[0]).read_at(a[2], process.wide(a, 3))
+    process.memory.write(a[1], data)
+    return len(data)
+
+
+def pwrite64(process: Process, a: tuple[int, ...]) -> int:
+    data = process.memory.read(a[1], min(a[2], MOST_AT_ONCE))
+    return _host_file(process, a[0]).write_at(data, process.wide(a, 3))
+
+
+def lseek(process: Process, a: tuple[int, ...]) -> int:
+    file = process.descriptors[process.signed(a[0])]
+    return file.seek(process.signed(a[1], 8 * process.arch.word), a[2])
+
+
+def llseek(process: Process, a: tuple[int, ...]) -> int:
+    """``_llseek``: the offset in two words, the high one first; the result goes to memory."""
+    file = process.descriptors[process.signed(a[0])]
+    at = file.seek(process.signed(a[1] << 32 | a[2], 64), a[4])
+    process.memory.write(a[3], process.pack(at, size=8))
+    return 0
+
+
+def close(process: Process, a: tuple[int, ...]) -> int:
+    process.descriptors.close(process.signed(a[0]))
+    return 0
+
+
+def dup(process: Process, a: tuple[int, ...]) -> int:
+    return process.descriptors.add(process.descriptors[process.signed(a[0])])
+
+
+def dup2(process: Process, a: tuple[int, ...]) -> int:
+    old, new = process.signed(a[0]), process.signed(a[1])
+    file = process.descriptors[old]
+    if old != new:
+        process.descriptors.put(new, file)
+    return new
+
+
+def dup3(process: Process, a: tuple[int, ...]) -> int:
+    if process.signed(a[0]) == process.signed(a[1]):
+        raise Refusal(errno.EINVAL)
+    new = dup2(process, a)
+    process.descriptors.keep_on_exec(new, not a[2] & os.O_CLOEXEC)
+    return new
+
+
+def fcntl(process: Process, a: tuple[int, ...]) -> int:
+    number, command, argument = process.signed(a[0]), a[1], a[2]
+    table = process.descriptors
+    file = table[number]
+    if command in (_DUPLICATE, _DUPLICATE_CLOSED):
+        return table.add(file, argument, close_on_exec=command == _DUPLICATE_CLOSED)
+    if command == _GET_FLAGS:
+        return int(table.closes_on_exec(number))
+    if command == _SET_FLAGS:
+        table.keep_on_exec(number, not argument & 1)
+        return 0
+    if command == _GET_STATUS:
+        return file.flags & (os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK)
+    if command == _SET_STATUS:
+        changeable = os.O_APPEND | os.O_NONBLOCK
+        file.flags = file.flags & ~changeable | argument & changeable
+        return 0
+    if command in _LOCKS:  # nobody else has this file
+        if command in (_LOCKS[0], _LOCKS[3]):
+            process.memory.write(argument, process.pack(_UNLOCKED, size=2))
+        return 0
+    raise Refusal(errno.EINVAL)
+
+
+def ftruncate(process: Process, a: tuple[int, ...]) -> int:
+    _host_file(process, a[0]).cut(process.signed(a[1], 8 * process.arch.word))
+    return 0
+
+
+def ftruncate64(process: Process, a: tuple[int, ...]) -> int:
+    _host_file(process, a[0]).cut(process.signed(process.wide(a, 1), 64))
+    return 0
+
+
+def pipe2(process: Process, a: tuple[int, ...]) -> int:
+    return _made_pipe(process, a[0], a[1])
+
+
+def pipe_(process: Process, a: tuple[int, ...]) -> int:
+    return _made_pipe(process, a[0], 0)
+
+
+def _made_pipe(process: Process, address: int, flags: int) -> int:
+    process.memory.write(address, bytes(8))  # EFAULT before anything is open
+    ends = pipe(flags & os.O_NONBLOCK)
+    numbers = [process.descriptors.add(end, close_on_exec=bool(flags & os.O_CLOEXEC)) for end in ends]
+    process.memory.write(address, process.pack(*numbers, size=4))
+    return 0
+
+
+def ioctl(process: Process, a: tuple[int, ...]) -> int:
+    """Nothing here is a terminal, so that programs run alike wherever the testbed does."""
+    process.descriptors[process.signed(a[0])]
+    raise Refusal(errno.ENOTTY)
+
+
+def sync(process: Process, a: tuple[int, ...]) -> int:
+    file = process.descriptors[process.signed(a[0])]
+    if isinstance(file, OutputStream | PipeEnd):
+        raise Refusal(errno.EINVAL)
+    return 0
+
+
+def poll(process: Process, a: tuple[int, ...]) -> int:
+    """Every stream here is always ready, but for descriptors that are none (POLLNVAL)."""
+    address, count, ready = a[0], min(a[1], 1024), 0
+    for i in range(count):
+        at = address + 8 * i
+        number = process.signed(process.memory.word(at, 4))
+        wanted = process.memory.word(at + 4, 2)
+        found = 0 if number < 0 else (wanted & 5 if number in process.descriptors else 0x20)
+        process.memory.write(at + 6, process.pack(found, size=2))
+        ready += bool(found)
+    return ready
+
+
+CALLS = {
+    "read": read,
+    "readv": readv,
+    "write": write,
+    "writev": writev,
+    "pread64": pread64,
+    "pwrite64": pwrite64,
+    "lseek": lseek,
+    "_llseek": llseek,
+    "close": close,
+    "dup": dup,
+    "dup2": dup2,
+    "dup3": dup3,
+    "fcntl": fcntl,
+    "fcntl64": fcntl,
+    "ftruncate": ftruncate,
+    "ftruncate64": ftruncate64,
+    "pipe": pipe_,
+    "pipe2": pipe2,
+    "ioctl": ioctl,
+    "fsync": sync,
+    "fdatasync": sync,
+    "poll": poll,
+}

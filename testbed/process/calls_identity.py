@@ -1,0 +1,277 @@
+"""System calls that say who a process is and on what it runs, and what time it is. All of it is made up."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+from testbed.process.address_space import PAGE
+from testbed.process.initial_stack import GROUP, STACK_SIZE, USER
+from testbed.process.open_files import MOST_AT_ONCE
+from testbed.process.refusal import Refusal
+from testbed.process.state import Process, ProcessEnds
+from testbed.process.threads import MustWait, Wait
+
+SECOND = 10**9
+_MONOTONIC = (1, 4, 7)  # CLOCK_MONOTONIC, _RAW, CLOCK_BOOTTIME
+_RUNNING = (2, 3)  # CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID
+_UNLIMITED = (1 << 64) - 1
+_SET_NAME, _GET_NAME = 15, 16
+_SET_FS, _GET_FS = 0x1002, 0x1003
+_ABSOLUTE = 1
+
+
+def pid(process: Process, a: tuple[int, ...]) -> int:
+    return process.current.number if process.current.vfork_child else process.pid
+
+
+def parent(process: Process, a: tuple[int, ...]) -> int:
+    return process.pid - 1
+
+
+def thread_number(process: Process, a: tuple[int, ...]) -> int:
+    return process.current.number
+
+
+def user(process: Process, a: tuple[int, ...]) -> int:
+    return USER
+
+
+def group(process: Process, a: tuple[int, ...]) -> int:
+    return GROUP
+
+
+def three_users(process: Process, a: tuple[int, ...]) -> int:
+    for address in a[:3]:
+        process.memory.write(address, process.pack(USER, size=4))
+    return 0
+
+
+def groups(process: Process, a: tuple[int, ...]) -> int:
+    if a[0]:
+        process.memory.write(a[1], process.pack(GROUP, size=4))
+    return 1
+
+
+def uname(process: Process, a: tuple[int, ...]) -> int:
+    names = ("Linux", "testbed", "6.1.0", "#1 testbed", process.abi.machine, "(none)")
+    process.memory.write(a[0], b"".join(name.encode().ljust(65, b"\0") for name in names))
+    return 0
+
+
+def random_bytes(process: Process, a: tuple[int, ...]) -> int:
+    data = process.random.randbytes(min(a[1], MOST_AT_ONCE))
+    process.memory.write(a[0], data)
+    return len(data)
+
+
+def _limit(resource: int) -> int:
+    return {3: STACK_SIZE, 7: 1024}.get(resource, _UNLIMITED)  # RLIMIT_STACK, RLIMIT_NOFILE
+
+
+def getrlimit(process: Process, a: tuple[int, ...]) -> int:
+    value = min(_limit(a[0]), process.arch.word_mask)
+    process.memory.write(a[1], process.pack(value, value))
+    return 0
+
+
+def prlimit(process: Process, a: tuple[int, ...]) -> int:
+    if a[0] not in (0, process.pid):
+        raise Refusal(errno.ESRCH)
+    if a[3]:
+        process.memory.write(a[3], process.pack(_limit(a[1]), _limit(a[1]), size=8))
+    return 0
+
+
+def getrusage(process: Process, a: tuple[int, ...]) -> int:
+    word, taken = process.arch.word, process.recorder.steps
+    times = process.pack(taken // SECOND, taken % SECOND // 1000, 0, 0)
+    process.memory.write(a[1], times + bytes(14 * word))
+    return 0
+
+
+def times(process: Process, a: tuple[int, ...]) -> int:
+    ticks = process.recorder.steps // (SECOND // 100)
+    if a[0]:
+        process.memory.write(a[0], process.pack(ticks, 0, 0, 0))
+    return (process.now // (SECOND // 100)) & 0x7FFF_FFFF
+
+
+def _clock(process: Process, number: int) -> int:
+    if number in _RUNNING:
+        return process.recorder.steps
+    if number in _MONOTONIC:
+        return process.monotonic
+    return process.now
+
+
+def clock_gettime(process: Process, a: tuple[int, ...]) -> int:
+    now = _clock(process, a[0])
+    process.memory.write(a[1], process.pack(now // SECOND, now % SECOND))
+    return 0
+
+
+def clock_gettime64(process: Process, a: tuple[int, ...]) -> int:
+    now = _clock(process, a[0])
+    process.memory.write(a[1], process.pack(now // SECOND, now % SECOND, size=8))
+    return 0
+
+
+def clock_getres(process: Process, a: tuple[int, ...]) -> int:
+    if a[1]:
+        process.memory.write(a[1], process.pack(0, 1))
+    return 0
+
+
+def clock_getres64(process: Process, a: tuple[int, ...]) -> int:
+    if a[1]:
+        process.memory.write(a[1], process.pack(0, 1, size=8))
+    return 0
+
+
+def gettimeofday(process: Process, a: tuple[int, ...]) -> int:
+    now = process.now
+    if a[0]:
+        process.memory.write(a[0], process.pack(now // SECOND, now % SECOND // 1000))
+    return 0
+
+
+def time(process: Process, a: tuple[int, ...]) -> int:
+    now = process.now // SECOND
+    if a[0]:
+        process.memory.write(a[0], process.pack(now))
+    return now
+
+
+def timespec(process: Process, address: int, size: int = 0) -> int:
+    """A ``timespec`` of the program, in nanoseconds; its words have ``size`` bytes. Raises Refusal (EINVAL)."""
+    size = size or process.arch.word
+    data = process.memory.read(address, 2 * size)
+    seconds, rest = (int.from_bytes(data[at : at + size], "little", signed=True) for at in (0, size))
+    if seconds < 0 or not 0 <= rest < SECOND:
+        raise Refusal(errno.EINVAL)
+    return min(seconds, 1 << 40) * SECOND + rest
+
+
+def _sleep(process: Process, nanoseconds: int) -> int:
+    deadline = process.now + nanoseconds
+    raise MustWait(Wait(lambda: False, lambda _: 0, deadline, what="sleep"))
+
+
+def nanosleep(process: Process, a: tuple[int, ...]) -> int:
+    return _sleep(process, timespec(process, a[0]))
+
+
+def _clock_sleep(process: Process, a: tuple[int, ...], size: int) -> int:
+    wanted = timespec(process, a[2], size)
+    return _sleep(process, max(0, wanted - _clock(process, a[0])) if a[1] & _ABSOLUTE else wanted)
+
+
+def clock_nanosleep(process: Process, a: tuple[int, ...]) -> int:
+    return _clock_sleep(process, a, process.arch.word)
+
+
+def clock_nanosleep64(process: Process, a: tuple[int, ...]) -> int:
+    return _clock_sleep(process, a, 8)
+
+
+def sysinfo(process: Process, a: tuple[int, ...]) -> int:
+    word = process.arch.word
+    total = 1 << 30
+    fields = process.pack(process.monotonic // SECOND, 0, 0, 0, total, total // 2, 0, 0, 0, 0)
+    fields += struct.pack("<HH", 1, 0) + bytes(word - 4) + process.pack(0, 0) + struct.pack("<I", 1)
+    process.memory.write(a[0], fields.ljust(112 if word == 8 else 64, b"\0"))
+    return 0
+
+
+def affinity(process: Process, a: tuple[int, ...]) -> int:
+    if a[1] < 8:
+        raise Refusal(errno.EINVAL)
+    process.memory.write(a[2], process.pack(1, size=8))
+    return 8
+
+
+def processor(process: Process, a: tuple[int, ...]) -> int:
+    for address in a[:2]:
+        if address:
+            process.memory.write(address, bytes(4))
+    return 0
+
+
+def prctl(process: Process, a: tuple[int, ...]) -> int:
+    if a[0] == _SET_NAME:
+        process.memory.text(a[1], 256)
+        return 0
+    if a[0] == _GET_NAME:
+        process.memory.write(a[1], process.path.rpartition("/")[2].encode()[:15].ljust(16, b"\0"))
+        return 0
+    raise Refusal(errno.EINVAL)
+
+
+def arch_prctl(process: Process, a: tuple[int, ...]) -> int:
+    register = process.abi.thread_pointer
+    if a[0] == _SET_FS:
+        process.recorder.uc.reg_write(register, a[1])
+        return 0
+    if a[0] == _GET_FS:
+        process.memory.write(a[1], process.pack(process.recorder.uc.reg_read(register)))
+        return 0
+    raise Refusal(errno.EINVAL)
+
+
+def set_tls(process: Process, a: tuple[int, ...]) -> int:
+    process.recorder.uc.reg_write(process.abi.thread_pointer, a[0])
+    return 0
+
+
+def page_changed(process: Process, a: tuple[int, ...]) -> int:
+    """``cacheflush``: code was written, [a0, a1)."""
+    if a[1] < a[0] or a[1] - a[0] > 1 << 28:
+        raise Refusal(errno.EINVAL)
+    process.memory.changed_code.append((a[0] & -PAGE, a[1]))
+    return 0
+
+
+def exit_group(process: Process, a: tuple[int, ...]) -> int:
+    raise ProcessEnds(a[0] & 0xFF)
+
+
+def done(process: Process, a: tuple[int, ...]) -> int:
+    """A call that changes nothing that a program here could see."""
+    return 0
+
+
+CALLS = {
+    **dict.fromkeys(("getpid", "getpgrp", "getpgid", "getsid"), pid),
+    "getppid": parent,
+    "gettid": thread_number,
+    **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), user),
+    **dict.fromkeys(("getgid", "getegid", "getgid32", "getegid32"), group),
+    **dict.fromkeys(("getresuid", "getresgid", "getresuid32", "getresgid32"), three_users),
+    **dict.fromkeys(("getgroups", "getgroups32"), groups),
+    **dict.fromkeys(("setpgid", "setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),
+    "uname": uname,
+    "getrandom": random_bytes,
+    "getrlimit": getrlimit,
+    "ugetrlimit": getrlimit,
+    "prlimit64": prlimit,
+    "getrusage": getrusage,
+    "times": times,
+    "clock_gettime": clock_gettime,
+    "clock_gettime64": clock_gettime64,
+    "clock_getres": clock_getres,
+    "clock_getres_time64": clock_getres64,
+    "gettimeofday": gettimeofday,
+    "time": time,
+    "nanosleep": nanosleep,
+    "clock_nanosleep": clock_nanosleep,
+    "clock_nanosleep_time64": clock_nanosleep64,
+    "sysinfo": sysinfo,
+    "sched_getaffinity": affinity,
+    "getcpu": processor,
+    "prctl": prctl,
+    "arch_prctl": arch_prctl,
+    "arm_set_tls": set_tls,
+    "arm_cacheflush": page_changed,
+    "exit_group": exit_group,
+}

@@ -1,0 +1,217 @@
+"""System calls about paths: open, stat, folders, what is made and deleted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+
+from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
+from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, open_in
+from testbed.process.refusal import Refusal
+from testbed.process.state import Process
+
+_REMOVE_FOLDER = 0x200
+COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {stat.S_IFDIR: 4, stat.S_IFREG: 8, stat.S_IFLNK: 10, stat.S_IFCHR: 2}
+
+
+def _host_flags(process: Process, flags: int) -> int:
+    """The flags of open as the host has them: those of folders and links differ between architectures."""
+    own = process.abi
+    found = flags & COMMON_FLAGS
+    return found | os.O_DIRECTORY * bool(flags & own.o_directory) | os.O_NOFOLLOW * bool(flags & own.o_nofollow)
+
+
+def _open(process: Process, folder: int, address: int, flags: int) -> int:
+    flags = _host_flags(process, flags)
+    path = path_at(process, address)
+    follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
+    at = process.tree.locate(path, folder_of(process, folder, path), follow=follow)
+    file = _made(process, at, flags) or open_in(process.tree, at, flags)
+    return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
+
+
+def _made(process: Process, path: str, flags: int) -> OpenFile | None:
+    """A file or device that no folder has."""
+    if path in ("/dev/null", "/dev/zero"):
+        return NullDevice(flags, stat.S_IFCHR | 0o666, zeros=path == "/dev/zero")
+    if path in ("/dev/urandom", "/dev/random"):
+        return NullDevice(flags, stat.S_IFCHR | 0o666, random=process.random)
+    if path in ("/proc/self/maps", f"/proc/{process.pid}/maps") and process.tree.node(path) is not None:
+        return MadeFile(flags, data=_maps(process))
+    return None
+
+
+def _maps(process: Process) -> bytes:
+    """``/proc/self/maps``: addresses, permissions, offset, device, inode, name."""
+    lines = []
+    for area in process.memory:
+        letters = "".join(c if area.protection & bit else "-" for c, bit in zip("rwx", (1, 2, 4), strict=True))
+        place = f"{area.start:08x}-{area.end:08x} {letters}p {area.offset:08x} 00:00 {'0':<10}"
+        lines.append(f"{place:<73}{area.name}".rstrip() + "\n")
+    return "".join(lines).encode()
+
+
+def openat(process: Process, a: tuple[int, ...]) -> int:
+    return _open(process, a[0], a[1], a[2])
+
+
+def open_(process: Process, a: tuple[int, ...]) -> int:
+    return _open(process, AT_CWD, a[0], a[1])
+
+
+def creat(process: Process, a: tuple[int, ...]) -> int:
+    return _open(process, AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+
+
+def _accessible(process: Process, folder: int, address: int, wanted: int) -> int:
+    path = path_at(process, address)
+    node = process.tree.find(path, folder_of(process, folder, path))
+    if wanted & os.X_OK and not node.is_folder and not node.mode & 0o111:
+        raise Refusal(errno.EACCES)
+    return 0
+
+
+def access(process: Process, a: tuple[int, ...]) -> int:
+    return _accessible(process, AT_CWD, a[0], a[1])
+
+
+def faccessat(process: Process, a: tuple[int, ...]) -> int:
+    return _accessible(process, a[0], a[1], a[2])
+
+
+def _read_link(process: Process, folder: int, address: int, into: int, size: int) -> int:
+    path = path_at(process, address)
+    node = process.tree.find(path, folder_of(process, folder, path), follow=False)
+    if not stat.S_ISLNK(node.mode):
+        raise Refusal(errno.EINVAL)
+    data = os.fsencode(node.link)[:size]
+    process.memory.write(into, data)
+    return len(data)
+
+
+def readlink(process: Process, a: tuple[int, ...]) -> int:
+    return _read_link(process, AT_CWD, *a[:3])
+
+
+def readlinkat(process: Process, a: tuple[int, ...]) -> int:
+    return _read_link(process, *a[:4])
+
+
+def getdents64(process: Process, a: tuple[int, ...]) -> int:
+    """``struct linux_dirent64``: inode, offset of the next one, length, kind, name."""
+    file = process.descriptors[process.signed(a[0])]
+    if not isinstance(file, OpenFolder) or file.node is None:
+        raise Refusal(errno.ENOTDIR)
+    found, at = b"", file.at
+    while at < len(file.names):
+        name = file.names[at]
+        path = file.node.path if name.startswith(".") else f"{file.node.path.rstrip('/')}/{name}"
+        node = process.tree.node(path)
+        kind = _KINDS.get(stat.S_IFMT(node.mode), 0) if node else 0
+        entry = struct.pack("<QqHB", inode(path), at + 1, 0, kind) + os.fsencode(name) + b"\0"
+        length = -(-len(entry) // 8) * 8
+        if len(found) + length > a[2]:
+            break
+        found += (entry[:16] + struct.pack("<H", length) + entry[18:]).ljust(length, b"\0")
+        at += 1
+    if not found and at < len(file.names):
+        raise Refusal(errno.EINVAL)
+    process.memory.write(a[1], found)
+    file.at = at
+    return len(found)
+
+
+def getcwd(process: Process, a: tuple[int, ...]) -> int:
+    data = os.fsencode(process.folder) + b"\0"
+    if len(data) > a[1]:
+        raise Refusal(errno.ERANGE)
+    process.memory.write(a[0], data)
+    return len(data)
+
+
+def chdir(process: Process, a: tuple[int, ...]) -> int:
+    node = process.tree.find(path_at(process, a[0]), process.folder)
+    if not node.is_folder:
+        raise Refusal(errno.ENOTDIR)
+    process.folder = node.path
+    return 0
+
+
+def _remove(process: Process, folder: int, address: int, *, is_folder: bool) -> int:
+    path = path_at(process, address)
+    process.tree.remove(process.tree.locate(path, folder_of(process, folder, path), follow=False), folder=is_folder)
+    return 0
+
+
+def unlink(process: Process, a: tuple[int, ...]) -> int:
+    return _remove(process, AT_CWD, a[0], is_folder=False)
+
+
+def rmdir(process: Process, a: tuple[int, ...]) -> int:
+    return _remove(process, AT_CWD, a[0], is_folder=True)
+
+
+def unlinkat(process: Process, a: tuple[int, ...]) -> int:
+    return _remove(process, a[0], a[1], is_folder=bool(a[2] & _REMOVE_FOLDER))
+
+
+def _make_folder(process: Process, folder: int, address: int) -> int:
+    path = path_at(process, address)
+    process.tree.make_folder(process.tree.locate(path, folder_of(process, folder, path)))
+    return 0
+
+
+def mkdir(process: Process, a: tuple[int, ...]) -> int:
+    return _make_folder(process, AT_CWD, a[0])
+
+
+def mkdirat(process: Process, a: tuple[int, ...]) -> int:
+    return _make_folder(process, a[0], a[1])
+
+
+def _rename(process: Process, old_folder: int, old: int, new_folder: int, new: int) -> int:
+    before, after = path_at(process, old), path_at(process, new)
+    tree = process.tree
+    source = tree.locate(before, folder_of(process, old_folder, before), follow=False)
+    tree.rename(source, tree.locate(after, folder_of(process, new_folder, after), follow=False))
+    return 0
+
+
+def rename(process: Process, a: tuple[int, ...]) -> int:
+    return _rename(process, AT_CWD, a[0], AT_CWD, a[1])
+
+
+def renameat(process: Process, a: tuple[int, ...]) -> int:
+    return _rename(process, *a[:4])
+
+
+def umask(process: Process, a: tuple[int, ...]) -> int:
+    process.umask, before = a[0] & 0o777, process.umask
+    return before
+
+
+CALLS = {
+    "open": open_,
+    "openat": openat,
+    "creat": creat,
+    "access": access,
+    "faccessat": faccessat,
+    "faccessat2": faccessat,
+    "readlink": readlink,
+    "readlinkat": readlinkat,
+    "getdents64": getdents64,
+    "getcwd": getcwd,
+    "chdir": chdir,
+    "unlink": unlink,
+    "rmdir": rmdir,
+    "unlinkat": unlinkat,
+    "mkdir": mkdir,
+    "mkdirat": mkdirat,
+    "rename": rename,
+    "renameat": renameat,
+    "renameat2": renameat,
+    "umask": umask,
+}

@@ -1,0 +1,162 @@
+"""System calls about signals."""
+
+from __future__ import annotations
+
+import errno
+
+from testbed.process.refusal import Refusal
+from testbed.process.signals import (
+    alternate_bytes,
+    bit,
+    deliverable,
+    return_from_handler,
+    send,
+    sent_info,
+    set_alternate,
+)
+from testbed.process.state import SIGKILL, SIGSTOP, Process, SignalAction
+from testbed.process.threads import GuestThread, MustWait, Wait
+
+_BLOCK, _UNBLOCK, _SET = 0, 1, 2
+_BY_USER, _BY_TKILL = 0, -6
+MOST_SIGNALS = 64
+
+
+def _number(number: int) -> int:
+    if not 1 <= number <= MOST_SIGNALS:
+        raise Refusal(errno.EINVAL)
+    return number
+
+
+def rt_sigaction(process: Process, a: tuple[int, ...]) -> int:
+    """``struct sigaction`` of the kernel: handler, flags, restorer, a mask of 8 bytes."""
+    number, word = _number(a[0]), process.arch.word
+    old = process.actions.get(number, SignalAction())
+    new = None
+    if a[1]:
+        if number in (SIGKILL, SIGSTOP):
+            raise Refusal(errno.EINVAL)
+        handler, flags, restorer = process.words(a[1], 3)
+        new = SignalAction(handler, flags & 0xFFFF_FFFF, restorer, process.memory.word(a[1] + 3 * word, 8))
+    if a[2]:
+        fields = process.pack(old.handler, old.flags, old.restorer) + process.pack(old.mask, size=8)
+        process.memory.write(a[2], fields)
+    if new is not None:
+        process.actions[number] = new
+    return 0
+
+
+def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> int:
+    thread, old = process.current, process.current.mask
+    if a[1]:
+        given = process.memory.word(a[1], 8) & ~(bit(SIGKILL) | bit(SIGSTOP))
+        if a[0] not in (_BLOCK, _UNBLOCK, _SET):
+            raise Refusal(errno.EINVAL)
+        thread.mask = {_BLOCK: old | given, _UNBLOCK: old & ~given, _SET: given}[a[0]]
+    if a[2]:
+        process.memory.write(a[2], process.pack(old, size=8))
+    return 0
+
+
+def rt_sigpending(process: Process, a: tuple[int, ...]) -> int:
+    process.memory.write(a[0], process.pack(sum(map(bit, process.current.pending)), size=8))
+    return 0
+
+
+def sigaltstack(process: Process, a: tuple[int, ...]) -> int:
+    old = alternate_bytes(process, process.recorder[process.arch.sp])
+    if a[0]:
+        set_alternate(process, a[0])
+    if a[1]:
+        process.memory.write(a[1], old)
+    return 0
+
+
+def _waits_for_signal(process: Process) -> int:
+    """Until a handler has run; the result is EINTR then."""
+    raise MustWait(Wait(lambda: False, what="a signal"))
+
+
+def rt_sigsuspend(process: Process, a: tuple[int, ...]) -> int:
+    thread = process.current
+    mask = process.memory.word(a[0], 8) & ~(bit(SIGKILL) | bit(SIGSTOP))
+    thread.saved_mask, thread.mask = thread.mask, mask
+    return _waits_for_signal(process)
+
+
+def pause(process: Process, a: tuple[int, ...]) -> int:
+    return _waits_for_signal(process)
+
+
+def rt_sigreturn(process: Process, a: tuple[int, ...]) -> None:
+    return_from_handler(process, with_info=True)
+
+
+def sigreturn(process: Process, a: tuple[int, ...]) -> None:
+    return_from_handler(process, with_info=False)
+
+
+def _send_to(process: Process, thread: GuestThread | None, number: int, code: int) -> int:
+    if thread is None:
+        raise Refusal(errno.ESRCH)
+    if number:
+        send(process, thread, _number(number), sent_info(process, number, code))
+    return 0
+
+
+def kill(process: Process, a: tuple[int, ...]) -> int:
+    """To the process itself, and to nobody else: nobody else is there."""
+    target, number = process.signed(a[0]), a[1]
+    if target not in (process.pid, 0, -process.pid):
+        raise Refusal(errno.ESRCH)
+    takers = [thread for thread in (process.current, *process.threads) if not (number and thread.mask & bit(number))]
+    return _send_to(process, (takers or [process.current])[0], number, _BY_USER)
+
+
+def tkill(process: Process, a: tuple[int, ...]) -> int:
+    return _send_to(process, process.thread_numbered(process.signed(a[0])), a[1], _BY_TKILL)
+
+
+def tgkill(process: Process, a: tuple[int, ...]) -> int:
+    return tkill(process, a[1:]) if process.signed(a[0]) == process.pid else _send_to(process, None, 0, 0)
+
+
+def alarm(process: Process, a: tuple[int, ...]) -> int:
+    left = 0 if process.alarm is None else max(1, -(-(process.alarm - process.now) // 10**9))
+    process.alarm = process.now + a[0] * 10**9 if a[0] else None
+    return left
+
+
+def setitimer(process: Process, a: tuple[int, ...]) -> int:
+    """ITIMER_REAL, which goes off once."""
+    if a[0] != 0:
+        raise Refusal(errno.EINVAL)
+    if a[2]:
+        process.memory.write(a[2], process.pack(0, 0, 0, 0))
+    again, again_rest, seconds, rest = process.words(a[1], 4)
+    if again or again_rest:
+        raise Refusal(errno.ENOSYS)
+    process.alarm = process.now + seconds * 10**9 + rest * 1000 if seconds or rest else None
+    return 0
+
+
+def is_interrupted(process: Process, thread: GuestThread) -> bool:
+    """Whether a signal ends a thread's waiting."""
+    return deliverable(process, thread) is not None
+
+
+CALLS = {
+    "rt_sigaction": rt_sigaction,
+    "rt_sigprocmask": rt_sigprocmask,
+    "rt_sigpending": rt_sigpending,
+    "rt_sigsuspend": rt_sigsuspend,
+    "rt_sigreturn": rt_sigreturn,
+    "sigreturn": sigreturn,
+    "sigaltstack": sigaltstack,
+    "pause": pause,
+    "kill": kill,
+    "tkill": tkill,
+    "tgkill": tgkill,
+    "alarm": alarm,
+    "setitimer": setitimer,
+}

@@ -1,0 +1,113 @@
+"""System calls that say what a file is, and what paths in system calls mean."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+
+from testbed.process.file_tree import FileNode
+from testbed.process.initial_stack import GROUP, USER
+from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
+from testbed.process.refusal import Refusal
+from testbed.process.state import EPOCH, Process
+
+AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
+
+
+def path_at(process: Process, address: int) -> str:
+    return os.fsdecode(process.memory.text(address))
+
+
+def folder_of(process: Process, number: int, path: str) -> str:
+    """The folder that a relative path of an ``*at`` call starts from."""
+    number = process.signed(number)
+    if path.startswith("/") or number == AT_CWD:
+        return process.folder
+    file = process.descriptors[number]
+    if not isinstance(file, OpenFolder) or file.node is None:
+        raise Refusal(errno.ENOTDIR)
+    return file.node.path
+
+
+def _stat_bytes(process: Process, mode: int, inode: int, size: int, kept_inode: bool = False) -> bytes:
+    """``struct stat``: what the process may know of a file. All files are the user's, and as old as the process."""
+    second = EPOCH // 10**9
+    values = {
+        "dev": 1,
+        "ino": inode,
+        "ino32": inode & 0xFFFF_FFFF,
+        "mode": mode,
+        "nlink": 1,
+        "uid": USER,
+        "gid": GROUP,
+        "rdev": 0,
+        "size": size,
+        "blksize": 4096,
+        "blocks": -(-size // 512),
+        **{f"{name}time": second for name in "amc"},
+        **{f"{name}time_ns": 0 for name in "amc"},
+    }
+    return struct.pack(process.abi.stat, *(values[name] for name in process.abi.stat_fields))
+
+
+def inode(path: str) -> int:
+    """A number that tells files apart: ld.so takes two libraries with equal ones for one."""
+    number = 0
+    for byte in os.fsencode(path):
+        number = (number * 31 + byte) % 0x7FFF_FFFF
+    return number + 2
+
+
+def _stat_node(process: Process, node: FileNode) -> bytes:
+    size = len(node.link)
+    if node.host is not None and stat.S_ISREG(node.mode):
+        size = os.lstat(node.host).st_size
+    mode = node.mode & ~0o7777 | (0o755 if node.is_folder or node.mode & 0o100 else 0o644)
+    return _stat_bytes(process, mode, inode(node.path), size)
+
+
+def _stat_open(process: Process, file: OpenFile) -> bytes:
+    if isinstance(file, OpenHostFile):
+        return _stat_node(process, file.node)
+    if isinstance(file, OpenFolder) and file.node is not None:
+        return _stat_node(process, file.node)
+    return _stat_bytes(process, file.mode, 1, 0)
+
+
+def stat_(process: Process, a: tuple[int, ...]) -> int:
+    process.memory.write(a[1], _stat_node(process, process.tree.find(path_at(process, a[0]), process.folder)))
+    return 0
+
+
+def lstat(process: Process, a: tuple[int, ...]) -> int:
+    node = process.tree.find(path_at(process, a[0]), process.folder, follow=False)
+    process.memory.write(a[1], _stat_node(process, node))
+    return 0
+
+
+def fstat(process: Process, a: tuple[int, ...]) -> int:
+    process.memory.write(a[1], _stat_open(process, process.descriptors[process.signed(a[0])]))
+    return 0
+
+
+def fstatat(process: Process, a: tuple[int, ...]) -> int:
+    path, flags = path_at(process, a[1]), a[3]
+    if not path and flags & _EMPTY_PATH and process.signed(a[0]) != AT_CWD:
+        return fstat(process, (a[0], a[2]))
+    node = process.tree.find(path, folder_of(process, a[0], path), follow=not flags & _NO_FOLLOW)
+    process.memory.write(a[2], _stat_node(process, node))
+    return 0
+
+
+CALLS = {
+    "stat": stat_,
+    "stat64": stat_,
+    "lstat": lstat,
+    "lstat64": lstat,
+    "fstat": fstat,
+    "fstat64": fstat,
+    "newfstatat": fstatat,
+    "fstatat64": fstatat,
+}

@@ -1,0 +1,209 @@
+"""System calls about threads: clone, futex, vfork and what waits for its child."""
+
+from __future__ import annotations
+
+import errno
+
+from testbed.process.calls_identity import timespec
+from testbed.process.refusal import Refusal
+from testbed.process.state import MOST_THREADS, Process
+from testbed.process.threads import FutexWaiter, GuestThread, MustWait, Wait
+
+VM, VFORK, THREAD, SET_TLS, PARENT_TID, CLEAR_TID, CHILD_TID = (
+    0x100,
+    0x4000,
+    0x10000,
+    1 << 19,
+    1 << 20,
+    1 << 21,
+    1 << 24,
+)
+_WAIT, _WAKE, _REQUEUE, _COMPARE_REQUEUE, _WAKE_OPERATION, _WAIT_BITS, _WAKE_BITS = 0, 1, 3, 4, 5, 9, 10
+_PRIVATE, _REALTIME = 128, 256
+_NO_HANG = 1
+
+
+def futex(process: Process, a: tuple[int, ...]) -> int:
+    return _futex(process, a, process.arch.word)
+
+
+def futex_time64(process: Process, a: tuple[int, ...]) -> int:
+    return _futex(process, a, 8)
+
+
+def _futex(process: Process, a: tuple[int, ...], time_size: int) -> int:
+    address, operation, value, timeout, other, bits = a[:6]
+    operation &= 0xFFFF_FFFF
+    command = operation & ~(_PRIVATE | _REALTIME)
+    if address % 4:
+        raise Refusal(errno.EINVAL)
+    if command in (_WAIT, _WAIT_BITS):
+        if process.memory.word(address, 4) != value & 0xFFFF_FFFF:
+            raise Refusal(errno.EAGAIN)
+        deadline = None
+        if timeout:
+            deadline = timespec(process, timeout, time_size)
+            if command == _WAIT:
+                deadline += process.now
+            elif not operation & _REALTIME:
+                deadline += process.now - process.monotonic
+        _wait(process, address, bits if command == _WAIT_BITS else -1, deadline)
+    if command in (_WAKE, _WAKE_BITS):
+        return wake(process, address, process.signed(value), bits if command == _WAKE_BITS else -1)
+    if command in (_REQUEUE, _COMPARE_REQUEUE):
+        if command == _COMPARE_REQUEUE and process.memory.word(address, 4) != bits & 0xFFFF_FFFF:
+            raise Refusal(errno.EAGAIN)
+        woken = wake(process, address, process.signed(value))
+        queue = process.waiting.get(address, [])
+        moved, process.waiting[address] = queue[: process.signed(timeout)], queue[process.signed(timeout) :]
+        process.waiting.setdefault(other, []).extend(moved)
+        return woken + len(moved) * (command == _COMPARE_REQUEUE)
+    if command == _WAKE_OPERATION:
+        return _wake_operation(process, a)
+    raise Refusal(errno.ENOSYS)
+
+
+def _wait(process: Process, address: int, bits: int, deadline: int | None) -> None:
+    waiter = FutexWaiter(bits)
+    process.waiting.setdefault(address, []).append(waiter)
+
+    def woken(timed_out: bool) -> int:
+        for queue in process.waiting.values():
+            if waiter in queue:
+                queue.remove(waiter)
+        if not waiter.woken:
+            raise Refusal(errno.ETIMEDOUT if timed_out else errno.EINTR)
+        return 0
+
+    raise MustWait(Wait(lambda: waiter.woken, woken, deadline, restart=deadline is None, what=f"futex {address:#x}"))
+
+
+def wake(process: Process, address: int, most: int, bits: int = -1) -> int:
+    """Wake threads that wait at an address, those that waited longest first; how many."""
+    queue, woken = process.waiting.get(address, []), 0
+    for waiter in list(queue):
+        if woken < most and waiter.bits & bits:
+            waiter.woken = True
+            queue.remove(waiter)
+            woken += 1
+    return woken
+
+
+def _wake_operation(process: Process, a: tuple[int, ...]) -> int:
+    """FUTEX_WAKE_OP: change the second word, wake at the first, and at the second if its old value compares so."""
+    address, _, most, most_other, other, what = a[:6]
+    old = process.memory.word(other, 4)
+    operation, comparison = what >> 28 & 15, what >> 24 & 15
+    argument, compared = process.signed(what >> 12, 12), process.signed(what, 12)
+    if operation & 8:
+        argument = 1 << (argument & 31)
+    new = {0: argument, 1: old + argument, 2: old | argument, 3: old & ~argument, 4: old ^ argument}.get(operation & 7)
+    value = process.signed(old)
+    tests = (value == compared, value != compared, value < compared, value <= compared)
+    more = (*tests, value > compared, value >= compared)
+    if new is None or comparison >= len(more):
+        raise Refusal(errno.ENOSYS)
+    process.memory.write(other, process.pack(new, size=4))
+    woken = wake(process, address, process.signed(most))
+    return woken + (wake(process, other, process.signed(most_other)) if more[comparison] else 0)
+
+
+def set_tid_address(process: Process, a: tuple[int, ...]) -> int:
+    process.current.clear_on_exit = a[0]
+    return process.current.number
+
+
+def nothing(process: Process, a: tuple[int, ...]) -> int:
+    return 0
+
+
+def clone(process: Process, a: tuple[int, ...]) -> int:
+    flags, stack, parent_tid = a[:3]
+    tls, child_tid = (a[3], a[4]) if process.abi.tls_first else (a[4], a[3])
+    if not flags & VM or not flags & (THREAD | VFORK):
+        raise Refusal(errno.ENOSYS)  # fork
+    number = process.last_number + 1
+    if sum(thread.status is None for thread in process.threads) >= MOST_THREADS:
+        raise Refusal(errno.EAGAIN)
+    if flags & PARENT_TID:
+        process.memory.write(parent_tid, process.pack(number, size=4))
+    if flags & CHILD_TID:
+        process.memory.write(child_tid, process.pack(number, size=4))
+    child = GuestThread(number, first=process.recorder.steps, mask=process.current.mask)
+    child.clear_on_exit = child_tid if flags & CLEAR_TID else 0
+    child.context = _child_context(process, stack, tls if flags & SET_TLS else None)
+    process.last_number = number
+    process.threads.append(child)
+    if flags & VFORK:
+        _be_vforked(process, child, own_stack=bool(stack))
+    return number
+
+
+def _child_context(process: Process, stack: int, tls: int | None) -> object:
+    """The caller's processor state with what is the child's own: result 0, its stack, its TLS."""
+    recorder, arch, abi = process.recorder, process.arch, process.abi
+    uc, own = recorder.uc, recorder.uc.context_save()
+    recorder[abi.result] = 0
+    if stack:
+        recorder[arch.sp] = stack
+    if tls is not None:
+        uc.reg_write(abi.thread_pointer, tls)
+    context = uc.context_save()
+    uc.context_restore(own)
+    return context
+
+
+def vfork(process: Process, a: tuple[int, ...]) -> int:
+    return clone(process, (VM | VFORK, 0, 0, 0, 0))
+
+
+def _be_vforked(process: Process, child: GuestThread, *, own_stack: bool) -> None:
+    """The parent waits until its child, which has its memory, exits. What the child opens and closes is its own."""
+    parent = process.current
+    child.vfork_child = True
+    if not own_stack:
+        child.after = (*parent.pieces, (process.piece_start, process.recorder.steps))
+    descriptors, actions = process.descriptors, dict(process.actions)
+    process.descriptors = descriptors.copy()
+
+    def child_is_gone(_: bool) -> int:
+        process.descriptors.close_all()
+        process.descriptors, process.actions = descriptors, actions
+        return child.number
+
+    raise MustWait(Wait(lambda: child.status is not None, child_is_gone, what="vfork"))
+
+
+def wait4(process: Process, a: tuple[int, ...]) -> int:
+    """A child that was vforked and is over: its number, its status."""
+    wanted = process.signed(a[0])
+    children = [t for t in process.threads if t.vfork_child and not t.waited_for and wanted in (-1, 0, t.number)]
+    if not children:
+        raise Refusal(errno.ECHILD)
+    over = next((child for child in children if child.status is not None), None)
+    if over is None:
+        if a[2] & _NO_HANG:
+            return 0
+        raise MustWait(Wait(lambda: any(child.status is not None for child in children), restart=True, what="wait"))
+    if a[1]:
+        process.memory.write(a[1], process.pack((over.status or 0) << 8, size=4))
+    over.waited_for = True
+    return over.number
+
+
+def exit_(process: Process, a: tuple[int, ...]) -> None:
+    """The running thread ends; what is done about that is the scheduler's."""
+    process.current.status = a[0] & 0xFF
+
+
+CALLS = {
+    "futex": futex,
+    "futex_time64": futex_time64,
+    "set_tid_address": set_tid_address,
+    "set_robust_list": nothing,
+    "sched_yield": nothing,
+    "clone": clone,
+    "vfork": vfork,
+    "wait4": wait4,
+    "exit": exit_,
+}

@@ -1,0 +1,71 @@
+"""The file descriptors of a process: small numbers that stand for open files."""
+
+from __future__ import annotations
+
+import errno
+
+from testbed.process.open_files import OpenFile
+from testbed.process.refusal import Refusal
+
+MOST_DESCRIPTORS = 1024
+
+
+class Descriptors:
+    """Open files by number. One open file may have several; it is closed with the last of them."""
+
+    def __init__(self, *standard: OpenFile) -> None:
+        self._files: dict[int, OpenFile] = dict(enumerate(standard))
+        self._close_on_exec: set[int] = set()
+        self._kept: Descriptors | None = None  # whose files are not this table's to close
+
+    def __getitem__(self, number: int) -> OpenFile:
+        """Raises Refusal (EBADF)."""
+        if number not in self._files:
+            raise Refusal(errno.EBADF)
+        return self._files[number]
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._files
+
+    def add(self, file: OpenFile, lowest: int = 0, *, close_on_exec: bool = False) -> int:
+        """The lowest number that is free. Raises Refusal (EMFILE), and closes the file then."""
+        number = next((n for n in range(lowest, MOST_DESCRIPTORS) if n not in self._files), None)
+        if number is None:
+            if file not in self._files.values():
+                file.close()
+            raise Refusal(errno.EMFILE)
+        self._files[number] = file
+        self.keep_on_exec(number, not close_on_exec)
+        return number
+
+    def put(self, number: int, file: OpenFile) -> None:
+        """As dup2: whatever had the number is closed before."""
+        if not 0 <= number < MOST_DESCRIPTORS:
+            raise Refusal(errno.EBADF)
+        if number in self._files:
+            self.close(number)
+        self._files[number] = file
+        self.keep_on_exec(number, True)
+
+    def close(self, number: int) -> None:
+        file = self[number]
+        del self._files[number]
+        self._close_on_exec.discard(number)
+        if file not in self._files.values() and (self._kept is None or file not in self._kept._files.values()):
+            file.close()
+
+    def keep_on_exec(self, number: int, keep: bool) -> None:
+        (self._close_on_exec.discard if keep else self._close_on_exec.add)(number)
+
+    def closes_on_exec(self, number: int) -> bool:
+        return number in self._close_on_exec
+
+    def close_all(self) -> None:
+        for number in list(self._files):
+            self.close(number)
+
+    def copy(self) -> Descriptors:
+        """The same open files, with numbers of their own: they are closed with the last number in any of the tables."""
+        other = Descriptors()
+        other._files, other._close_on_exec, other._kept = dict(self._files), set(self._close_on_exec), self
+        return other

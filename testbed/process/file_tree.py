@@ -1,0 +1,226 @@
+"""The files that a process sees: read from folders that were named, written only into a folder made for the run.
+
+A path is walked here, name by name, and so is every symbolic link: an absolute one starts at the process's own root. So
+nothing leads out of the named folders, neither ``..`` nor a link, whoever made it. The host only ever gets paths whose
+last name is no link (O_NOFOLLOW) and whose other names were seen to be folders.
+
+Written files lie in ``written``, in the folders that they have for the process: a layer above everything else. What is
+deleted below is remembered as gone. Links, devices and everything that is neither file nor folder cannot be made.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.process.refusal import Refusal
+
+MOST_LINKS = 40
+MOST_PATH = 4096
+MOST_ENTRIES = 10_000  # files and folders that a process may make
+
+
+@dataclass(frozen=True, slots=True)
+class FileNode:
+    """What lies at a path: ``host`` is where, None for what only the process has; ``upper``: it was written."""
+
+    path: str
+    mode: int
+    host: Path | None = None
+    upper: bool = False
+    link: str = ""  # where a symbolic link leads
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.mode)
+
+
+class FileTree:
+    """``shown`` are files and folders of the host by their path for the process; ``made`` is what no host has."""
+
+    def __init__(self, shown: Mapping[str, Path], written: Path, made: Iterable[FileNode], most: int) -> None:
+        self._shown = {path.rstrip("/") or "/": host.resolve() for path, host in shown.items()}
+        self._written = written
+        self._made = {node.path: node for node in made}
+        self._gone: set[str] = set()
+        self._left = most
+        self._entries = 0
+
+    def find(self, path: str, folder: str = "/", *, follow: bool = True) -> FileNode:
+        """What lies at a path. Raises Refusal (ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG)."""
+        at = self.locate(path, folder, follow=follow)
+        node = self.node(at)
+        if node is None:
+            raise Refusal(errno.ENOENT)
+        if path.endswith("/") and not node.is_folder:
+            raise Refusal(errno.ENOTDIR)
+        return node
+
+    def locate(self, path: str, folder: str = "/", *, follow: bool = True) -> str:
+        """The absolute path, without links, that a path means; only its last name need not exist."""
+        if not path:
+            raise Refusal(errno.ENOENT)
+        if len(path) >= MOST_PATH:
+            raise Refusal(errno.ENAMETOOLONG)
+        names = [*reversed(path.split("/"))]
+        at, links = "/" if path.startswith("/") else folder, 0
+        while names:
+            name = names.pop()
+            if name in ("", "."):
+                continue
+            if len(os.fsencode(name)) > 255:
+                raise Refusal(errno.ENAMETOOLONG)
+            here = self.node(at)
+            if here is None or not here.is_folder:
+                raise Refusal(errno.ENOENT if here is None else errno.ENOTDIR)
+            if name == "..":
+                at = at.rpartition("/")[0] or "/"
+                continue
+            next_at = f"{at.rstrip('/')}/{name}"
+            node = self.node(next_at)
+            more = any(n not in ("", ".") for n in names)
+            if node is not None and stat.S_ISLNK(node.mode) and (follow or more):
+                links += 1
+                if links > MOST_LINKS:
+                    raise Refusal(errno.ELOOP)
+                names += reversed(node.link.split("/"))
+                at = "/" if node.link.startswith("/") else at
+            else:
+                at = next_at
+        return at
+
+    def node(self, path: str) -> FileNode | None:
+        """What lies at an absolute path without links in front of its last name."""
+        upper = self._upper(path)
+        with suppress(OSError, ValueError):  # what the host cannot say is not there
+            return FileNode(path, os.lstat(upper).st_mode, upper, upper=True)
+        if path in self._made:
+            return self._made[path]
+        if self._is_gone(path):
+            return None
+        for shown in sorted(self._shown, key=len, reverse=True):
+            if path == shown or path.startswith(shown.rstrip("/") + "/"):
+                host = self._shown[shown] / path[len(shown) :].lstrip("/")
+                with suppress(OSError, ValueError):
+                    mode = os.lstat(host).st_mode
+                    link = os.readlink(host) if stat.S_ISLNK(mode) else ""
+                    return FileNode(path, mode, host, link=link)
+                break
+        inside = path.rstrip("/") + "/"
+        if path == "/" or any(p.startswith(inside) for p in (*self._shown, *self._made)):
+            return FileNode(path, stat.S_IFDIR | 0o755)
+        return None
+
+    def names(self, node: FileNode) -> list[str]:
+        """The names in a folder, in order."""
+        found: set[str] = set()
+        inside = node.path.rstrip("/") + "/"
+        if not self._is_gone(node.path):
+            for path in (*self._shown, *self._made):
+                if path.startswith(inside):
+                    found.add(path[len(inside) :].partition("/")[0])
+            lower = self._lower(node.path)
+            with suppress(OSError, ValueError):
+                found.update(os.listdir(lower) if lower else ())
+        with suppress(OSError, ValueError):
+            found.update(os.listdir(self._upper(node.path)))
+        return sorted(name for name in found if self.node(inside + name) is not None)
+
+    # What is written.
+
+    def for_writing(self, path: str, *, empty: bool) -> Path:
+        """Where the host has a file that may be written to: copied there if need be, unless it is to be empty."""
+        node = self.node(path)
+        if node is not None and not stat.S_ISREG(node.mode):
+            raise Refusal(errno.EISDIR if node.is_folder else errno.EACCES)
+        upper = self._upper(path)
+        if node is None or not node.upper:
+            self._count_entry()
+            self._make_folders(path)
+            data = b""
+            if node is not None and node.host is not None and not empty:
+                self.claim(os.stat(node.host, follow_symlinks=False).st_size)
+                data = node.host.read_bytes()
+            with refused_by_host(), open(upper, "xb") as file:
+                file.write(data)
+        return upper
+
+    def claim(self, size: int) -> None:
+        """``size`` more bytes are written. Raises Refusal (ENOSPC) where that is too much for one run."""
+        if size > self._left:
+            raise Refusal(errno.ENOSPC)
+        self._left -= max(size, 0)
+
+    def make_folder(self, path: str) -> None:
+        if self.node(path) is not None:
+            raise Refusal(errno.EEXIST)
+        self._count_entry()
+        self._make_folders(path)
+        with refused_by_host():
+            os.mkdir(self._upper(path), 0o700)
+        self._gone.add(path)  # nothing of a folder that lay there before
+
+    def remove(self, path: str, *, folder: bool) -> None:
+        node = self.node(path)
+        if node is None or path in self._made or path in self._shown:
+            raise Refusal(errno.ENOENT if node is None else errno.EACCES)
+        if node.is_folder != folder:
+            raise Refusal(errno.ENOTDIR if folder else errno.EISDIR)
+        if folder and self.names(node):
+            raise Refusal(errno.ENOTEMPTY)
+        with refused_by_host():
+            if node.upper:
+                os.rmdir(self._upper(path)) if folder else os.unlink(self._upper(path))
+        self._gone.add(path)
+
+    def rename(self, old: str, new: str) -> None:
+        """Only files: a folder below is never moved (EXDEV, as some file systems say)."""
+        node, there = self.node(old), self.node(new)
+        if node is None:
+            raise Refusal(errno.ENOENT)
+        if node.is_folder or (there is not None and there.is_folder):
+            raise Refusal(errno.EXDEV)
+        if old == new:
+            return
+        source = self.for_writing(old, empty=False)
+        self._make_folders(new)
+        with refused_by_host():
+            os.replace(source, self._upper(new))
+        self._gone.add(old)
+
+    def _count_entry(self) -> None:
+        self._entries += 1
+        if self._entries > MOST_ENTRIES:
+            raise Refusal(errno.ENOSPC)
+
+    def _make_folders(self, path: str) -> None:
+        """The folder that a path lies in exists for the process; now it does among the written ones, too."""
+        folder = self.node(path.rpartition("/")[0] or "/")
+        if folder is None or not folder.is_folder:
+            raise Refusal(errno.ENOENT if folder is None else errno.ENOTDIR)
+        with refused_by_host():
+            os.makedirs(self._upper(folder.path), 0o700, exist_ok=True)
+
+    def _upper(self, path: str) -> Path:
+        return self._written / path.lstrip("/")
+
+    def _lower(self, path: str) -> Path | None:
+        shown = max((s for s in self._shown if (path + "/").startswith(s.rstrip("/") + "/")), key=len, default=None)
+        return None if shown is None else self._shown[shown] / path[len(shown) :].lstrip("/")
+
+    def _is_gone(self, path: str) -> bool:
+        return bool(self._gone) and any(path == gone or path.startswith(gone + "/") for gone in self._gone)
+
+
+@contextmanager
+def refused_by_host() -> Iterator[None]:
+    """What the host refuses is refused with the host's reason."""
+    try:
+        yield
+    except OSError as error:
+        raise Refusal(error.errno or errno.EIO) from error

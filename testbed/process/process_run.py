@@ -1,0 +1,127 @@
+"""A real Linux program, run: the one way from a program file and its arguments to traces."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.arch import Arch
+from testbed.image import Image, LoadedImage, read_image
+from testbed.process.open_files import OutputStream
+from testbed.process.running import run_to_end
+from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
+from testbed.process.state import Process, ProcessEnds, RefusedCall
+from testbed.process.tracks import Track, WholeRecording, tracks_of
+from testbed.trace import Exited
+from testbed.words.errors import ImageError
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessRun:
+    """What a process did. ``tracks`` are its threads, the first one first; each has a trace of its own.
+
+    ``status`` is its exit status, or None where it did not exit: ``why`` says what ended it then, and ``signal`` is the
+    signal that did, or 0. What ran until then is whole. ``calls`` counts its system calls, ``refused`` are those
+    that it was not let do; ``notes`` say what else is worth knowing.
+    """
+
+    path: Path
+    arguments: tuple[str, ...]
+    arch: Arch
+    images: tuple[LoadedImage, ...]
+    tracks: tuple[Track, ...]
+    steps: int
+    status: int | None
+    why: str
+    signal: int
+    stdout: bytes = field(repr=False)
+    stderr: bytes = field(repr=False)
+    calls: Mapping[str, int] = field(repr=False)
+    refused: tuple[RefusedCall, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.path.name} · {self.arch}: {self.steps} steps, {len(self.tracks)} threads, {self.ending}"
+
+    @property
+    def ending(self) -> str:
+        """How the process ended, in a few words."""
+        return self.why if self.status is None else f"exit {self.status}"
+
+
+def run_process(
+    path: Path | str,
+    arguments: Sequence[str] = (),
+    *,
+    seed: int = 1,
+    budget: int = BUDGET,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] = ENVIRONMENT,
+    sysroot: Path | str | None = None,
+    folders: Mapping[str, Path | str] | None = None,
+    folder: str = "/",
+    written: Path | str | None = None,
+    memory: int = MOST_MEMORY,
+) -> ProcessRun:
+    """Run a Linux program as a process of its own, and keep every step.
+
+    It finds libraries in ``sysroot`` (the host's libraries, or those of the cross compiler, if none is given), and
+    other files in ``folders``, a host folder by its path for the process, and nothing else. It starts in ``folder``.
+    What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the same
+    run. Raises ImageError for a file that is no program, UsageError for folders that do not exist.
+    """
+    image = read_image(path)
+    if image.content[:4] != b"\x7fELF":
+        raise ImageError(image.path, 0, "no program of Linux, which are ELF files")
+    inputs = ProcessInputs(
+        tuple(arguments),
+        seed,
+        budget,
+        stdin,
+        environment,
+        shown_files(image, sysroot, folders or {}),
+        folder,
+        memory,
+    )
+    with tempfile.TemporaryDirectory(prefix="testbed-process-") as temporary:
+        process, streams = started(image, inputs, Path(written or temporary))
+        try:
+            ends = run_to_end(process)
+        finally:
+            process.descriptors.close_all()
+    return _result(process, image, ends, streams, seed)
+
+
+def _result(
+    process: Process, image: Image, ends: ProcessEnds, streams: tuple[OutputStream, OutputStream], seed: int
+) -> ProcessRun:
+    registers, sizes, writes = process.recorder.taken()
+    whole = WholeRecording(
+        process.arch,
+        tuple(process.images),
+        registers,
+        sizes,
+        writes,
+        tuple(process.memory.initial),
+        tuple(process.resumed),
+        seed,
+    )
+    end = Exited(ends.status) if ends.status is not None else ends.detail
+    return ProcessRun(
+        image.path,
+        process.arguments,
+        process.arch,
+        whole.images,
+        tracks_of(whole, process.threads, end, process.current),
+        len(sizes),
+        ends.status,
+        ends.detail,
+        ends.signal,
+        bytes(streams[0].data),
+        bytes(streams[1].data),
+        dict(process.calls),
+        tuple(process.refused),
+        tuple(process.notes),
+    )

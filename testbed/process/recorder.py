@@ -1,0 +1,175 @@
+"""What a process does, step by step, in one sequence over all its threads: the native recorder, and the kernel's part.
+
+What the kernel writes belongs to the step before, as what a system call's instruction does. A signal is a row of its
+own, of size 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from testbed.arch import Arch
+from testbed.machine.native import hooks
+from testbed.machine.native.code_ranges import CodeRange
+from testbed.machine.native.run import NativeRun
+from testbed.machine.start import Machine
+from testbed.machine.unicorn_arches import UNICORN
+from testbed.process.address_space import WRITE, AddressSpace
+from testbed.process.cpu import CPUS, powered_for_linux
+from testbed.process.kernel_entry import KernelStops
+from testbed.trace import Writes
+
+ROOM = 1 << 18  # steps, and writes, that room is made for at first; then it is doubled
+SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
+
+
+class ProcessRecorder(NativeRun):
+    """A machine for a process. ``budget`` steps are allowed; ``slice`` steps without a stop are, once that is set."""
+
+    def __init__(self, arch: Arch, budget: int) -> None:
+        uc = powered_for_linux(arch)
+        super().__init__(Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops)
+        self.arch, self.uc, self.ids = arch, uc, UNICORN[arch.name].registers
+        self._clock_read = CPUS[arch.name].clock_read
+        self._budget = budget
+        self._room, self._journal_room = min(ROOM, budget + SLACK), ROOM
+        self.grow_steps(self._room)
+        self.grow_writes(self._journal_room)
+        self.begin(budget)
+        self.slice: int | None = None
+        self._slice_end = 0
+        self.reads_clock = False
+        assert isinstance(self.stops, KernelStops)
+        self.kernel_stops = self.stops
+
+    # The run.
+
+    def execute(self, start: int) -> int:
+        """Run from an address until something stops the machine; Unicorn's status."""
+        self.kernel_stops.entered, self.reads_clock = None, False
+        self.go_on()
+        self._slice_end = self.steps + self.slice if self.slice else self._budget + SLACK
+        self._limit()
+        status = self.go(start)
+        stopped = self.stopped and not self.reads_clock and self.kernel_stops.entered is None
+        if stopped and self.steps and self.last_pc() == self.pc:  # its hook has run, the instruction has not
+            self.drop_last()
+        return status
+
+    def _limit(self) -> None:
+        self.limit_steps(min(self._room, max(self._slice_end, self.steps)))
+
+    def _full(self, journal: bool) -> None:
+        if journal:
+            self._journal_room *= 2
+            self.grow_writes(self._journal_room)
+        elif self.steps >= self._slice_end:
+            self.stop()  # every time: inside an IT block the emulator forgets that it was asked
+            self._make_room(self.steps + 1)
+            self.limit_steps(self.steps + 1)
+        else:
+            self._make_room(self.steps + 1)
+            self._limit()
+
+    def _make_room(self, rows: int) -> None:
+        if rows > self._room:
+            self._room = max(rows, min(2 * self._room, self._budget + SLACK))
+            self.grow_steps(self._room)
+
+    def is_left_to_host(self, code: bytes, isa: int) -> bool:
+        if self._clock_read(code) is None:
+            return False
+        self.reads_clock = True
+        self.stop()
+        return True
+
+    def plan_code(self, memory: AddressSpace) -> None:
+        """Follow what was mapped and changed since the machine stopped."""
+        if memory.changed_code:
+            spans = (CodeRange(a.start, a.end - a.start, bool(a.protection & WRITE)) for a in memory.code)
+            self.planned.plan(spans)
+            for low, high in memory.changed_code:
+                self.planned.forget(low, high)
+                self.uc.ctl_remove_cache(low, high)
+            memory.changed_code.clear()
+
+    # Registers.
+
+    @property
+    def pc(self) -> int:
+        return self[self.arch.pc]
+
+    def __getitem__(self, name: str) -> int:
+        value: int = self.uc.reg_read(self.ids[name])
+        return value & ((1 << self.arch.by_name[name].bits) - 1)
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self.uc.reg_write(self.ids[name], value & ((1 << self.arch.by_name[name].bits) - 1))
+
+    def registers(self) -> dict[str, int]:
+        return {register.name: self[register.name] for register in self.arch.registers}
+
+    def next_address(self) -> int:
+        """The pc, with the bit of the instruction set in force."""
+        return self.pc | self.arch.isa_of_flags(self[self.arch.flags]).address_bit
+
+    # What is recorded besides.
+
+    def add_signal(self, values: dict[str, int]) -> None:
+        """A row of size 0: the registers that a signal interrupted."""
+        self._make_room(self.steps + 1)
+        step = self.steps
+        self.rows.view(step + 1)[step * self.count :] = list(values.values())
+        self.sizes.view(step + 1)[step] = 0
+        self.state[hooks.STEPS] = step + 1
+
+    def journal_write(self, address: int, data: bytes) -> None:
+        """Entries for what the kernel writes, numbered by the last step; before the first one there are none."""
+        if not self.steps:
+            return
+        head = min(-address % 8, len(data))
+        body = (len(data) - head) // 8
+        tail = len(data) - head - 8 * body
+        values = [int.from_bytes(data[:head], "little")] if head else []
+        parts = np.concatenate(
+            (
+                np.array(values, np.uint64),
+                np.frombuffer(data, "<u8", body, head),
+                np.array([int.from_bytes(data[len(data) - tail :], "little")] if tail else [], np.uint64),
+            )
+        )
+        sizes = np.array([head] * bool(head) + [8] * body + [tail] * bool(tail), np.uint8)
+        places = np.uint64(address) + np.concatenate(([0], np.cumsum(sizes[:-1], dtype=np.uint64))).astype(np.uint64)
+        first, count = self.writes, len(parts)
+        while first + count > self._journal_room:
+            self._journal_room *= 2
+        self.grow_writes(self._journal_room)
+        columns = (np.uint32(self.steps - 1), places, sizes, parts)
+        for column, piece in zip(self.journal, columns, strict=True):
+            column.view(first + count)[first:] = piece
+        self.state[hooks.WRITES] = first + count
+
+    def drop_faulting(self, memory: AddressSpace) -> None:
+        """Forget the last step, whose instruction was refused; what it wrote before, it wrote."""
+        self.drop_last()
+        first, step = self.writes, self.steps
+        steps, addresses, sizes, _ = (column.view(first) for column in self.journal)
+        while first and steps[first - 1] == step:
+            first -= 1
+        kept = first
+        for i in range(first, self.writes):
+            area = memory.area_at(int(addresses[i]))
+            if area is not None and area.backed and area.protection & WRITE:
+                for column in (steps, addresses, sizes, _):
+                    column[kept] = column[i]
+                kept += 1
+        self.state[hooks.WRITES] = kept
+
+    def taken(self) -> tuple[np.ndarray, np.ndarray, Writes]:
+        """All rows, sizes and writes; nothing is recorded any more."""
+        steps, writes = self.steps, self.writes
+        return (
+            self.rows.filled(steps).reshape(-1, self.count),
+            self.sizes.filled(steps),
+            Writes(*(column.filled(writes) for column in self.journal)),
+        )

@@ -1,0 +1,152 @@
+"""Which thread runs, and until when: by turns, chosen by the run's seed, so that the same seed gives the same run."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+
+from testbed.process.calls_signals import is_interrupted
+from testbed.process.calls_threads import wake
+from testbed.process.refusal import Refusal
+from testbed.process.signals import RESTART, deliverable, send, sent_info
+from testbed.process.state import SIGALRM, Process, ProcessEnds, SignalAction
+from testbed.process.system_calls import perform
+from testbed.process.threads import GuestThread, MustWait, Wait
+
+SLICE = 20_000  # steps that a thread runs at most while others could
+SWITCH_AFTER_CALL = 8  # one in so many system calls lets another thread run
+
+
+def finish_call(process: Process) -> None:
+    """Do the running thread's call, and give it the result; or let it wait."""
+    thread = process.current
+    try:
+        result = perform(process)
+    except MustWait as must:
+        thread.wait = must.wait
+        return
+    if result is not None and thread.status is None:
+        process.recorder[process.abi.result] = result
+
+
+def choose(process: Process) -> None:
+    """Make the thread that runs next the current one; its wait is over then.
+
+    Raises ProcessEnds where nobody can run any more.
+    """
+    _alarm(process)
+    while True:
+        able = [thread for thread in process.threads if thread.status is None and _is_able(process, thread)]
+        if not able:
+            _pass_time(process)
+            continue
+        thread = _chosen(process, able)
+        if thread is not process.current:
+            switch(process, thread)
+        if thread.wait is None or _end_wait(process, thread):
+            break
+    others = sum(thread.status is None for thread in process.threads) > 1
+    process.recorder.slice = SLICE if others or process.alarm is not None else None
+
+
+def _chosen(process: Process, able: list[GuestThread]) -> GuestThread:
+    current = process.current
+    if current in able:
+        if len(able) == 1:
+            return current
+        if not process.turn_is_over and process.switching.randrange(SWITCH_AFTER_CALL):
+            return current
+    process.turn_is_over = False
+    others = [thread for thread in able if thread is not current]
+    return others[process.switching.randrange(len(others))]
+
+
+def switch(process: Process, thread: GuestThread) -> None:
+    """Another thread runs from here on."""
+    recorder, before = process.recorder, process.current
+    before.ran(process.piece_start, recorder.steps)
+    if before.status is None:
+        before.context = recorder.uc.context_save()
+    process.piece_start = recorder.steps
+    assert thread.context is not None
+    recorder.uc.context_restore(thread.context)
+    thread.context = None
+    process.current = thread
+
+
+def _is_able(process: Process, thread: GuestThread) -> bool:
+    wait = thread.wait
+    if wait is None or wait.ready() or is_interrupted(process, thread):
+        return True
+    return wait.deadline is not None and wait.deadline <= process.now
+
+
+def _end_wait(process: Process, thread: GuestThread) -> bool:
+    """What a wait that is over means for the running thread; false where it waits on."""
+    wait = thread.wait
+    assert wait is not None and thread.call is not None
+    thread.wait = None
+    timed_out = wait.deadline is not None and wait.deadline <= process.now
+    ready = wait.ready()
+    if ready and wait.then is None:
+        finish_call(process)  # what kept it from being done is gone
+        return thread.wait is None
+    if not ready and not timed_out:
+        _interrupt(process, thread, wait)
+        return True
+    try:
+        result = wait.then(timed_out and not ready) if wait.then else -errno.EINTR
+    except Refusal as refusal:
+        result = -refusal.number
+    process.recorder[process.abi.result] = result
+    return True
+
+
+def _interrupt(process: Process, thread: GuestThread, wait: Wait) -> None:
+    """A signal ends the wait: the call fails, or is made once more when the handler is done."""
+    assert thread.call is not None
+    if wait.then is not None:
+        with suppress(Refusal):
+            wait.then(False)
+    number = deliverable(process, thread)
+    action = process.actions.get(number or 0, SignalAction())
+    if wait.restart and action.flags & RESTART:
+        _, _, result, pc = thread.call
+        process.recorder[process.abi.result] = result
+        process.recorder[process.arch.pc] = pc
+    else:
+        process.recorder[process.abi.result] = -errno.EINTR
+
+
+def _pass_time(process: Process) -> None:
+    """Nobody can run before a time comes: it comes now."""
+    waits = [thread.wait for thread in process.threads if thread.status is None and thread.wait is not None]
+    times = [wait.deadline for wait in waits if wait.deadline is not None]
+    times += [process.alarm] if process.alarm is not None else []
+    if not times:
+        what = ", ".join(sorted({wait.what for wait in waits}))
+        raise ProcessEnds(None, f"every thread waits, and nothing can wake one: {what}")
+    process.slept += max(0, min(times) - process.now)
+    _alarm(process)
+
+
+def _alarm(process: Process) -> None:
+    if process.alarm is not None and process.alarm <= process.now:
+        process.alarm = None
+        living = next(thread for thread in process.threads if thread.status is None)
+        send(process, living, SIGALRM, sent_info(process, SIGALRM, 0x80))
+
+
+def end_thread(process: Process) -> None:
+    """The running thread has ended. Raises ProcessEnds with the last one."""
+    thread = process.current
+    thread.ran(process.piece_start, process.recorder.steps)
+    process.piece_start = process.recorder.steps
+    if thread.clear_on_exit and not thread.vfork_child:
+        try:
+            process.memory.write(thread.clear_on_exit, bytes(4))
+            wake(process, thread.clear_on_exit, 1)
+        except Refusal:
+            process.notes.append(f"thread {thread.number} has no word to clear at {thread.clear_on_exit:#x}")
+    if all(each.status is not None for each in process.threads):
+        raise ProcessEnds(thread.status)

@@ -1,0 +1,217 @@
+"""Signals of a process: sent, delivered as Linux does, and come back from.
+
+A delivery is a row of size 0 with the registers that were interrupted; what the kernel writes belongs to it, and the
+handler's first instruction is the next step.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+from testbed.process.address_space import WRITE
+from testbed.process.refusal import Refusal
+from testbed.process.signal_frames import FRAME_PARTS, SIGINFO_SIZE, frame_bytes, load_floating
+from testbed.process.state import SIGKILL, SIGNALS, SIGSEGV, SIGSTOP, Process, ProcessEnds, SignalAction
+from testbed.process.threads import GuestThread
+
+WITH_INFO, ON_STACK, RESTART, NO_DEFER, RESET, RESTORER = 4, 0x0800_0000, 0x1000_0000, 0x4000_0000, 1 << 31, 0x0400_0000
+DISABLED, ON_ALTERNATE = 2, 1
+IGNORED_BY_DEFAULT = (17, 18, 23, 28)  # SIGCHLD, SIGCONT, SIGURG, SIGWINCH
+LEAST_ALTERNATE = 2048
+
+
+def bit(number: int) -> int:
+    return 1 << number - 1
+
+
+def sent_info(process: Process, number: int, code: int) -> bytes:
+    """The siginfo of a signal that a program sent: who."""
+    head = struct.pack("<iii", number, 0, code).ljust(16 if process.arch.word == 8 else 12, b"\0")
+    return (head + struct.pack("<ii", process.pid, 1000)).ljust(SIGINFO_SIZE, b"\0")
+
+
+def fault_info(process: Process, number: int, code: int, address: int) -> bytes:
+    """The siginfo of a fault: at which address."""
+    head = struct.pack("<iii", number, 0, code).ljust(16 if process.arch.word == 8 else 12, b"\0")
+    return (head + process.pack(address)).ljust(SIGINFO_SIZE, b"\0")
+
+
+def send(process: Process, thread: GuestThread, number: int, info: bytes) -> None:
+    """A signal is on its way to a thread. One that is ignored never comes; one that is there already comes once."""
+    if not _is_ignored(process, number) or thread.mask & bit(number):
+        thread.pending.setdefault(number, info)
+
+
+def force(process: Process, number: int, info: bytes, why: str) -> None:
+    """A signal that the running instruction itself caused: where it cannot be handled, the process ends."""
+    thread, action = process.current, process.actions.get(number, SignalAction())
+    if action.handler in (0, 1) or thread.mask & bit(number):
+        raise ProcessEnds(None, f"{name_of(number)}: {why}", signal=number)
+    thread.pending[number] = info
+
+
+def name_of(number: int) -> str:
+    return SIGNALS.get(number, f"signal {number}")
+
+
+def _is_ignored(process: Process, number: int) -> bool:
+    action = process.actions.get(number, SignalAction())
+    return action.handler == 1 or (action.handler == 0 and number in IGNORED_BY_DEFAULT)
+
+
+def deliverable(process: Process, thread: GuestThread) -> int | None:
+    """The signal that comes next to a thread, if one may."""
+    for number in sorted(thread.pending):
+        if not thread.mask & bit(number) or number in (SIGKILL, SIGSTOP):
+            return number
+    return None
+
+
+def deliver(process: Process) -> bool:
+    """Deliver one signal to the running thread, if there is one. Raises ProcessEnds where it ends the process."""
+    thread = process.current
+    number = deliverable(process, thread)
+    if number is None:
+        return False
+    info = thread.pending.pop(number)
+    if _is_ignored(process, number):
+        return True
+    action = process.actions.get(number, SignalAction())
+    if action.handler == 0:
+        raise ProcessEnds(None, f"{name_of(number)} was sent, and nothing handles it", signal=number)
+    if action.flags & RESET:
+        process.actions[number] = SignalAction()
+    _enter(process, thread, number, action, info)
+    thread.mask |= action.mask | (0 if action.flags & NO_DEFER else bit(number))
+    thread.saved_mask = None
+    return True
+
+
+def _enter(process: Process, thread: GuestThread, number: int, action: SignalAction, info: bytes) -> None:
+    """Write the frame, and set the registers that a handler starts with."""
+    arch, recorder, memory = process.arch, process.recorder, process.memory
+    layout, parts = arch.signal_frame, FRAME_PARTS[arch.name]
+    values = recorder.registers()
+    recorder.add_signal(values)
+    mask = thread.mask if thread.saved_mask is None else thread.saved_mask
+    kernel = {
+        "stack": alternate_bytes(process, values[arch.sp]),
+        "mask": process.pack(mask, size=8),
+        "old_mask": process.pack(mask),
+        "fault": process.pack(_fault_address(process, info)),
+        "trap": process.pack(14 if number == SIGSEGV else 0),
+        "error": process.pack(4 if number == SIGSEGV else 0),
+    }
+    frame, extended = frame_bytes(arch, recorder, values, info, kernel)
+    cut = SIGINFO_SIZE if parts.plain_call is not None and not action.flags & WITH_INFO else 0
+    if cut:
+        frame[layout.context : layout.context + 4] = parts.plain_flags.to_bytes(4, "little")
+    top = values[arch.sp] - layout.red_zone
+    start, size, flags = thread.alternate
+    if action.flags & ON_STACK and not flags & DISABLED and not _is_on(thread, values[arch.sp]):
+        top = start + size
+    if layout.extended is not None:
+        top = (top - layout.extended.size) & -layout.extended.alignment
+        frame[layout.extended.pointer : layout.extended.pointer + arch.word] = process.pack(top)
+    at = ((top - layout.size + cut) & -layout.alignment) - layout.skew
+    changed = {
+        arch.pc: arch.code_address(action.handler),
+        arch.sp: at,
+        arch.flags: _handler_flags(process, values[arch.flags] & ~parts.cleared, action.handler),
+        layout.arguments[0]: number,
+    }
+    if action.flags & WITH_INFO or not parts.sparse:
+        changed[layout.arguments[1]], changed[layout.arguments[2]] = at + layout.number, at + layout.context
+    if parts.result is not None:
+        changed[parts.result] = 0
+    restorer = action.restorer if action.flags & RESTORER else process.abi.restorers[bool(cut)]
+    if arch.link is None:
+        frame[: arch.word] = process.pack(restorer)
+    else:
+        changed[arch.link] = restorer
+    if layout.record is not None and arch.link is not None:
+        pointer = arch.isas[0].records[0].pointer
+        record = process.pack(values[pointer], values[arch.link])
+        frame[layout.record : layout.record + len(record)] = record
+        changed[pointer] = at + layout.record
+    try:
+        memory.check(at, len(frame) - cut, WRITE)
+        memory.write(top, bytes(extended))
+        memory.write(at, bytes(frame[cut:]))
+    except Refusal:
+        why = f"{name_of(number)} was sent, and there is no room on the stack for its frame"
+        raise ProcessEnds(None, why, signal=SIGSEGV) from None
+    for name, value in changed.items():
+        recorder[name] = value
+
+
+def _handler_flags(process: Process, flags: int, handler: int) -> int:
+    if process.arch.isa_flag is None:
+        return flags
+    return flags & ~(1 << process.arch.isa_flag) | (handler & 1) << process.arch.isa_flag
+
+
+def _fault_address(process: Process, info: bytes) -> int:
+    """Where a fault was; 0 for a signal that is none, whose code is not above zero."""
+    if struct.unpack_from("<i", info, 8)[0] <= 0:
+        return 0
+    at = 16 if process.arch.word == 8 else 12
+    return int.from_bytes(info[at : at + process.arch.word], "little")
+
+
+def _is_on(thread: GuestThread, sp: int) -> bool:
+    start, size, flags = thread.alternate
+    return not flags & DISABLED and start < sp <= start + size
+
+
+def alternate_bytes(process: Process, sp: int) -> bytes:
+    """``stack_t``: the alternate stack, as it is for a thread with this SP."""
+    start, size, flags = process.current.alternate
+    flags |= ON_ALTERNATE if _is_on(process.current, sp) else 0
+    return process.pack(start) + process.pack(flags) + process.pack(size)
+
+
+def return_from_handler(process: Process, *, with_info: bool) -> None:
+    """``rt_sigreturn``, or ``sigreturn``: all registers from the frame, whoever changed them there.
+
+    Raises ProcessEnds where there is no frame.
+    """
+    arch, recorder, memory = process.arch, process.recorder, process.memory
+    layout, parts = arch.signal_frame, FRAME_PARTS[arch.name]
+    cut = 0 if with_info else SIGINFO_SIZE
+    at = recorder[arch.sp] - arch.entry_cfa - cut
+    try:
+        frame = bytes(cut) + memory.read(at + cut, layout.size - cut)
+        area = frame
+        if layout.extended is not None:
+            pointer = int.from_bytes(frame[layout.extended.pointer :][: arch.word], "little")
+            area = memory.read(pointer, layout.extended.size) if pointer else b""
+    except Refusal:
+        raise ProcessEnds(None, "SIGSEGV: sigreturn finds no frame at SP", signal=SIGSEGV) from None
+    if area:
+        load_floating(arch, recorder, area)
+    for name, offset in layout.registers.items():
+        recorder[name] = int.from_bytes(frame[offset : offset + arch.by_name[name].bits // 8], "little")
+    process.current.mask = int.from_bytes(frame[parts.mask : parts.mask + 8], "little") & ~(bit(SIGKILL) | bit(SIGSTOP))
+    word = arch.word
+    start, flags, size = (
+        int.from_bytes(frame[parts.stack + word * i : parts.stack + word * (i + 1)], "little") for i in range(3)
+    )
+    process.current.alternate = (start, size, flags & 0xFFFF_FFFF & ~ON_ALTERNATE)
+    process.resumed.append((process.current, recorder.steps))
+
+
+def set_alternate(process: Process, address: int) -> None:
+    """``sigaltstack``'s first argument. Raises Refusal (EPERM, ENOMEM, EINVAL)."""
+    start, flags, size = process.words(address, 3)
+    flags &= 0xFFFF_FFFF & ~(1 << 31)  # SS_AUTODISARM is not told from its absence
+    if _is_on(process.current, process.recorder[process.arch.sp]):
+        raise Refusal(errno.EPERM)
+    if flags not in (0, ON_ALTERNATE, DISABLED):
+        raise Refusal(errno.EINVAL)
+    if flags == DISABLED:
+        start = size = 0
+    elif size < LEAST_ALTERNATE:
+        raise Refusal(errno.ENOMEM)
+    process.current.alternate = (start, size, flags & DISABLED)

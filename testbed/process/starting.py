@@ -1,0 +1,149 @@
+"""A process before its first instruction: what it is given, and what it finds in memory, files and streams."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
+
+from testbed.image import Image, read_image
+from testbed.process.abi import ABIS
+from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpace
+from testbed.process.descriptors import Descriptors
+from testbed.process.file_tree import FileNode, FileTree
+from testbed.process.initial_stack import MOST_STRINGS, STACK_SIZE, initial_stack
+from testbed.process.loader import LoadedProgram, load_program
+from testbed.process.open_files import InputStream, OutputStream
+from testbed.process.recorder import ProcessRecorder
+from testbed.process.refusal import Refusal
+from testbed.process.state import Process
+from testbed.process.sysroots import usual_sysroot
+from testbed.process.threads import GuestThread
+from testbed.words.errors import ImageError, UsageError
+
+BUDGET = 4_000_000
+MOST_MEMORY = 1 << 30  # bytes that are mapped at once, and that were ever mapped
+MOST_WRITTEN = 256 << 20  # bytes that a process writes to files
+ENVIRONMENT = MappingProxyType({"PATH": "/usr/bin:/bin", "LANG": "C"})
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInputs:
+    """All that a process can depend on, besides its file: the same inputs give the same run.
+
+    ``shown`` are host files and folders by their path for the process; it starts in ``folder``.
+    """
+
+    arguments: tuple[str, ...] = ()
+    seed: int = 1
+    budget: int = BUDGET
+    stdin: bytes = field(default=b"", repr=False)
+    environment: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
+    shown: Mapping[str, Path] = field(default_factory=dict)
+    folder: str = "/"
+    memory: int = MOST_MEMORY
+
+
+def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
+    """What a process sees of the host. Raises UsageError for what is not there."""
+    shown = {"/": Path(sysroot)} if sysroot is not None else dict(usual_sysroot(image.arch))
+    shown |= {name: Path(host) for name, host in folders.items()}
+    for name, host in shown.items():
+        if not name.startswith("/"):
+            raise UsageError(f"{name!r} is no path that a process could open: it begins with /")
+        if not host.exists():
+            raise UsageError(f"{host}: no such file or folder, to be shown to the process as {name}")
+    return shown | {guest_path(image): image.path}
+
+
+def guest_path(image: Image) -> str:
+    """What a program's own file is called for its process, wherever it lies."""
+    return f"/program/{image.path.name}"
+
+
+def started(image: Image, inputs: ProcessInputs, written: Path) -> tuple[Process, tuple[OutputStream, OutputStream]]:
+    """A process before its first instruction, and its standard output and error.
+
+    Raises ImageError for a file that no kernel would run, UsageError for arguments that have no room.
+    """
+    arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image), inputs.seed
+    pid = Random(f"pid {seed}").randrange(1000, 30000)
+    recorder = ProcessRecorder(arch, inputs.budget)
+    memory = AddressSpace(recorder.uc, abi.map_top, abi.end, recorder.journal_write, inputs.memory)
+    tree = FileTree(inputs.shown, written, _made_nodes(path, pid), MOST_WRITTEN)
+    for address, code in abi.fixed:
+        memory.map(address, PAGE, READ | EXECUTE, code, name="[vectors]")
+    files = {path: image}
+    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files))
+    argv = (path, *inputs.arguments)
+    _set_registers(recorder, loaded, _map_stack(memory, image, loaded, argv, inputs))
+    streams = OutputStream(1), OutputStream(1)
+    main = GuestThread(pid)
+    process = Process(
+        arch,
+        abi,
+        recorder,
+        memory,
+        tree,
+        Descriptors(InputStream(0, data=inputs.stdin), *streams),
+        [main],
+        main,
+        Random(f"random {seed}"),
+        pid,
+        path,
+        argv,
+        inputs.folder,
+        images=[each for each in (loaded.program, loaded.interpreter) if each is not None],
+        files=files,
+        heap=(loaded.end, loaded.end),
+        last_number=pid,
+        switching=Random(f"switching {seed}"),
+    )
+    return process, streams
+
+
+def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image]) -> Image:
+    try:
+        node = tree.find(name)
+    except Refusal as refusal:
+        raise ImageError(
+            image.path, 0, f"its dynamic linker {name} is not there ({refusal}); name a sysroot that has it"
+        ) from refusal
+    if node.host is None or not stat.S_ISREG(node.mode):
+        raise ImageError(image.path, 0, f"its dynamic linker {name} is no file")
+    files[node.path] = read_image(node.host, arch=image.arch)
+    return files[node.path]
+
+
+def _map_stack(
+    memory: AddressSpace, image: Image, loaded: LoadedProgram, argv: Sequence[str], inputs: ProcessInputs
+) -> int:
+    """Map the stack; SP at the start."""
+    arch, abi, environment = image.arch, ABIS[image.arch.name], inputs.environment
+    if sum(len(text) + 1 + arch.word for text in (*argv, *environment, *environment.values())) > MOST_STRINGS:
+        raise UsageError(f"arguments and environment have more than {MOST_STRINGS} bytes")
+    sp, top = initial_stack(abi, arch.word, loaded, argv[0], argv, environment, inputs.seed)
+    protection = READ | WRITE | EXECUTE * image.executable_stack
+    content = bytes(STACK_SIZE - len(top)) + top
+    memory.map(abi.stack_top - STACK_SIZE, STACK_SIZE, protection, content, name="[stack]")
+    return sp
+
+
+def _set_registers(recorder: ProcessRecorder, loaded: LoadedProgram, sp: int) -> None:
+    """All registers are zero, as Linux leaves them, but for pc and SP."""
+    arch = recorder.arch
+    recorder[arch.sp] = sp
+    recorder[arch.pc] = arch.code_address(loaded.start)
+    if arch.isa_flag is not None:
+        recorder[arch.flags] = recorder[arch.flags] & ~(1 << arch.isa_flag) | (loaded.start & 1) << arch.isa_flag
+
+
+def _made_nodes(path: str, pid: int) -> list[FileNode]:
+    """What is there without any folder: devices, ``/proc/self``, ``/tmp``."""
+    devices = [FileNode(f"/dev/{name}", stat.S_IFCHR | 0o666) for name in ("null", "zero", "random", "urandom")]
+    links = [FileNode(f"/proc/{who}/exe", stat.S_IFLNK | 0o777, link=path) for who in ("self", pid)]
+    maps = [FileNode(f"/proc/{who}/maps", stat.S_IFREG | 0o444) for who in ("self", pid)]
+    return [*devices, *links, *maps, FileNode("/tmp", stat.S_IFDIR | 0o777)]

@@ -1,0 +1,130 @@
+"""A process: all that its system calls read and change. What they do stands in ``calls_*.py``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from types import MappingProxyType
+
+from testbed.arch import Arch
+from testbed.image import Image, LoadedImage
+from testbed.process.abi import KernelAbi
+from testbed.process.address_space import AddressSpace
+from testbed.process.descriptors import Descriptors
+from testbed.process.file_tree import FileTree
+from testbed.process.recorder import ProcessRecorder
+from testbed.process.threads import FutexWaiter, GuestThread
+
+EPOCH = 1_700_000_000 * 10**9  # when every process starts, in nanoseconds
+MOST_THREADS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SignalAction:
+    """What ``sigaction`` was told for a signal: a handler (0 the default, 1 ignored), and how it is called."""
+
+    handler: int = 0
+    flags: int = 0
+    restorer: int = 0
+    mask: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """A system call that this kernel does not do, and said so: which, what the program got, and where it was made."""
+
+    name: str
+    error: str
+    step: int
+    pc: int
+
+
+class ProcessEnds(Exception):
+    """Raised where nothing of a process runs any more: by its exit ``status``, or by ``detail``, a sentence why.
+
+    ``signal`` is the one that ended it, if one did.
+    """
+
+    def __init__(self, status: int | None, detail: str = "", *, signal: int = 0) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.signal = status, detail, signal
+
+
+@dataclass(eq=False)
+class Process:
+    """One process. ``now`` is made of steps and sleeps, so it is the same whenever the same program runs."""
+
+    arch: Arch
+    abi: KernelAbi
+    recorder: ProcessRecorder
+    memory: AddressSpace
+    tree: FileTree
+    descriptors: Descriptors
+    threads: list[GuestThread]
+    current: GuestThread
+    random: Random
+    pid: int
+    path: str
+    arguments: tuple[str, ...]
+    folder: str = "/"
+    images: list[LoadedImage] = field(default_factory=list)
+    files: dict[str, Image] = field(default_factory=dict)
+    actions: dict[int, SignalAction] = field(default_factory=dict)
+    heap: tuple[int, int] = (0, 0)  # its start, and where brk is
+    slept: int = 0  # nanoseconds
+    alarm: int | None = None  # when SIGALRM comes
+    umask: int = 0o22
+    waiting: dict[int, list[FutexWaiter]] = field(default_factory=dict)  # by the address of the futex
+    last_number: int = 0  # of a thread
+    switching: Random = field(default_factory=Random)
+    turn_is_over: bool = False
+    piece_start: int = 0  # the step at which the running thread came to run
+    calls: Counter[str] = field(default_factory=Counter)
+    refused: list[RefusedCall] = field(default_factory=list)
+    resumed: list[tuple[GuestThread, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def now(self) -> int:
+        """Nanoseconds since 1970."""
+        return EPOCH + self.recorder.steps + self.slept
+
+    @property
+    def monotonic(self) -> int:
+        """Nanoseconds since the machine started, which was a thousand seconds before the process."""
+        return self.now - EPOCH + 1000 * 10**9
+
+    def thread_numbered(self, number: int) -> GuestThread | None:
+        return next((thread for thread in self.threads if thread.number == number), None)
+
+    def signed(self, value: int, bits: int = 32) -> int:
+        """The lowest bits of an argument as a number with a sign."""
+        value &= (1 << bits) - 1
+        return value - (1 << bits) if value >> bits - 1 else value
+
+    def words(self, address: int, count: int) -> tuple[int, ...]:
+        """Words of the program's memory, as wide as a pointer. Raises Refusal (EFAULT)."""
+        word = self.arch.word
+        data = self.memory.read(address, word * count)
+        return tuple(int.from_bytes(data[at : at + word], "little") for at in range(0, word * count, word))
+
+    def pack(self, *values: int, size: int = 0) -> bytes:
+        """Words as bytes, each as wide as a pointer, or ``size`` bytes."""
+        size = size or self.arch.word
+        return b"".join((value & ((1 << 8 * size) - 1)).to_bytes(size, "little") for value in values)
+
+    def wide(self, arguments: tuple[int, ...], at: int) -> int:
+        """An argument of 64 bits: one register, or two, of which the first is an even one."""
+        if not self.abi.split:
+            return arguments[at]
+        at += at % 2
+        return arguments[at] | arguments[at + 1] << 32
+
+
+_NAMES = (
+    "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG "
+    "XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
+)
+SIGNALS = MappingProxyType({number: f"SIG{name}" for number, name in enumerate(_NAMES.split(), 1)})
+SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGALRM, SIGCHLD, SIGSTOP = 4, 5, 6, 7, 8, 9, 11, 14, 17, 19

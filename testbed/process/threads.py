@@ -1,0 +1,70 @@
+"""The threads of a process: who runs, who waits for what, and what each of them was doing when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from unicorn.unicorn_py3.unicorn import UcContext
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A thread goes on once ``ready`` says so or the clock has reached ``deadline``; ``then`` gives the call's result.
+
+    ``then`` is told whether the time ran out; without it the call is made once more. ``restart``: a signal with
+    SA_RESTART makes the call happen once more.
+    """
+
+    ready: Callable[[], bool]
+    then: Callable[[bool], int] | None = None
+    deadline: int | None = None
+    restart: bool = False
+    what: str = ""
+
+
+class MustWait(Exception):
+    """Raised inside a system call that cannot be done yet."""
+
+    def __init__(self, wait: Wait) -> None:
+        super().__init__(wait.what)
+        self.wait = wait
+
+
+@dataclass(eq=False, slots=True)
+class GuestThread:
+    """One thread. ``context`` is its processor state while another one runs; ``pieces`` are the steps it executed.
+
+    ``after`` are steps of another thread that this one's own follow, as those of a vfork's parent: its stack is theirs.
+    """
+
+    number: int
+    context: UcContext | None = None
+    pieces: list[tuple[int, int]] = field(default_factory=list)
+    first: int = 0  # it was made before this step
+    after: tuple[tuple[int, int], ...] = ()
+    wait: Wait | None = None
+    mask: int = 0
+    saved_mask: int | None = None  # what sigsuspend comes back to
+    pending: dict[int, bytes] = field(default_factory=dict)  # signal number -> siginfo
+    alternate: tuple[int, int, int] = (0, 0, 2)  # stack_t: address, size, flags (SS_DISABLE)
+    clear_on_exit: int = 0  # address of the word that is cleared and woken (CLONE_CHILD_CLEARTID)
+    vfork_child: bool = False
+    waited_for: bool = False
+    call: tuple[str, tuple[int, ...], int, int] | None = None  # name, arguments, result register before, pc
+    status: int | None = None  # of its exit
+
+    def ran(self, first: int, end: int) -> None:
+        """It executed the steps [first, end)."""
+        if self.pieces and self.pieces[-1][1] == first:
+            first = self.pieces.pop()[0]
+        if end > first:
+            self.pieces.append((first, end))
+
+
+@dataclass(eq=False, slots=True)
+class FutexWaiter:
+    """A thread that waits at an address until it is woken with one of its bits."""
+
+    bits: int
+    woken: bool = False

@@ -1,0 +1,116 @@
+"""One recording of all threads, split into a track per thread.
+
+A track holds the steps of its thread only, and all writes, of whomever: each is numbered by the last step of the thread
+before it was made, after which it is visible. What was written before a thread began is in its initial memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch
+from testbed.image import LoadedImage
+from testbed.machine.recording import told_ending
+from testbed.machine.stops import Fault
+from testbed.process.threads import GuestThread
+from testbed.trace import Exited, Region, Trace, Writes
+from testbed.trace.rolling_memory import RollingMemory
+
+Pieces = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """What one thread did, as an ordinary trace.
+
+    The steps before ``begins`` are another thread's: those of the parent on whose stack a vforked child goes on.
+    """
+
+    thread: int
+    trace: Trace
+    begins: int = 0
+
+    def __str__(self) -> str:
+        own = len(self.trace) - self.begins
+        return f"thread {self.thread}: {own} steps" + (f", after {self.begins} of its parent" if self.begins else "")
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRecording:
+    """All threads' steps in the order in which they were executed."""
+
+    arch: Arch
+    images: tuple[LoadedImage, ...]
+    registers: NDArray[np.uint64] = field(repr=False)
+    sizes: NDArray[np.uint8] = field(repr=False)
+    writes: Writes = field(repr=False)
+    initial: tuple[Region, ...] = field(repr=False)
+    resumed: tuple[tuple[GuestThread, int], ...] = ()
+    seed: int = 1
+
+
+def tracks_of(
+    whole: WholeRecording, threads: Iterable[GuestThread], end: Exited | str, last: GuestThread
+) -> tuple[Track, ...]:
+    """A track per thread that executed anything. ``end`` is how the process ended, while ``last`` was running."""
+    found = []
+    for thread in threads:
+        pieces = (*thread.after, *thread.pieces)
+        if not thread.pieces:
+            continue
+        ending: Exited | Fault
+        if thread.status is not None:
+            ending = Exited(thread.status)
+        elif isinstance(end, Exited):
+            ending = end
+        else:
+            ending = Fault(end if thread is last else f"the process ended meanwhile: {end}")
+        found.append(Track(thread.number, _trace(whole, thread, pieces, ending), sum(b - a for a, b in thread.after)))
+    return tuple(found)
+
+
+def _trace(whole: WholeRecording, thread: GuestThread, pieces: Pieces, ending: Exited | Fault) -> Trace:
+    registers, sizes, writes, initial = whole.registers, whole.sizes, whole.writes, whole.initial
+    if list(pieces) != [(0, len(sizes))]:
+        registers = np.concatenate([registers[a:b] for a, b in pieces])
+        sizes = np.concatenate([sizes[a:b] for a, b in pieces])
+        before = int(np.searchsorted(writes.step, pieces[0][0]))
+        if before:
+            rolling = RollingMemory(initial)
+            rolling.apply(_part(writes, 0, before))
+            initial = rolling.regions()
+        later = _part(writes, before, int(np.searchsorted(writes.step, pieces[-1][1] - 1, "right")))
+        numbers = own_steps(pieces, later.step.astype(np.int64)).astype(np.uint32)
+        writes = Writes(numbers, later.address, later.size, later.value)
+    resumed = own_steps(pieces, np.array([step for who, step in whole.resumed if who is thread], np.int64) - 1) + 1
+    trace = Trace(
+        whole.arch,
+        whole.images,
+        registers,
+        sizes,
+        writes,
+        initial,
+        end=Exited(0),  # known below: an error is told with what was recorded
+        seed=whole.seed,
+        resumed=tuple(step for step in resumed.tolist() if step < len(sizes)),
+    )
+    object.__setattr__(trace, "end", told_ending(trace, ending))
+    return trace
+
+
+def _part(writes: Writes, start: int, end: int) -> Writes:
+    return Writes(writes.step[start:end], writes.address[start:end], writes.size[start:end], writes.value[start:end])
+
+
+def own_steps(pieces: Pieces, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For steps of the whole recording: the last one in these pieces that is not after it, counted in them; or -1."""
+    starts = np.array([start for start, _ in pieces], np.int64)
+    lengths = np.array([end - start for start, end in pieces], np.int64)
+    before = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+    piece = np.searchsorted(starts, steps, "right") - 1
+    inside = np.minimum(steps - starts[piece] + 1, lengths[piece])
+    return np.where(piece < 0, -1, before[piece] + inside - 1)

@@ -1,0 +1,92 @@
+"""The programs of these tests, built with the compilers of Debian's packages, once per session; and what runs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from testbed.process import ProcessRun, run_process
+from testbed.words.errors import ToolchainMissing
+
+PROGRAMS = Path(__file__).parent / "programs"
+_FOLDER = tempfile.TemporaryDirectory(prefix="testbed-process-tests-")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTarget:
+    """A compiler, its flags, the package that brings it; and qemu-user's emulator with the folder of libraries."""
+
+    compiler: str
+    package: str
+    flags: tuple[str, ...] = ()
+    emulator: str = ""
+    libraries: str = ""
+
+
+_ARM64 = ("qemu-aarch64", "/usr/aarch64-linux-gnu")
+_ARM32 = ("qemu-arm", "/usr/arm-linux-gnueabihf")
+TARGETS = {
+    "x86_64": ProgramTarget("x86_64-linux-gnu-{}-12", "{}-12"),
+    "arm64": ProgramTarget("aarch64-linux-gnu-{}-12", "{}-12-aarch64-linux-gnu", (), *_ARM64),
+    "a32": ProgramTarget("arm-linux-gnueabihf-{}-12", "{}-12-arm-linux-gnueabihf", ("-marm",), *_ARM32),
+    "thumb": ProgramTarget("arm-linux-gnueabihf-{}-12", "{}-12-arm-linux-gnueabihf", ("-mthumb",), *_ARM32),
+}
+ALL = [(target, link) for target in TARGETS for link in ("static", "dynamic")]
+
+
+@cache
+def built(name: str, target: str, link: str, *flags: str) -> Path:
+    """A program of the folder ``programs``, static or dynamic. Raises ToolchainMissing."""
+    chosen = TARGETS[target]
+    source = next(path for path in PROGRAMS.iterdir() if path.stem == name)
+    language = "g++" if source.suffix == ".cc" else "gcc"
+    # Built in that folder by a name without it, so that what ends in the file is the same everywhere.
+    output = Path(_FOLDER.name) / "-".join((name, target, link, *(flag.strip("-") for flag in flags)))
+    command = [chosen.compiler.format(language), "-O2", "-w", *chosen.flags, *flags, f"-I{PROGRAMS}"]
+    command += ["-static"] if link == "static" else []
+    try:
+        subprocess.run([*command, "-o", output, source, "-lpthread"], check=True, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise ToolchainMissing(command[0], f"apt-get install {chosen.package.format(language)}") from error
+    return output
+
+
+@cache
+def ran(name: str, target: str, link: str, *arguments: str) -> ProcessRun:
+    """Its run in the testbed."""
+    return run_process(built(name, target, link), arguments)
+
+
+@cache
+def elsewhere(name: str, target: str, link: str, *arguments: str) -> tuple[bytes, int]:
+    """Standard output and exit status natively, or of qemu-user; the status is minus the signal that ended it."""
+    chosen, path = TARGETS[target], built(name, target, link)
+    command = [f"/program/{path.name}", *arguments]
+    start: list[str] = [str(path)]
+    if chosen.emulator:
+        start = [chosen.emulator, "-L", chosen.libraries, "-0", command[0], str(path)]
+    try:
+        done = subprocess.run(
+            [*start, *arguments],
+            executable=None if chosen.emulator else path,
+            capture_output=True,
+            timeout=60,
+            env={"PATH": "/usr/bin:/bin", "LANG": "C"},
+            cwd=_FOLDER.name,
+        )
+    except FileNotFoundError as error:
+        raise ToolchainMissing(chosen.emulator, "apt-get install qemu-user") from error
+    return done.stdout, done.returncode
+
+
+def told(run: ProcessRun) -> tuple[bytes, int]:
+    """The same of a run in the testbed."""
+    return run.stdout, run.status if run.status is not None else -run.signal
+
+
+def host_is_x86_64() -> bool:
+    return os.uname().machine == "x86_64"
