@@ -1,6 +1,7 @@
 """Write what the documents show: the outputs inside README.md, the list of strategies, the pictures.
 
     python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
+    python docs/regenerate.py --blocks   only what commands print inside README.md and docs/*.md
     python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
     python docs/regenerate.py --tables   only docs/tables-of-libraries.md: needs binutils and GCC's cross compilers
     python docs/regenerate.py --analysis only docs/analysis-of-libraries.md: all functions of the installed libraries
@@ -9,7 +10,7 @@
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
-    python docs/regenerate.py --check    exit with 1 where README.md is out of date
+    python docs/regenerate.py --check    exit with 1 where what commands print in README.md or docs/*.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
 """
@@ -28,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "strategies.md")
 _BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision) -->\n.*?<!-- end -->", re.S)
 
 
@@ -43,8 +44,9 @@ def output_of(command: str) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    assert done.returncode in (0, 1), f"{command}: {done.stderr}"
     return "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
 
 
@@ -84,8 +86,8 @@ def precision() -> str:
     return "\n".join(rows)
 
 
-def readme(text: str) -> str:
-    """README.md with every generated block made anew."""
+def with_blocks(text: str) -> str:
+    """A document with every generated block made anew."""
 
     made = {"strategies": strategies, "precision": precision}
 
@@ -217,8 +219,9 @@ def limits() -> None:
 
 
 def pictures() -> None:
-    """The pictures that README.md shows."""
+    """The pictures that the documents show."""
     testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
+    subprocess.run([sys.executable, str(ROOT / "docs" / "heat_map.py")], check=True)
     pages()
 
 
@@ -280,11 +283,14 @@ def main() -> None:
         findings()
         referees()
         return
-    current = README.read_text(encoding="utf-8")
-    made = readme(current)
+    current = {path: path.read_text(encoding="utf-8") for path in WITH_BLOCKS}
+    made = {path: with_blocks(text) for path, text in current.items()}
     if "--check" in sys.argv[1:]:
         sys.exit(made != current)
-    README.write_text(made, encoding="utf-8")
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
+    if "--blocks" in sys.argv[1:]:
+        return
     (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
     (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
     (ROOT / "docs" / "tables-of-libraries.md").write_text(tables_of_libraries(), encoding="utf-8")

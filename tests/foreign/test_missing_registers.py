@@ -99,7 +99,7 @@ def context_at(dump: bytes) -> int:
 
 def test_the_snapshot_in_the_readme_reads_as_it_stands(tmp_path: Path) -> None:
     """What a stranger copies: four registers, two pieces of the stack, the file of a program."""
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "real-unwinders.md").read_text(encoding="utf-8")
     example = re.search(r"```json\n(.*?)```", text, re.S)
     assert example is not None
     (tmp_path / "snapshot.json").write_text(example[1])

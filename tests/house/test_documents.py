@@ -18,7 +18,10 @@ from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md", "docs/check.md")
+DOCUMENTS = (
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md"),
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")) if ".intro" not in path.name),
+)
 
 
 def regenerate() -> ModuleType:
@@ -30,15 +33,32 @@ def regenerate() -> ModuleType:
     return module
 
 
-def test_readme_shows_what_the_commands_print_today() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.count("<!-- end -->") == 3
-    assert regenerate().readme(text) == text, "README.md is out of date: python docs/regenerate.py"
+@pytest.mark.parametrize(("document", "blocks"), [("README.md", 2), ("docs/strategies.md", 2)])
+def test_a_document_shows_what_the_commands_print_today(document: str, blocks: int) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert text.count("<!-- end -->") == blocks
+    assert regenerate().with_blocks(text) == text, f"{document} is out of date: python docs/regenerate.py --blocks"
 
 
-def test_readme_lists_every_strategy() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_is_read_to_its_end() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_every_strategy_is_listed() -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text for name in UNWINDERS)
+
+
+def test_the_heat_map_shows_todays_shares() -> None:
+    """The numbers in the picture, by strategy; python docs/heat_map.py."""
+    spec = importlib.util.spec_from_file_location("heat_map", ROOT / "docs" / "heat_map.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    drawn = re.findall(r">([\d.]+) %</text>", (ROOT / "docs" / "heat-map.svg").read_text(encoding="utf-8"))
+    shares = module.shares()
+    today = ["100" if share == 100 else f"{min(share, 99.9):.1f}" for share in shares.values()]
+    assert sorted(drawn) == sorted(today), "python docs/heat_map.py"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -52,11 +72,11 @@ def test_files_that_a_document_names_exist(document: str) -> None:
         assert (ROOT / name).exists() or (path.parent / name).exists(), f"{document} names {name}"
 
 
-def test_the_snippet_of_the_readme_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_snippet_of_a_document_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "your-code.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.S)
     assert code is not None
-    exec(compile(code[1], "README.md", "exec"), {})
+    exec(compile(code[1], "your-code.md", "exec"), {})
     assert capsys.readouterr().out.strip().endswith("exact")
 
 
