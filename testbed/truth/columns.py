@@ -248,7 +248,7 @@ def _last_call(truth: Watched, at: FrameSites) -> Bools:
 
 _ONE_BY_ONE = (
     *(Trait.RETURN_CHANGED, Trait.HAND_MADE, Trait.MOVED_UP, Trait.UNKEPT, Trait.KEPT_ELSEWHERE),
-    *(Trait.FAR, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART, Trait.UNPUSHED),
+    *(Trait.FAR, Trait.DISTANT, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART, Trait.UNPUSHED),
 )
 
 COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(

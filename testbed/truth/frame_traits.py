@@ -27,7 +27,7 @@ from testbed.truth.frame_rules import (
     unlinked,
 )
 from testbed.truth.frame_sites import FrameSite
-from testbed.truth.stack_words import own_part, shadow_top
+from testbed.truth.stack_words import DISTANT, own_part, shadow_top
 from testbed.truth.watched import Watched
 from testbed.words.traits import NARROWED, Trait
 
@@ -145,6 +145,11 @@ def _moved_up(truth: Watched, at: FrameSite) -> bool:
     return cfa is not None and not is_signal(truth, at) and int(truth.trace.sp[at.own]) > cfa
 
 
+def _distant(truth: Watched, at: FrameSite) -> bool:
+    cfa = truth.activations[at.node].cfa
+    return called(truth, at) and cfa is not None and cfa - int(truth.trace.sp[at.step]) > DISTANT
+
+
 def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     saves = truth.function(int(truth.trace.pc[at.own])) in truth.saves_return_until
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
@@ -219,6 +224,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.UNKEPT: lambda truth, at: called(truth, at) and not own_part(truth, at.step, at.depth).kept,
         Trait.KEPT_ELSEWHERE: _kept_elsewhere,
         Trait.FAR: lambda truth, at: own_part(truth, at.step, at.depth).far,
+        Trait.DISTANT: _distant,
         Trait.LEFTOVER: lambda truth, at: own_part(truth, at.step, at.depth).left,
         Trait.COPIED: lambda truth, at: own_part(truth, at.step, at.depth).copied,
         Trait.CODE_POINTER: lambda truth, at: own_part(truth, at.step, at.depth).pointer,

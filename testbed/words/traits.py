@@ -52,6 +52,7 @@ class Trait(Enum):
     SIGNED = "the activation's return address is kept with a signature: its upper bits are no part of the address"
     UNKEPT = "the activation's part of the stack does not hold its return address"
     FAR = "at least 40 words of the activation's part of the stack lie before its return address"
+    DISTANT = "more than 8 KiB of stack lie between SP and the end of the activation"
     LEFTOVER = "the activation's part of the stack holds, before its return address, that of a call that is over"
     KEPT_ELSEWHERE = "the function keeps its return address on the stack at another instruction, and not here"
     COPIED = "the activation's part of the stack holds a copy of a living activation's return address before its own"
@@ -72,6 +73,7 @@ class Trait(Enum):
     REALIGNED = "a frame whose record is a copy, away from the CFA, as the header declares"
     CANNOT_UNWIND = "a table says of a function in mid-stack that it cannot be unwound, as the header declares"
     INEXPRESSIBLE = "a rule that only an expression can say: compact formats have none, as the header declares"
+    VECTOR_RULE = "a row with a rule for a vector register, as the header declares"
     WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
     OTHER_STACK = "the stack goes on on another one, as the header declares"
@@ -100,6 +102,7 @@ _DECLARED = frozenset(
         Trait.REALIGNED,
         Trait.CANNOT_UNWIND,
         Trait.INEXPRESSIBLE,
+        Trait.VECTOR_RULE,
         Trait.WRONG_INDEX,
         Trait.LOST_REGISTER,
         Trait.OTHER_STACK,

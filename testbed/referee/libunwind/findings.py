@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
 from testbed.referee.libunwind.library import ARCH
-from testbed.referee.libunwind.limits import LIMITS, SP_AT_RECORD, STALE_ROW
+from testbed.referee.libunwind.limits import LIMITS, SP_AT_RECORD, STALE_ROW, VECTOR_RULE
 from testbed.referee.limits import limit_on
 from testbed.referee.model import Finding
 from testbed.words.traits import Trait
 
 
-def _finding(title: str, program: str, at: str, limit: Limit, upstream: str = "", recipe: str = "keystone") -> Finding:
+def _finding(
+    title: str,
+    program: str,
+    at: str,
+    limit: Limit,
+    upstream: str = "",
+    recipe: str = "keystone",
+    since: str = "2026-11-21",
+) -> Finding:
     return Finding(
         title=title,
         unwinder="libunwind",
         tool="libunwind 1.6.2",
-        since="2026-11-21",
+        since=since,
         program=program,
         arch=ARCH,
         recipe=recipe,
@@ -53,6 +61,14 @@ FINDINGS = (
         "on_fault+0x4",
         limit_on(LIMITS, Trait.NO_CODE),
         "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    _finding(
+        "libunwind refuses a function that saves vector registers: its rows have rules for them",
+        "simd_saved",
+        "work+0x56",
+        VECTOR_RULE,
+        recipe="vector-O2",
+        since="2026-11-22",
     ),
     _finding(
         "libunwind takes a caller whose frame the table says is lost for the outermost one",

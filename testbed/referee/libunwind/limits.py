@@ -35,12 +35,20 @@ LIMITS = table_limits(
     }
 )
 
-KNOWN_BY_BYTES = Limit(
-    Trait.SIGNAL,
-    frozenset({Outcome.WRONG_REGISTER}),
-    "unw_is_signal_frame knows a trampoline by the bytes of mov $15, %rax; syscall, and not by its table: of any other "
-    "one it says that the interrupted function is behind a call",
-    "https://github.com/libunwind/libunwind/blob/master/src/x86_64/Gis_signal_frame.c",
+VECTOR_RULE = Limit(
+    Trait.VECTOR_RULE,
+    frozenset({Outcome.REFUSED, Outcome.STOPPED}),
+    "a row with a rule for a vector register is refused as a whole: of x86_64's columns the first 17 are known; the "
+    "others, which saving those registers needs, are bad registers",
+    "https://github.com/libunwind/libunwind/blob/v1.6.2/src/dwarf/Gparser.c",
+)
+AFTER_LEAVE = Limit(
+    Trait.REALIGNED,
+    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its epilogue "
+    "has taken that one back: what is read through it then is believed, and if nothing can be read the stack ends",
+    "https://github.com/libunwind/libunwind/issues/43",
+    also=frozenset({Trait.EPILOGUE}),
 )
 
 SP_AT_RECORD = Limit(

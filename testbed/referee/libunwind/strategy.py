@@ -33,7 +33,14 @@ from testbed.referee.libunwind.library import (
     load,
     word,
 )
-from testbed.referee.libunwind.limits import KNOWN_BY_BYTES, LIMITS, SP_AT_RECORD, STALE_ROW, STALE_ROW_OF_ANOTHER
+from testbed.referee.libunwind.limits import (
+    AFTER_LEAVE,
+    LIMITS,
+    SP_AT_RECORD,
+    STALE_ROW,
+    STALE_ROW_OF_ANOTHER,
+    VECTOR_RULE,
+)
 from testbed.referee.model import Referee
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
@@ -106,7 +113,6 @@ class LibUnwind:
         if status := self._call["init_remote"](cursor, self._space, None):
             stopped = UnsupportedRule(f"libunwind: unw_init_remote: {_ERRORS.get(status, status)}")
         while stopped is None:
-            signalled = self._call["is_signal_frame"](cursor) > 0
             status = self._call["step"](cursor)
             if status <= 0:
                 stopped = self._error(status) if status else None
@@ -114,6 +120,7 @@ class LibUnwind:
             registers = self._recovered()
             if not registers.get(self._arch.pc):
                 break
+            signalled = self._call["is_signal_frame"](cursor) > 0  # asked of the frame that was interrupted
             kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
             frames.append(Frame(kind, registers[self._arch.pc], registers, found_by="libunwind"))
             if len(frames) > MAX_FRAMES:
@@ -210,7 +217,7 @@ LIBUNWIND = Unwinder(
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SP_AT_RECORD, STALE_ROW, STALE_ROW_OF_ANOTHER, KNOWN_BY_BYTES),
+    limits=(*LIMITS, SP_AT_RECORD, STALE_ROW, STALE_ROW_OF_ANOTHER, VECTOR_RULE, AFTER_LEAVE),
     tool=version,
 )
 

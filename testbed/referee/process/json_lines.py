@@ -23,10 +23,17 @@ _TOLD = 200  # characters of what a tool printed last
 
 
 class JsonProcess:
-    """One process. ``command`` gets two file descriptors, of requests to read and of replies to write."""
+    """One process. ``command`` gets two file descriptors, of requests to read and of replies to write.
+
+    ``standard_input``: the requests are its standard input, too.
+    """
 
     def __init__(
-        self, command: Callable[[int, int], Sequence[str]], *, environment: Mapping[str, str] | None = None
+        self,
+        command: Callable[[int, int], Sequence[str]],
+        *,
+        environment: Mapping[str, str] | None = None,
+        standard_input: bool = False,
     ) -> None:
         self._owner = os.getpid()
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as this does
@@ -37,7 +44,7 @@ class JsonProcess:
         try:
             self._process = subprocess.Popen(
                 arguments,
-                stdin=subprocess.DEVNULL,
+                stdin=theirs_in if standard_input else subprocess.DEVNULL,
                 stdout=self._printed,
                 stderr=self._printed,
                 pass_fds=(theirs_in, theirs_out),
@@ -62,9 +69,12 @@ class JsonProcess:
 
     def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
         """The reply to a request. Raises ToolCrashed or ToolHung, after which this child is gone."""
-        line = json.dumps(request).encode("ascii") + b"\n"
+        return self.ask_bytes(json.dumps(request).encode("ascii") + b"\n", seconds=seconds)
+
+    def ask_bytes(self, request: bytes, *, seconds: float) -> Any:
+        """The same for a tool whose requests are not JSON; its replies are."""
         try:
-            os.write(self._requests, line)
+            self._write(request)
             return json.loads(self._line(time.monotonic() + seconds))
         except (BrokenPipeError, EOFError, ValueError) as error:
             how = f"{self._ending()}: {self._last_words() or error or type(error).__name__}"
@@ -73,6 +83,11 @@ class JsonProcess:
         except TimeoutError as error:
             self.close()
             raise ToolHung(f"no answer within {seconds:g} s") from error
+
+    def tell(self, what: bytes) -> None:
+        """Send what has no reply. A child that is gone is told by the next question."""
+        with suppress(BrokenPipeError):
+            self._write(what)
 
     def close(self) -> None:
         """End the process at once, if it is not ended."""
@@ -89,6 +104,11 @@ class JsonProcess:
                 os.close(pipe)
         self._requests = self._replies = -1
         self._printed.close()
+
+    def _write(self, content: bytes) -> None:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(self._requests, rest) :]
 
     def _line(self, until: float) -> bytes:
         with selectors.DefaultSelector() as selector:

@@ -1,0 +1,64 @@
+"""What perf cannot know: which facts about a site show as which outcomes, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from testbed.referee.libunwind.limits import AFTER_LEAVE, STALE_ROW, STALE_ROW_OF_ANOTHER, VECTOR_RULE
+from testbed.referee.limits import limit, table_limits
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+_X86 = frozenset({"x86_64"})
+_SAMPLE = "https://man7.org/linux/man-pages/man2/perf_event_open.2.html"
+
+CUT = limit(
+    Trait.DISTANT,
+    "ended_early",
+    "a sample holds 8 KiB of the stack from SP up; what lies further up cannot be read, and the list just ends",
+    _SAMPLE,
+    _X86,
+)
+POPPED = replace(
+    limit(
+        Trait.EPILOGUE,
+        "ended_early",
+        "a sample's stack begins at SP. Behind the instruction that pops the frame pointer, the table still says that "
+        "it is in the word that was popped, as every compiler's table does: that word is not there, so the caller is "
+        "unknown, and the list just ends",
+        _SAMPLE,
+        _X86,
+    ),
+    inner=1,
+)
+MINUS_ONE = limit(
+    Trait.OTHER_STACK,
+    "phantom",
+    "a return address of zero is the end of the stack; perf has made ffffffffffffffff of it before it looks, and lists "
+    "that as one more caller",
+    "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/tools/perf/util/unwind-libunwind-local.c",
+    _X86,
+    Trait.ROOT,
+)
+UNSAID_VECTOR_RULE = replace(
+    VECTOR_RULE, outcomes=frozenset({Outcome.ENDED_EARLY}), because=f"{VECTOR_RULE.because}; the list just ends"
+)
+LIMITS = (
+    CUT,
+    *table_limits(
+        {
+            Trait.WRONG_TABLE: frozenset({Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+            Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
+            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+            Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
+            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+        }
+    ),
+    MINUS_ONE,
+    STALE_ROW,
+    STALE_ROW_OF_ANOTHER,
+    UNSAID_VECTOR_RULE,
+    replace(AFTER_LEAVE, outcomes=frozenset({Outcome.ENDED_EARLY})),
+    POPPED,
+)
