@@ -36,6 +36,9 @@ _FLAGGED = {
     "fa1o32": ("gcc-O2",),  # x86_64: a realigned frame whose copied record is the last one
     "f312c1+ft2+fa1o32": ("gcc-O2",),  # the copied return address, and behind it not SP
     "f136s1": ("apcs-O0",),  # A32: behind the return address lies the pc
+    "f288c2c1+ft2+fa1": ("gcc-O0-fp",),  # arm64: from behind the return address on, the scan finds a caller once more
+    "f224a1o32s2": ("gcc-O2",),  # x86_64: the copied return address, and too far behind it the next one
+    "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 
 

@@ -33,12 +33,12 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "clang-other-*": (),
         "gcc-asm*": _EVERY_DIRECTIVE,
         "gcc*-O0": ("alloca_vla",),
-        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion"),
+        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*"),
         "gcc*-O2": ("*",),
         "gcc*-O2-fp": _SHAPES,
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
         "gcc*-O3*": ("big_frame",),
-        "gcc*-Os": _SHAPES,
+        "gcc*-Os": (*_SHAPES, "genc_f8r3a1v1c1*"),
         "gcc*-Os-fp": ("switch_table",),
     }
 )

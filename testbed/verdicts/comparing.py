@@ -46,10 +46,11 @@ def compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Out
     for i in range(agreed):
         outcome = kind if kind.lying else Outcome.WRONG_REGISTER
         # A wrong pc, or a false root, is the graver lie and names the outcome; the register still counts.
-        if lie := _wrong_cfa(true[i], claimed[i]):
-            return outcome, i, f"frame {i}: {lie}", (i,)
+        # What the frame further in gave comes first: the CFA may be computed from it.
         if i and (lie := _wrong_kind(true[i], claimed[i]) or _wrong_register(arch, true[i], claimed[i])):
             return outcome, i, f"frame {i}: {lie}", (i - 1,)
+        if lie := _wrong_cfa(true[i], claimed[i]):
+            return outcome, i, f"frame {i}: {lie}", (i,)
     frames = (0,) if kind is Outcome.EXACT else range(agreed - 1, _since(true, claimed, agreed - 1) - 1, -1)
     return kind, agreed, _difference(true, said, agreed), frames
 

@@ -90,16 +90,16 @@ def _lies(node: Any, index: Any, is_last: Any, nodes: Any, truth: Any) -> Any:
 
     The last frame that a backtrace may have has no CFA if more were found: nothing was computed from it.
     """
-    parent = truth.parent[index]
-    cut = is_last and nodes.outer[node] >= 0
-    if not cut and nodes.cfa_known[node] and truth.parent[parent] >= 0 and nodes.cfa[node] != truth.cfa[parent]:
-        return CFA
     known = nodes.known[node] & truth.judged
     for i in range(len(truth.columns)):
         if (known >> u64(i)) & u64(1):
             true = truth.cfa[index] if i == 0 else truth.registers[truth.opened[index], truth.columns[i]]
             if nodes.values[node, i] != true:
                 return REGISTER
+    parent = truth.parent[index]
+    cut = is_last and nodes.outer[node] >= 0
+    if not cut and nodes.cfa_known[node] and truth.parent[parent] >= 0 and nodes.cfa[node] != truth.cfa[parent]:
+        return CFA
     return 0
 
 

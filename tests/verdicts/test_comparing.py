@@ -50,7 +50,7 @@ STOP = NoUnwindInfo("no row")
         (said(2), (Outcome.WRONG, 0, "the innermost frame is not the interrupted one", [0])),
         (said(1, 2, 3, cfa_1=0x28), (Outcome.WRONG_REGISTER, 1, "frame 1: CFA 0x28, not 0x20", [1])),
         (said(1, 2, 3, rbx_2=9), (Outcome.WRONG_REGISTER, 2, "frame 2: rbx 0x9, not 0x2", [1])),
-        (said(1, 2, 3, rbx_2=9, cfa_2=8), (Outcome.WRONG_REGISTER, 2, "frame 2: CFA 0x8, not 0x30", [2])),
+        (said(1, 2, 3, rbx_2=9, cfa_2=8), (Outcome.WRONG_REGISTER, 2, "frame 2: rbx 0x9, not 0x2", [1])),
         (said(1, 2, 3, rbx_0=9), (Outcome.EXACT, 3, "", [0])),  # the interrupted frame's were given
         (said(1, 2, rbx_1=9), (Outcome.ENDED_EARLY, 1, "frame 1: rbx 0x9, not 0x1", [0])),
         (said(1, 2, rbx_1=9, stopped=STOP), (Outcome.WRONG_REGISTER, 1, "frame 1: rbx 0x9, not 0x1", [0])),

@@ -77,7 +77,7 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED               arm32   ended_early skipped
     FRAMELESS_CALLER+UNLINKED        arm64   ended_early skipped
     FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
-    UNLINKED                         arm32   stopped ended_early wrong
+    UNLINKED                         arm32   refused stopped ended_early wrong
     OPEN_END                         arm64   refused stopped phantom
     OPEN_END                         arm32   refused stopped phantom
     LAST_RECORD                      arm64   refused stopped

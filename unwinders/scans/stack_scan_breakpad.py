@@ -71,8 +71,8 @@ LIMITS = limits_of(
     NO_TABLE          arm32   stopped
     WRONG_TABLE       x86_64  phantom
     WRONG_TABLE       arm64   wrong_register
-    APART             x86_64  phantom wrong
-    APART             arm64   refused phantom wrong_register
+    APART             x86_64  phantom wrong_register wrong
+    APART             arm64   refused phantom wrong_register wrong
     APART             arm32   phantom wrong_register wrong
     ROOT              x86_64  stopped
     ROOT              arm64   stopped

@@ -79,15 +79,16 @@ CFI: Reasons = MappingProxyType(
         ),
         "REALIGNED+EPILOGUE": (
             "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
-            "unoptimised epilogue has popped that one: what is counted from it then is somewhere else",
-            "https://github.com/libunwind/libunwind/issues/43",
+            "epilogue has popped that one: what is counted from it then is somewhere else",
+            "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=99334",
         ),
     }
 )
 
 LIMITS = limits_of(
     """
-    WRONG_TABLE         x86_64  ended_early skipped wrong_register wrong
+    REALIGNED+EPILOGUE  x86_64  skipped wrong_register
+    WRONG_TABLE         x86_64  ended_early skipped wrong
     WRONG_TABLE         arm64   stopped ended_early skipped phantom wrong_register wrong
     NO_TABLE            x86_64  refused stopped ended_early
     NO_TABLE            arm64   refused stopped
@@ -98,7 +99,6 @@ LIMITS = limits_of(
     LOST_REGISTER       arm64   stopped
     OPEN_END            x86_64  phantom
     OPEN_END            arm64   stopped phantom
-    REALIGNED+EPILOGUE  x86_64  wrong_register
     """,
     CFI,
 )

@@ -42,7 +42,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    WRONG_TABLE         x86_64  ended_early skipped wrong_register wrong
+    REALIGNED+EPILOGUE  x86_64  skipped wrong_register
+    WRONG_TABLE         x86_64  ended_early skipped wrong
     WRONG_TABLE         arm64   stopped ended_early skipped phantom wrong_register wrong
     NO_TABLE            x86_64  refused stopped ended_early
     NO_TABLE            arm64   refused stopped
@@ -53,7 +54,6 @@ LIMITS = limits_of(
     LOST_REGISTER       arm64   stopped
     OPEN_END            x86_64  phantom
     OPEN_END            arm64   stopped phantom
-    REALIGNED+EPILOGUE  x86_64  wrong_register
     WRONG_INDEX         x86_64  refused
     WRONG_INDEX         arm64   refused
     """,

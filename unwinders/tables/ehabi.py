@@ -61,7 +61,7 @@ LIMITS = limits_of(
     FRAMELESS+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
     FRAMELESS+ROW_BEGINS  arm32   ended_early skipped wrong_register
     RETURN_UNSAVED        arm32   ended_early wrong
-    SIGNAL                arm32   ended_early skipped wrong_register
+    SIGNAL                arm32   ended_early skipped wrong_register wrong
     INEXPRESSIBLE         arm32   wrong_register
     LOST_REGISTER         arm32   skipped
     OPEN_END              arm32   stopped phantom

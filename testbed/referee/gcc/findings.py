@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.gcc.limits import ENTRY, PROFILED, THUNK
+from testbed.referee.gcc.limits import ENTRY, POPPED, PROFILED, THUNK
 from testbed.referee.model import Finding
 
 FINDINGS = (
@@ -38,5 +38,17 @@ FINDINGS = (
         recipe="profiled-O2",
         at="leaf+0x4",
         limit=PROFILED,
+    ),
+    Finding(
+        title="GCC's rows of a realigned frame count from a frame pointer that is popped already",
+        unwinder="eh_frame",
+        tool="GCC 12",
+        since="2026-11-22",
+        program="realigned_calls",
+        arch="x86_64",
+        recipe="gcc-O2",
+        at="work+0x59",
+        limit=POPPED,
+        upstream="https://gcc.gnu.org/bugzilla/show_bug.cgi?id=99334",
     ),
 )

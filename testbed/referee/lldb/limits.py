@@ -206,6 +206,13 @@ WITHOUT_TABLES = (
     ),
     _limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
     _limit(
+        Trait.REALIGNED,
+        "wrong wrong_register",
+        "how far an instruction that aligns SP has moved it is not known: the CFA is counted from the copied record",
+        _EMULATION,
+        _X86,
+    ),
+    _limit(
         Trait.CALLED_BY_ROOT,
         "ended_early wrong_register",
         "the start code has no prologue to follow: what it keeps in the frame pointer is not a frame",

@@ -63,7 +63,7 @@ WITH_SYMBOLS = _limits(
         ),
         Trait.LOST_REGISTER: ("skipped", "the text leaves out that a register is lost: it counts as unchanged", _TEXT),
         Trait.REALIGNED: (
-            "ended_early",
+            "ended_early wrong",
             "the text leaves out rules that are expressions: the frame pointer counts as unchanged",
             _TEXT,
         ),

@@ -94,7 +94,7 @@ EH_FRAME = _limits(
         Trait.SIGNAL: "refused stopped",
         Trait.OPEN_END: "phantom stopped",
         Trait.LOST_REGISTER: "skipped",
-        Trait.REALIGNED: "stopped wrong_register",
+        Trait.REALIGNED: "ended_early refused stopped wrong wrong_register",
         Trait.INEXPRESSIBLE: "ended_early skipped wrong",
         Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
