@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 import click
 
 from programs import PROGRAMS
-from testbed.cli.choice import matching
-from testbed.cli.keys import keys_of
-from testbed.cli.terminal import console_for_reports
+from testbed.cli.strategies import strategies_named, telling
+from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder
-from testbed.report.stepper_moves import Move, moved
 from testbed.runs.by_name import named_run
+from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.words.errors import UsageError
-from unwinders import UNWINDERS
-
-_ARROWS = {"\x1b[C": Move.NEXT, "\x1b[B": Move.NEXT, " ": Move.NEXT, "\x1b[D": Move.BACK, "\x1b[A": Move.BACK}
-_QUIT = ("q", "Q", "\x1b", "\x04", "")  # escape, ^D, the end of the input
 
 
 @click.command("show")
 @click.argument("program")
 @click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies (default: six).")
 @click.option(
     "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
 )
-@click.option("--step", "stepping", is_flag=True, help="Move from step to step with keys, in a terminal.")
+@click.option("--step", "stepping", is_flag=True, help="Move about in the run, full screen.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
 def command(
@@ -49,9 +43,12 @@ def command(
 
     if stepping and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--step needs a terminal for its keys; without one, choose a step by --at")
-    chosen = matching(UNWINDERS, names, "strategy")
+    named = strategies_named(names) if names else []
     run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    chosen = named or telling(run.built.image, len(run))
     applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
+    if not applicable:
+        raise UsageError("none of the strategies that were asked for applies to this file")
     step = run.step_at(location)
     if stepping:
         _step_through(run, step, applicable)
@@ -60,20 +57,10 @@ def command(
 
 
 def _step_through(run: Run, step: int, unwinders: Sequence[Unwinder]) -> None:
-    """Draw, read a key, move; until q, escape, or the end of the input."""
-    from testbed.report.show_text import show_page
+    """A full-screen program, until it is left."""
+    from testbed.cli.step_screen import StepScreen
+    from testbed.report.step_screen import ScreenRun
 
-    console = console_for_reports()
-    keys = {move.key: move for move in Move}
-    prompt = "   ".join(f"{move.key} {move.does}" for move in Move) + "   q quit"
-    with suppress(KeyboardInterrupt), keys_of(sys.stdin.fileno()) as next_key:
-        while True:
-            console.clear()
-            console.print(show_page(run, step, unwinders))
-            console.print(prompt, style="reverse")
-            key = next_key()
-            if key in _QUIT:
-                return
-            move = keys.get(key) or _ARROWS.get(key)
-            if move is not None:
-                step = moved(run, step, move, unwinders)
+    with status("judging every step"):
+        screen = ScreenRun(run, tuple(unwinders), tuple(judge_all(run, unwinder) for unwinder in unwinders))
+    StepScreen(screen, step).run()

@@ -48,12 +48,13 @@ def mark_columns(judged: Judged) -> tuple[MarkColumn, ...]:
     """The columns of a run, those that are equal at every step as one."""
     folded: dict[bytes, tuple[list[str], Marks]] = {}
     for cell, verdicts in judged:
-        marks = _marks(verdicts)
+        marks = marks_of(verdicts)
         folded.setdefault(marks.tobytes(), ([], marks))[0].append(cell.unwinder)
     return tuple(MarkColumn(tuple(names), marks) for names, marks in folded.values())
 
 
-def _marks(verdicts: Sequence[Verdict]) -> Marks:
+def marks_of(verdicts: Sequence[Verdict]) -> Marks:
+    """What a strategy is at every step: the index of its outcome, plus `UNEXPLAINED` or `TRANSITION` where it is so."""
     if isinstance(verdicts, Verdicts):
         differs = (verdicts.outcome != EXACT) & (verdicts.explained < 0) & ~verdicts.transition
         marks: Marks = (verdicts.outcome + UNEXPLAINED * differs + TRANSITION * verdicts.transition).astype(np.uint8)

@@ -1,0 +1,211 @@
+"""``testbed show --step``: a full-screen program that moves about in a run; the report room draws its parts."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Footer, Input, Static
+
+from testbed.report import step_screen as parts
+from testbed.report.step_screen import ScreenRun
+from testbed.report.stepper_moves import Move, moved
+from testbed.words.errors import UsageError
+
+_HELP = """\
+→ n space   next step                ← b   step back
+c           into the next call       o     out: back in the caller
+l  L        next, previous lie of the focused strategy
+d  D        next, previous difference of the focused strategy
+↓ ↑ tab     focus the next, previous strategy
+/           go to: leaf, leaf+0x4, leaf+0x4#2 (second visit), @17
+0  $        first, last step         q     quit
+
+Mouse: an instruction goes to its nearest visit, a strategy is focused, the strip
+goes to its step.
+
+. exact   - refused   s stopped: honest   CAPITALS: a lie   ?: unexplained   ~: in transition
+[name]: a true caller that the answer lacks   ≠name: a frame that never was"""
+
+
+class _Part(Widget):
+    """A part of the screen: drawn anew for its size whenever the state changes, and told where it is clicked."""
+
+    def __init__(self, name: str, draw: Callable[[int, int], list[Text]], clicked: Callable[[int, int], None]) -> None:
+        super().__init__(id=name)
+        self._draw, self._clicked = draw, clicked
+
+    def render(self) -> Text:
+        return Text("\n").join(self._draw(self.size.width, self.size.height))
+
+    def on_click(self, event: events.Click) -> None:
+        self._clicked(event.x, event.y)
+
+
+class _Help(ModalScreen[None]):
+    """What the keys do, until one is pressed."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(_HELP, markup=False)
+
+    def on_key(self) -> None:
+        self.dismiss()
+
+    def on_click(self) -> None:
+        self.dismiss()
+
+
+class StepScreen(App[None]):
+    """A run, a step of it, and the strategy that is looked at."""
+
+    CSS = """
+    #title { height: 1; background: $primary-background; }
+    #upper { height: 1fr; }
+    #code { width: 45fr; height: 1fr; border-right: solid $primary-background; }
+    #stack { width: 55fr; height: 1fr; }
+    #registers { height: 2; }
+    #strip { height: 1; }
+    #why { height: 1; }
+    Input { display: none; height: 1; border: none; }
+    Input.asked { display: block; }
+    _Help { align: center middle; }
+    _Help Static { width: auto; height: auto; padding: 1 2; border: round $primary; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,n,space", "move('NEXT')", "next"),
+        Binding("left,b", "move('BACK')", "back"),
+        Binding("c", "move('NEXT_CALL')", "call"),
+        Binding("o", "move('OUT')", "out"),
+        Binding("l", "lie(1)", "lie"),
+        Binding("d", "difference(1)", "difference"),
+        Binding("down,tab", "focus_strategy(1)", "strategy", priority=True),
+        Binding("slash", "ask", "go to"),
+        Binding("question_mark", "help", "help"),
+        Binding("q,ctrl+d", "quit", "quit"),
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+        Binding("up,shift+tab", "focus_strategy(-1)", "strategy", show=False, priority=True),
+        Binding("L", "lie(-1)", "previous lie", show=False),
+        Binding("D", "difference(-1)", "previous difference", show=False),
+        Binding("0,home", "move('FIRST')", "first", show=False),
+        Binding("dollar_sign,end", "move('LAST')", "last", show=False),
+        Binding("escape", "leave", "leave", show=False),
+    ]
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = ""  # keys are moves; the line that asks where to go has them only while it asks
+
+    def __init__(self, screen: ScreenRun, step: int) -> None:
+        super().__init__()
+        self.shown, self.step, self.focused_strategy, self.told = screen, step, 0, ""
+        self._pcs: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        def nowhere(x: int, y: int) -> None:
+            del x, y
+
+        shown = self.shown
+        yield _Part("title", lambda w, _: [parts.title_line(shown, self.step, w)], nowhere)
+        with Horizontal(id="upper"):
+            yield _Part("code", self._code, self._code_clicked)
+            yield _Part("stack", lambda w, h: parts.stack_lines(shown, self.step, w, h), nowhere)
+        with Vertical(id="lower"):
+            yield _Part(
+                "registers", lambda w, _: parts.register_lines(shown, self.step, self.focused_strategy, w), nowhere
+            )
+            yield _Part("answers", self._answers, lambda _, y: self._focus(y - 1))
+            yield _Part("why", self._why, nowhere)
+            yield _Part("strip", self._strip, self._strip_clicked)
+        yield Input(placeholder="go to: leaf, leaf+0x4, leaf+0x4#2, @17")
+        yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        height = len(self.shown.unwinders) + 1
+        self.query_one("#answers").styles.height = height
+        self.query_one("#lower").styles.height = height + 4
+
+    def _code(self, width: int, height: int) -> list[Text]:
+        lines, self._pcs = parts.code_lines(self.shown, self.step, self.focused_strategy, width - 1, height)
+        return lines
+
+    def _answers(self, width: int, _: int) -> list[Text]:
+        return parts.answer_lines(self.shown, self.step, self.focused_strategy, width)
+
+    def _why(self, width: int, _: int) -> list[Text]:
+        if self.told:
+            return [parts.fitted(Text(self.told, "bold yellow"), width)]
+        return [parts.why_line(self.shown, self.step, self.focused_strategy, width)]
+
+    def _strip(self, width: int, _: int) -> list[Text]:
+        return [parts.strip_line(self.shown, self.step, self.focused_strategy, width)[0]]
+
+    def _code_clicked(self, _: int, y: int) -> None:
+        if y < len(self._pcs) and (visits := self.shown.visits(self._pcs[y])):
+            self._go(min(visits, key=lambda visit: abs(visit - self.step)))
+
+    def _strip_clicked(self, x: int, _: int) -> None:
+        width = self.query_one("#strip").size.width
+        first = parts.strip_line(self.shown, self.step, self.focused_strategy, width)[1]
+        self._go(min(first + x, len(self.shown.run) - 1))
+
+    def _go(self, step: int, told: str = "") -> None:
+        self.step, self.told = step, told
+        for part in self.query(_Part):
+            part.refresh()
+
+    def _focus(self, strategy: int) -> None:
+        if 0 <= strategy < len(self.shown.unwinders):
+            self.focused_strategy = strategy
+            self._go(self.step)
+
+    def action_move(self, name: str) -> None:
+        self._go(moved(self.shown.run, self.step, Move[name], self.shown.unwinders))
+
+    def action_lie(self, way: int) -> None:
+        self._go_to_next(self.shown.lies(self.focused_strategy), way, "lie")
+
+    def action_difference(self, way: int) -> None:
+        self._go_to_next(self.shown.differs(self.focused_strategy), way, "difference")
+
+    def _go_to_next(self, steps: parts.Steps, way: int, noun: str) -> None:
+        at = bisect_right(steps, self.step) if way > 0 else bisect_left(steps, self.step) - 1
+        if 0 <= at < len(steps):
+            self._go(steps[at])
+        else:
+            name = self.shown.unwinders[self.focused_strategy].name
+            self._go(self.step, f"no {noun} of {name} {'after' if way > 0 else 'before'} this step")
+
+    def action_focus_strategy(self, way: int) -> None:
+        self._focus((self.focused_strategy + way) % len(self.shown.unwinders))
+
+    def action_ask(self) -> None:
+        asked = self.query_one(Input)
+        asked.value = ""
+        asked.add_class("asked")
+        asked.focus()
+
+    def action_leave(self) -> None:
+        if self.query_one(Input).has_class("asked"):
+            self._answered()
+        else:
+            self.exit()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self._answered()
+        try:
+            self._go(self.shown.run.step_at(event.value.strip()))
+        except UsageError as error:
+            self._go(self.step, str(error))
+
+    def _answered(self) -> None:
+        self.query_one(Input).remove_class("asked")
+        self.set_focus(None)
+
+    def action_help(self) -> None:
+        self.push_screen(_Help())

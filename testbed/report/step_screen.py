@@ -1,0 +1,205 @@
+"""One step of a run on one screen: code, stack, rows, who called, and where in the run one is. Each part is as wide and
+as high as it is told, so that all of them fit; what does not is counted, never cut silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+from rich.text import Text
+
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
+from testbed.image import image_covering
+from testbed.naming.beside import Alignment
+from testbed.report.frames_beside import told
+from testbed.report.listing import CodeLine, listing
+from testbed.report.phrases import STYLES, count, frame_pointer, stack_pointer
+from testbed.report.show_text import word_label
+from testbed.report.stack_drawing import StackWord, changed_registers, draw_stack
+from testbed.report.step_lines import EXACT, TRANSITION, UNEXPLAINED, Marks, marks_of
+from testbed.report.table_text import row_cells
+from testbed.runs.run import Run
+from testbed.verdicts.one import Verdict
+from testbed.verdicts.trace import OUTCOMES
+from testbed.words.outcome import Outcome
+
+Lines = list[Text]
+Steps = Sequence[int]
+_FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
+_LYING = [OUTCOMES.index(outcome) for outcome in Outcome if outcome.lying]
+
+
+@dataclass(frozen=True)
+class ScreenRun:
+    """A run that is looked at: its strategies, and what each is at every step."""
+
+    run: Run
+    unwinders: tuple[Unwinder, ...]
+    verdicts: tuple[Sequence[Verdict], ...] = field(repr=False)
+
+    @cached_property
+    def marks(self) -> tuple[Marks, ...]:
+        return tuple(marks_of(each) for each in self.verdicts)
+
+    def differs(self, focus: int) -> Sequence[int]:
+        """The steps at which a strategy begins to be not exact, or begins to be so in another way."""
+        marks = np.where(self.marks[focus] >= TRANSITION, EXACT, self.marks[focus]).astype(np.int64)
+        found: list[int] = np.flatnonzero((marks != EXACT) & (np.diff(marks, prepend=-1) != 0)).tolist()
+        return found
+
+    def lies(self, focus: int) -> Sequence[int]:
+        """Those of `differs` at which it claims something false."""
+        return [step for step in self.differs(focus) if self.marks[focus][step] % UNEXPLAINED in _LYING]
+
+    def visits(self, pc: int) -> Sequence[int]:
+        """The steps at an address."""
+        found: list[int] = np.flatnonzero(self.run.trace.pc == np.uint64(pc)).tolist()
+        return found
+
+
+def title_line(screen: ScreenRun, step: int, width: int) -> Text:
+    """Which run, which step, which instruction."""
+    run = screen.run
+    text = Text(f"{run.program.name} · {run.arch} · {run.recipe.name}", "bold")
+    text.append(f"   step {step} of 0 to {len(run) - 1}: {run.where(int(run.trace.pc[step]))}   ")
+    text.append(run.instruction(step), "bold")
+    return fitted(text, width)
+
+
+def fitted(text: Text, width: int) -> Text:
+    """A line that is no longer than ``width``; an ellipsis where it was."""
+    text.truncate(max(width, 1), overflow="ellipsis")
+    return text
+
+
+def code_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> tuple[Lines, list[int]]:
+    """The function around pc with the focused strategy's mark at each instruction's visit; and the pc of each line."""
+    run, pc = screen.run, int(screen.run.trace.pc[step])
+    above = max(height // 2 - 1, 0)
+    around = listing(run).around(pc, above, height)
+    at = next(k for k, line in enumerate(around) if line.pc == pc)
+    shown = around[max(0, min(at - above, len(around) - height)) :][:height]
+    names = max((len(line.where) for line in shown), default=0)
+    return [_code_line(screen, step, focus, line, min(names, width // 2), width) for line in shown], [
+        line.pc for line in shown
+    ]
+
+
+def _code_line(screen: ScreenRun, step: int, focus: int, line: CodeLine, names: int, width: int) -> Text:
+    here = line.pc == int(screen.run.trace.pc[step])
+    visit = step if here else _visit(screen, line.pc, step)
+    mark, style = (" ", "") if visit is None else shown_mark(int(screen.marks[focus][visit]))
+    text = Text("→" if here else " ", "bold")
+    text.append(f"{mark:<2}", style)
+    text.append(f"{line.where:<{names}}  {line.text}", "bold" if here else "" if line.executed else "dim")
+    if line.source_text:
+        text.append(f"  {line.source_text}", "dim")
+    return fitted(text, width)
+
+
+def _visit(screen: ScreenRun, pc: int, step: int) -> int | None:
+    """The visit of an instruction that is nearest to a step."""
+    visits = screen.visits(pc)
+    return min(visits, key=lambda visit: abs(visit - step)) if visits else None
+
+
+def shown_mark(mark: int) -> tuple[str, str]:
+    """A mark as a letter (with ``?`` where nothing explains it), and its style."""
+    if mark >= TRANSITION:
+        return "~", "dim"
+    outcome = OUTCOMES[mark % UNEXPLAINED]
+    return outcome.mark + ("?" if mark >= UNEXPLAINED else ""), STYLES[outcome]
+
+
+def stack_lines(screen: ScreenRun, step: int, width: int, height: int) -> Lines:
+    """The stack, highest address first, down to what lies below SP."""
+    run = screen.run
+    drawing = draw_stack(run, step, limit=max(height - 1, 2))
+    words = list(reversed(drawing.words))
+    left_out = drawing.left_out + max(len(words) - (height - 1), 0)
+    words = words[max(len(words) - (height - 1), 0) :] if left_out else words[:height]
+    lines = [Text(f"{count(left_out, 'word')} further out", "dim")] if left_out else []
+    digits = max((len(f"{word.value:x}") for word in words if word.value is not None), default=1)
+    return [*lines, *(fitted(_word(run, word, digits), width) for word in words)]
+
+
+def _word(run: Run, word: StackWord, digits: int) -> Text:
+    value = "" if word.value is None else f"{word.value:0{digits}x}"
+    text = Text(f"{word.address & 0xFFFFFF:06x} ", "dim")
+    text.append(f"{word.kind.mark} {value:<{digits}} ")
+    text.append_text(word_label(run, word))
+    if word.marks:
+        text.append(" ← " + ", ".join(word.marks), "bold")
+    return text
+
+
+def register_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
+    """SP and FP, what the step before changed, and the row in force of the focused strategy, or of the first table."""
+    run = screen.run
+    text = Text(f"sp = {stack_pointer(run, step)}   fp = {frame_pointer(run, step)}")
+    if changed := changed_registers(run, step):
+        text.append("   changed: " + ", ".join(f"{name} = {now:#x}" for name, _, now in changed), "dim")
+    lines = [fitted(text, width)]
+    tables = [each for each in (screen.unwinders[focus], *screen.unwinders) if each.rows is not None]
+    pc = int(run.trace.pc[step])
+    loaded = image_covering(run.trace.images, pc)
+    if tables and loaded is not None:
+        row, cfa, rules = row_cells(tables[0], loaded, pc)
+        since = f" from {run.where(row.start + loaded.bias)}" if row else ""
+        lines.append(fitted(Text(f"{tables[0].name} row{since}: CFA = {cfa}   {rules}"), width))
+    return lines
+
+
+def answer_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
+    """The true stack, and every strategy's frames beside it; the focused one is marked."""
+    run = screen.run
+    names = max(len(each.name) for each in screen.unwinders) + 2
+    frames = run.truth(step).frames
+    true = " < ".join(run.place(frame) for frame in frames)
+    lines = [fitted(Text.assemble(f"{'  truth':<{names}}           ", (f"{true} (root)", "bold")), width)]
+    for k, unwinder in enumerate(screen.unwinders):
+        lines.append(fitted(_answer(screen, step, k, focus, unwinder, names), width))
+    return lines
+
+
+def _answer(screen: ScreenRun, step: int, k: int, focus: int, unwinder: Unwinder, names: int) -> Text:
+    said, verdict = _said(screen.run, unwinder, step), screen.verdicts[k][step]
+    text = Text("▶ " if k == focus else "  ", "bold")
+    text.append(f"{unwinder.name:<{names - 2}} ", "bold" if k == focus else "")
+    text.append(f"{verdict.outcome.label:<9} ", STYLES[verdict.outcome])
+    parts = [Text(name, _FRAME_STYLES[place]) for place, name in told(screen.run, step, said)]
+    text.append_text(Text(" < ").join(parts))
+    return text.append(" (root)" if said.stopped is None else f" < stops: {said.stopped.reason}")
+
+
+@lru_cache(maxsize=512)
+def _said(run: Run, unwinder: Unwinder, step: int) -> Backtrace:
+    return unwinder.unwind(run.trace.snapshot(step))
+
+
+def why_line(screen: ScreenRun, step: int, focus: int, width: int) -> Text:
+    """Why the focused strategy is not exact here."""
+    verdict = screen.verdicts[focus][step]
+    name = screen.unwinders[focus].name
+    if verdict.transition:
+        return fitted(Text(f"{name}: in transition, no single answer is right", "dim"), width)
+    if verdict.exact:
+        return fitted(Text(f"{name} is exact here", "dim"), width)
+    limit = verdict.explained_by
+    why = f"{limit.because} ({limit.mechanism})" if limit else "UNEXPLAINED"
+    return fitted(Text(f"{name}: {screen.run.difference(verdict)}: {why}"), width)
+
+
+def strip_line(screen: ScreenRun, step: int, focus: int, width: int) -> tuple[Text, int]:
+    """The focused strategy's marks at the steps around this one, a letter each; and the first step that is shown."""
+    steps = len(screen.run)
+    first = max(0, min(step - width // 2, steps - width))
+    text = Text()
+    for at in range(first, min(first + width, steps)):
+        mark, style = shown_mark(int(screen.marks[focus][at]))
+        text.append(mark[0], f"{style} reverse" if at == step else style)
+    return text, first
