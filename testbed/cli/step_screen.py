@@ -73,7 +73,7 @@ class StepScreen(App[None]):
     #stack { width: 55fr; height: 1fr; }
     #registers { height: 2; }
     #strip { height: 1; }
-    #why { height: 1; }
+    #why { height: 2; }
     Input { display: none; height: 1; border: none; }
     Input.asked { display: block; }
     _Help { align: center middle; }
@@ -128,7 +128,7 @@ class StepScreen(App[None]):
     def on_mount(self) -> None:
         height = len(self.shown.unwinders) + 1
         self.query_one("#answers").styles.height = height
-        self.query_one("#lower").styles.height = height + 4
+        self.query_one("#lower").styles.height = height + 5
 
     def _code(self, width: int, height: int) -> list[Text]:
         lines, self._pcs = parts.code_lines(self.shown, self.step, self.focused_strategy, width - 1, height)
@@ -137,10 +137,10 @@ class StepScreen(App[None]):
     def _answers(self, width: int, _: int) -> list[Text]:
         return parts.answer_lines(self.shown, self.step, self.focused_strategy, width)
 
-    def _why(self, width: int, _: int) -> list[Text]:
+    def _why(self, width: int, height: int) -> list[Text]:
         if self.told:
             return [parts.fitted(Text(self.told, "bold yellow"), width)]
-        return [parts.why_line(self.shown, self.step, self.focused_strategy, width)]
+        return parts.why_lines(self.shown, self.step, self.focused_strategy, width, height)
 
     def _strip(self, width: int, _: int) -> list[Text]:
         return [parts.strip_line(self.shown, self.step, self.focused_strategy, width)[0]]

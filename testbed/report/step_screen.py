@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from textwrap import wrap
 
 import numpy as np
 from rich.text import Text
@@ -181,17 +182,18 @@ def _said(run: Run, unwinder: Unwinder, step: int) -> Backtrace:
     return unwinder.unwind(run.trace.snapshot(step))
 
 
-def why_line(screen: ScreenRun, step: int, focus: int, width: int) -> Text:
+def why_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> Lines:
     """Why the focused strategy is not exact here."""
     verdict = screen.verdicts[focus][step]
     name = screen.unwinders[focus].name
     if verdict.transition:
-        return fitted(Text(f"{name}: in transition, no single answer is right", "dim"), width)
+        return [fitted(Text(f"{name}: in transition, no single answer is right", "dim"), width)]
     if verdict.exact:
-        return fitted(Text(f"{name} is exact here", "dim"), width)
+        return [fitted(Text(f"{name} is exact here", "dim"), width)]
     limit = verdict.explained_by
     why = f"{limit.because} ({limit.mechanism})" if limit else "UNEXPLAINED"
-    return fitted(Text(f"{name}: {screen.run.difference(verdict)}: {why}"), width)
+    said = wrap(f"{name}: {screen.run.difference(verdict)}: {why}", max(width, 20), max_lines=height, placeholder=" …")
+    return [Text(line) for line in said]
 
 
 def strip_line(screen: ScreenRun, step: int, focus: int, width: int) -> tuple[Text, int]:
