@@ -19,7 +19,8 @@ A name is imported when it is used: the command line passes through here too, wh
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,23 +169,27 @@ def matrix(
     recipe: str = "*",
     unwinder: str = "*",
     unwinders: Iterable[Unwinder] | None = None,
+    programs: Mapping[str, Program] | Iterable[Program] | str | Path | None = None,
+    jobs: int = 1,
     everything: bool = False,
 ) -> Matrix:
-    """Judge every strategy on every unit that the patterns choose, in this process.
+    """Judge every strategy on every unit that the patterns choose, in ``jobs`` processes (1: in this one).
 
     ``everything``: also the units that the matrix leaves out unless it is asked for all.
-    ``unwinders`` are strategies of your own, instead of those of the catalogue.
+    ``unwinders`` are strategies of your own, instead of those of the catalogue; ``programs`` are yours, as values or as
+    the folder that holds their sources, instead of the corpus.
     """
-    from programs import PROGRAMS
     from testbed.arch import ARCHES, arch_named
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.matrix import judge_unit, native_for
+    from testbed.campaign.matrix import judge_unit, judge_units, native_for
     from testbed.campaign.results import Matrix
     from testbed.campaign.units import units
+    from testbed.cli.corpus import programs_given
     from unwinders import UNWINDERS
 
+    known = programs_given(programs)
     planned = units(
-        [value for name, value in PROGRAMS.items() if matches(name, [program])],
+        [known[name] for name in known if matches(name, [program])],
         [arch_named(arch)] if arch else ARCHES.values(),
         [value for name, value in RECIPES.items() if matches(name, [recipe])],
         everything=everything,
@@ -195,9 +200,9 @@ def matrix(
     asked = [each for each in chosen if matches(each.name, [unwinder])]
     if not asked:
         raise UsageError(f"no strategy matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
-    natively = native_for(len(planned))
-    results = tuple(judge_unit(unit, PROGRAMS, asked, natively=natively) for unit in planned)
-    return Matrix(results, len(planned), tuple(each.name for each in asked))
+    work = partial(judge_unit, programs=known, unwinders=asked, natively=native_for(len(planned), jobs))
+    done = {result.unit: result for result in judge_units(planned, work, jobs=min(jobs, len(planned)))}
+    return Matrix(tuple(done[unit] for unit in planned), len(planned), tuple(each.name for each in asked))
 
 
 def _in_a_notebook() -> None:

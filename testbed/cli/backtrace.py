@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from programs import PROGRAMS
 from testbed.campaign.names import true_frames
+from testbed.cli.corpus import corpus
 from testbed.cli.strategies import strategy_named
 from testbed.contract.frames import Backtrace
 from testbed.naming.symbolize import symbolize
@@ -39,7 +39,7 @@ def command(
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
     """
     unwinder = strategy_named(name) if name is not None else None
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     snapshot = run[step]
     said = Backtrace(true_frames(run, step), None) if unwinder is None else unwinder.unwind(snapshot)

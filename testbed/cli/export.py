@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from programs import PROGRAMS
+from testbed.cli.corpus import corpus
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.runs.by_name import named_run
 
@@ -40,7 +40,7 @@ def command(
     Any debugger that knows the architecture opens it together with the program's file, which is named in it.
     `testbed unwind` reads all of these formats again.
     """
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     how = FORMATS[name]
     if path is None:

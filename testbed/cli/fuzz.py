@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,16 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
-from testbed.campaign.results import Unit, UnitResult
+from testbed.campaign.results import Unit
 from testbed.cli.choice import matching
 from testbed.cli.progress import long_work
+from testbed.cli.strategies import strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports
+from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named
 from testbed.native import machine_code
 from testbed.words.errors import UsageError
-from unwinders import UNWINDERS
 
 _BATCH = 32  # seeds between two looks at the clock that may end the run
 
@@ -56,6 +58,7 @@ class _Report:
     help="Only programs in C, each by one recipe of clang or GCC, with random flags that follow from the seed.",
 )
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@unwinder_cmd
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
@@ -75,6 +78,7 @@ def command(
     recipes: tuple[str, ...],
     flags: str | None,
     names: tuple[str, ...],
+    commands: tuple[str, ...],
     jobs: int,
     save: Path,
     as_json: bool,
@@ -87,7 +91,7 @@ def command(
     """
     if seeds is not None and minutes is not None:
         raise UsageError("--seeds or --minutes: one of them")
-    chosen = [unwinder.name for unwinder in matching(UNWINDERS, names, "strategy")]
+    chosen = strategies_named(names, commands)
     wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
     how = matching(RECIPES, recipes or (RECIPES_FOR_FLAGS if flags else DEFAULT_RECIPES), "recipe")
     make = flagged_cases if flags else cases
@@ -123,17 +127,13 @@ def _batches(first: int, seeds: int, until: float | None) -> Iterator[range]:
         yield range(start, start + _BATCH)
 
 
-def _work(job: tuple[Unit, tuple[str, ...], bool | None]) -> UnitResult:
-    """One case in a worker process: names go in, a value comes out."""
-    case, names, natively = job
-    return judge_case(case, [UNWINDERS[name] for name in names], natively=natively)
-
-
-def _fuzz(chosen: Sequence[Unit], names: Sequence[str], jobs: int, until: float | None, report: _Report) -> None:
-    planned = [(case, tuple(names), native_for(len(chosen), jobs)) for case in chosen]
+def _fuzz(
+    planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int, until: float | None, report: _Report
+) -> None:
+    work = partial(judge_case, unwinders=unwinders, natively=native_for(len(planned), jobs))
     known = {finding.failure.kind for finding in report.findings}
     with long_work("judging", "units", len(planned)) as progress:
-        for result in judge_units(planned, _work, jobs=min(jobs, max(len(planned), 1))):
+        for result in judge_units(planned, work, jobs=min(jobs, max(len(planned), 1))):
             report.units += 1
             report.skipped += bool(result.skipped)
             report.sites += sum(cell.sites for cell in result.cells)
@@ -145,7 +145,6 @@ def _fuzz(chosen: Sequence[Unit], names: Sequence[str], jobs: int, until: float 
                     continue
                 known.add(failure.kind)
                 progress.at(progress.done, what=f"shrinking {result.unit} {failure.unwinder}")
-                unwinders = [UNWINDERS[name] for name in names]
                 report.findings.append(shrunk(result.unit, shape_named(name), failure, unwinders))
             if until is not None and time.monotonic() >= until:
                 return

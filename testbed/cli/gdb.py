@@ -13,7 +13,7 @@ from functools import partial
 
 import click
 
-from programs import PROGRAMS
+from testbed.cli.corpus import corpus
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Answer, Replay, listen, serve
@@ -63,7 +63,7 @@ def command(
     if not serving and shutil.which(_DEBUGGER) is None:
         raise ToolchainMissing(_DEBUGGER, f"apt install {_DEBUGGER}, or use --serve and any gdb that knows the target")
     with status(f"building and running {program}"):
-        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+        run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     listener = listen(port)
     answers = partial(_answer, run, step)

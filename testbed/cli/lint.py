@@ -7,10 +7,10 @@ from functools import partial
 
 import click
 
-from programs import PROGRAMS
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
 from testbed.cli.choice import matching
+from testbed.cli.corpus import corpus
 from testbed.cli.declared import disagrees
 from testbed.cli.expressions import evaluate_rule
 from testbed.cli.terminal import console_for_reports
@@ -45,7 +45,7 @@ def command(
     Code without a row is said, too. A run that stopped early is looked at as far as it went.
     Exit status 1 where something is wrong, or where a source's header declares other frames than were watched.
     """
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     readers = table_readers(run.built.image, names)
     if run.failure:
         click.echo(

@@ -16,16 +16,25 @@ if TYPE_CHECKING:
 
 def _programs() -> Iterator[RenderableType]:
     from programs import PROGRAMS
+    from testbed.cli.plugins import installed_programs
     from testbed.report.catalogue_text import programs_table
+    from testbed.words.catalogue import joined
 
-    yield programs_table(PROGRAMS)
+    yield programs_table(joined(PROGRAMS, installed_programs()))
 
 
 def _unwinders() -> Iterator[RenderableType]:
+    from testbed.cli.plugins import with_installed
     from testbed.report.catalogue_text import unwinders_table
     from unwinders import UNWINDERS
 
-    yield unwinders_table(UNWINDERS)
+    known, there = with_installed(UNWINDERS), {}
+    for name in known:
+        try:
+            there[name] = known[name]
+        except UsageError as error:  # of another package: that is no reason to list nothing
+            click.echo(f"left out: {error}", err=True)
+    yield unwinders_table(there)
 
 
 def _referees() -> Iterator[RenderableType]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from programs import PROGRAMS
 from testbed.build import Built
 from testbed.cli.progress import long_work
 from testbed.contract.unwinder import Unwinder
+from testbed.program.model import Program
 from testbed.runs.by_name import named_run
 from testbed.runs.program_file import NOTHING_SAID, FileFacts
 from testbed.runs.run import Run
@@ -35,6 +35,7 @@ def is_long(run: Run, budget: int) -> bool:
 
 
 def first_part(
+    programs: Mapping[str, Program],
     program: str,
     arch: str | None,
     recipe: str | None,
@@ -44,9 +45,9 @@ def first_part(
     facts: FileFacts = NOTHING_SAID,
 ) -> Run:
     """What was named, run for up to WHOLE steps, or to its end where signals arrive."""
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=min(budget, WHOLE), fresh=fresh, facts=facts)
+    run = named_run(programs, program, arch, recipe, seed=seed, budget=min(budget, WHOLE), fresh=fresh, facts=facts)
     if run.built.source.header.signals and is_long(run, budget):
-        return named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+        return named_run(programs, program, arch, recipe, seed=seed, budget=budget, fresh=False)
     return run
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,17 +13,18 @@ from typing import Any
 
 import click
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.campaign.kept_results import judge_and_keep, kept_result
 from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.cli.choice import matching
+from testbed.cli.corpus import chosen_programs, programs_option
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import foreign_strategies, strategies_named, unwinder_cmd
+from testbed.cli.strategies import strategies_from_outside, strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save
 from testbed.contract.unwinder import Unwinder
+from testbed.program.model import Program
 from testbed.referee import present
 from testbed.words.errors import UsageError
 
@@ -34,6 +35,7 @@ class MatrixOptions:
 
     arches: tuple[str, ...]
     programs: tuple[str, ...]
+    folders: tuple[Path, ...]
     recipes: tuple[str, ...]
     names: tuple[str, ...]
     commands: tuple[str, ...]
@@ -51,6 +53,7 @@ class MatrixOptions:
 @click.command("matrix")
 @click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
 @click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
+@programs_option
 @click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
 @unwinder_cmd
@@ -72,22 +75,22 @@ def command(**given: Any) -> None:
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
     options = MatrixOptions(**given)
-    planned = _planned(options)
+    programs = {program.name: program for program in chosen_programs(options.programs, options.folders)}
+    planned = _planned(options, list(programs.values()))
     chosen = _strategies(options)
-    matrix, interrupted = _judge_all(planned, chosen, options.jobs, options.fresh)
-    _show(matrix, options)
+    matrix, interrupted = _judge_all(planned, programs, chosen, options)
+    _show(matrix, programs, options)
     if interrupted:
         sys.exit(130)
     if not matrix.all_explained:
         sys.exit(1)
 
 
-def _planned(options: MatrixOptions) -> Sequence[Unit]:
+def _planned(options: MatrixOptions, programs: Sequence[Program]) -> Sequence[Unit]:
     """The units that were chosen. Raises UsageError where there is none, and says whether --all has some."""
     from testbed.build.recipes import RECIPES
 
     wanted = [arch_named(name) for name in options.arches] or list(ARCHES.values())
-    programs = matching(PROGRAMS, options.programs, "program")
     recipes = matching(RECIPES, options.recipes, "recipe")
     planned = units(programs, wanted, recipes, everything=options.everything)
     if not planned:
@@ -97,7 +100,7 @@ def _planned(options: MatrixOptions) -> Sequence[Unit]:
     return planned
 
 
-def _show(matrix: Matrix, options: MatrixOptions) -> None:
+def _show(matrix: Matrix, programs: Mapping[str, Program], options: MatrixOptions) -> None:
     """Print the matrix, and write it in every way that was asked for."""
     from testbed.report.matrix_text import matrix_page
 
@@ -110,7 +113,7 @@ def _show(matrix: Matrix, options: MatrixOptions) -> None:
     if options.html:
         from testbed.report.matrix_html import write_matrix_html
 
-        write_matrix_html(matrix, options.html, {name: program.summary for name, program in PROGRAMS.items()})
+        write_matrix_html(matrix, options.html, {name: program.summary for name, program in programs.items()})
     if options.junit:
         from testbed.report.junit import write_matrix_junit
 
@@ -128,10 +131,12 @@ def _strategies(options: MatrixOptions) -> list[Unwinder]:
         return strategies_named(options.names, options.commands)
     if not (found := present()):
         raise UsageError("no real unwinder is installed; testbed list referees says which packages bring them")
-    return [*matching(found, options.names, "strategy"), *foreign_strategies(options.commands)]
+    return [*matching(found, options.names, "strategy"), *strategies_from_outside((), options.commands)]
 
 
-def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int, fresh: bool) -> tuple[Matrix, bool]:
+def _judge_all(
+    planned: Sequence[Unit], programs: Mapping[str, Program], unwinders: Sequence[Unwinder], options: MatrixOptions
+) -> tuple[Matrix, bool]:
     """Judge all units with a progress bar, those with a kept result first; an interrupt keeps what is done."""
     chosen = tuple(unwinder.name for unwinder in unwinders)
     results: dict[Unit, UnitResult] = {}
@@ -139,13 +144,15 @@ def _judge_all(planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int
     with long_work("judging", "units", len(planned)) as progress:
         try:
             for unit in planned:
-                if not fresh and (kept := kept_result(unit, PROGRAMS, unwinders)):
+                if not options.fresh and (kept := kept_result(unit, programs, unwinders)):
                     results[unit] = kept
                     progress.advance()
             left = [unit for unit in planned if unit not in results]
-            natively = native_for(len(left), jobs)
-            work = partial(judge_and_keep, programs=PROGRAMS, unwinders=unwinders, fresh=fresh, natively=natively)
-            for result in judge_units(left, work, jobs=min(jobs, len(left))):
+            natively = native_for(len(left), options.jobs)
+            work = partial(
+                judge_and_keep, programs=programs, unwinders=unwinders, fresh=options.fresh, natively=natively
+            )
+            for result in judge_units(left, work, jobs=min(options.jobs, len(left))):
                 results[result.unit] = result
                 progress.advance(f"judging {result.unit}")
         except KeyboardInterrupt:

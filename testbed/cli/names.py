@@ -16,6 +16,7 @@ from testbed.campaign.names import NameOutcome, NameReport, judge_names
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
+from testbed.cli.corpus import corpus
 from testbed.naming.symbolize import with_places
 from testbed.runs.by_name import named_run
 from testbed.words.errors import ToolchainMissing, UsageError
@@ -42,7 +43,7 @@ def command(program: str | None, every: bool, arch: str | None, recipe: str | No
         for line in total_lines(totals):
             click.echo(line)
         sys.exit(any(total.outcomes[NameOutcome.INVENTED] for total in totals.values()))
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     report = judge_names(run)
     click.echo(str(run))
     for line in report_lines(report):

@@ -24,6 +24,7 @@ from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
+from testbed.cli.corpus import corpus
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.generate.names import is_generated
@@ -95,7 +96,7 @@ def command(
 
 def _of_program(program: str, arch: str | None, recipe: str | None, seed: int, budget: int) -> UnitProof:
     with status(f"running {program}"):
-        run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+        run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
         if run.failure:
             raise TestbedError(f"{run}: {run.failure}")
         return prove_unit(Unit(run.program.name, run.arch.name, run.recipe.name), run.watched)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from testbed.cli.corpus import corpus
 from testbed.cli.long_runs import first_part, is_long
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
@@ -47,7 +48,7 @@ def command(
     held at once.
     """
     with status(f"building and running {program}"):
-        run = first_part(program, arch, recipe, seed, budget, fresh)
+        run = first_part(corpus(names=[program]), program, arch, recipe, seed, budget, fresh)
     steps, end, said = len(run), run.trace.end, str(run)
     if chunk or is_long(run, budget):
         from testbed.machine.chunks import chunks_of

@@ -13,6 +13,7 @@ import click
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
+from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
@@ -37,6 +38,7 @@ class RunOptions:
     program: str | None
     arch: str | None
     recipe: str | None
+    folders: tuple[Path, ...]
     names: tuple[str, ...]
     commands: tuple[str, ...]
     location: str | None
@@ -78,6 +80,7 @@ class RunOptions:
 @click.argument("program", required=False)
 @click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@programs_option
 @click.option(
     "--unwinder",
     "-u",
@@ -180,7 +183,16 @@ def _executed(options: RunOptions) -> Run | LongRun:
         raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
     with status(f"building and running {program}"):
         facts = FileFacts(options.traits, options.frame_records)
-        run = first_part(program, options.arch, options.recipe, seed, budget, options.fresh, facts)
+        run = first_part(
+            corpus(options.folders, [program]),
+            program,
+            options.arch,
+            options.recipe,
+            seed,
+            budget,
+            options.fresh,
+            facts,
+        )
     if not options.chunk and not is_long(run, budget):
         return run
     from testbed.machine.chunks import chunks_of

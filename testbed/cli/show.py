@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from programs import PROGRAMS
-from testbed.cli.strategies import strategies_named, telling
+from testbed.cli.corpus import corpus
+from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import named_run
@@ -22,6 +22,7 @@ from testbed.words.errors import UsageError
 @click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies (default: six).")
+@unwinder_cmd
 @click.option(
     "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
 )
@@ -33,6 +34,7 @@ def command(
     arch: str | None,
     recipe: str | None,
     names: tuple[str, ...],
+    commands: tuple[str, ...],
     location: str,
     stepping: bool,
     seed: int,
@@ -43,8 +45,8 @@ def command(
 
     if stepping and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--step needs a terminal for its keys; without one, choose a step by --at")
-    named = strategies_named(names) if names else []
-    run = named_run(PROGRAMS, program, arch, recipe, seed=seed, budget=budget, fresh=False)
+    named = strategies_named(names, commands) if names or commands else []
+    run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     chosen = named or telling(run.built.image, len(run))
     applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
     if not applicable:

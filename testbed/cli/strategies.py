@@ -1,11 +1,11 @@
-"""The strategies that a user names: ours, those of real unwinders that are installed, and programs of the user's own.
+"""The strategies that a user names: ours, those of real unwinders that are installed, and what the user brings.
 
 A referee is loaded, and looked for, only where a name or pattern asks for one of its strategies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import click
@@ -47,13 +47,24 @@ def telling(image: Image, steps: int) -> list[Unwinder]:
     return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 
 
-def foreign_strategies(commands: Iterable[str]) -> list[Unwinder]:
-    """The programs that commands start, as strategies of different names. Raises UsageError where one fails."""
-    found: dict[str, Unwinder] = {}
-    for command in commands:
-        from testbed.protocol.foreign_unwinder import foreign_unwinder
+def strategies_named(patterns: Iterable[str], commands: Iterable[str] = ()) -> list[Unwinder]:
+    """The strategies that patterns choose, then those of ``package.module:NAME`` and of commands.
 
-        unwinder = foreign_unwinder(command)
+    Where nothing is asked for, ours. Raises UsageError where a pattern matches nothing, and for what is no strategy.
+    """
+    patterns = list(patterns)
+    globs = [pattern for pattern in patterns if not is_spec(pattern)]
+    outside = strategies_from_outside([pattern for pattern in patterns if is_spec(pattern)], commands)
+    return outside if outside and not globs else [*_in_catalogues(globs), *outside]
+
+
+def strategies_from_outside(specs: Iterable[str], commands: Iterable[str]) -> list[Unwinder]:
+    """Those at ``package.module:NAME`` and the programs that commands start, by names that nothing else here has.
+
+    Raises UsageError where one cannot be loaded or does not start.
+    """
+    found: dict[str, Unwinder] = {}
+    for unwinder in _from_outside(specs, commands):
         name, number = unwinder.name, 1
         while name in found or name in UNWINDERS or name in REFEREE_OF:
             number += 1
@@ -62,14 +73,15 @@ def foreign_strategies(commands: Iterable[str]) -> list[Unwinder]:
     return list(found.values())
 
 
-def strategies_named(patterns: Iterable[str], commands: Sequence[str] = ()) -> list[Unwinder]:
-    """The strategies that patterns choose, then those of commands; where nothing is asked for, ours.
+def _from_outside(specs: Iterable[str], commands: Iterable[str]) -> Iterator[Unwinder]:
+    for spec in specs:
+        from testbed.cli.plugins import strategy_at
 
-    Raises UsageError where a pattern matches nothing, or a command starts no unwinder.
-    """
-    patterns = list(patterns)
-    foreign = foreign_strategies(commands)
-    return foreign if foreign and not patterns else [*_in_catalogues(patterns), *foreign]
+        yield strategy_at(spec)
+    for command in commands:
+        from testbed.protocol.foreign_unwinder import foreign_unwinder
+
+        yield foreign_unwinder(command)
 
 
 def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
@@ -77,25 +89,44 @@ def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
         return list(UNWINDERS.values())
     for pattern in patterns:
         _say_if_missing(pattern)
+    known: Mapping[str, Unwinder] = joined(UNWINDERS, present(patterns))
+    if any(pattern not in known for pattern in patterns):
+        known = _with_installed(known)
     try:
-        return matching(joined(UNWINDERS, present(patterns)), patterns, "strategy")
+        return matching(known, patterns, "strategy")
     except UsageError:
         return matching(all_strategies(), patterns, "strategy")  # says what there is
 
 
 def strategy_named(name: str) -> Unwinder:
     """One strategy. Raises UsageError where there is none of that name, or it is a real unwinder that is missing."""
+    if is_spec(name):
+        return strategies_from_outside([name], ())[0]
     if name in UNWINDERS:
         return UNWINDERS[name]
     _say_if_missing(name)
-    if name not in REFEREE_OF:
+    if name in REFEREE_OF:
+        return present([name])[name]
+    known = _with_installed(UNWINDERS)
+    if name not in known:
         raise UsageError(f"no strategy {name!r}; {nearest(name, all_strategies())}")
-    return present([name])[name]
+    return known[name]
 
 
 def all_strategies() -> Mapping[str, Unwinder]:
-    """Every strategy of ours, and every one of a real unwinder that is installed."""
-    return joined(UNWINDERS, present())
+    """Every strategy of ours, of a real unwinder that is installed, and of an installed package."""
+    return _with_installed(joined(UNWINDERS, present()))
+
+
+def _with_installed(known: Mapping[str, Unwinder]) -> Mapping[str, Unwinder]:
+    from testbed.cli.plugins import with_installed
+
+    return with_installed(known)
+
+
+def is_spec(name: str) -> bool:
+    """True for ``package.module:NAME``."""
+    return ":" in name
 
 
 def _say_if_missing(name: str) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from programs import PROGRAMS
 from testbed.cli.choice import matching
+from testbed.cli.corpus import corpus
 from testbed.cli.terminal import console_for_reports
 from testbed.image.separate_debug import DebugDirs
 from testbed.runs.by_name import named_image, named_run
@@ -53,7 +53,7 @@ def command(
             raise UsageError("--compare runs the program file as it is: leave out --debug-dir")
         _compare(program, arch, recipe, names)
         return
-    image = named_image(PROGRAMS, program, arch, recipe, DebugDirs(debug_dirs))
+    image = named_image(corpus(names=[program]), program, arch, recipe, DebugDirs(debug_dirs))
     tables = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
     if not tables:
         raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
@@ -70,9 +70,9 @@ def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[st
     from testbed.report.compare_text import comparison_page
     from testbed.tables.compare import compare_formats
 
-    image, run, why_not = named_image(PROGRAMS, program, arch, recipe), None, ""
+    image, run, why_not = named_image(corpus(names=[program]), program, arch, recipe), None, ""
     try:
-        run = named_run(PROGRAMS, program, arch, recipe, seed=1, budget=1_000_000, fresh=False)
+        run = named_run(corpus(names=[program]), program, arch, recipe, seed=1, budget=1_000_000, fresh=False)
         image, why_not = run.built.image, run.failure.partition("\n")[0]
     except TestbedError as error:
         why_not = str(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.strategies import foreign_strategies, unwinder_cmd
+from testbed.cli.strategies import strategies_named, unwinder_cmd
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
@@ -15,13 +15,12 @@ from testbed.foreign.read import Foreign
 from testbed.report.foreign_text import foreign_data, foreign_text
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError, UsageError
-from testbed.words.nearest import nearest
 from unwinders import UNWINDERS
 
 
 @click.command("unwind")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="NAME", help="Only these strategies; repeatable.")
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
 @unwinder_cmd
 @click.option(
     "--sysroot",
@@ -59,7 +58,7 @@ def command(
     PATH is an ELF core file, a minidump, a Mach-O core file, a JSON snapshot (testbed export), or a folder that holds
     one. Nobody watched that stack, so nothing is judged: where strategies differ, at most one is right.
     """
-    asked = [*(_named(name) for name in dict.fromkeys(names)), *foreign_strategies(commands)]
+    asked = strategies_named(names, commands) if names or commands else []
     places = Places(tuple(_file(text) for text in files), sysroot, skip_missing, debug_dirs)
     foreign = read_snapshot(path, places, thread=thread)
     said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in asked or _all_for(foreign)}
@@ -86,12 +85,6 @@ def _existing(path: str, text: str) -> Path:
     if not Path(path).is_file():
         raise UsageError(f"--file {text}: there is no file {path}")
     return Path(path)
-
-
-def _named(name: str) -> Unwinder:
-    if name not in UNWINDERS:
-        raise UsageError(f"no strategy {name!r}; {nearest(name, UNWINDERS)}")
-    return UNWINDERS[name]
 
 
 def _all_for(foreign: Foreign) -> list[Unwinder]:
