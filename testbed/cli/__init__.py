@@ -42,6 +42,7 @@ unwind     Every strategy's backtrace of the snapshot in PATH, with names and li
 protocol   Print the protocol that --unwinder-cmd speaks, write an example in DIR, or check a program.
 list       What the catalogues hold.
 findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
+completion Print a script that makes SHELL complete commands, options, programs, recipes and strategies.
 cache      Where built files, results, checks and compiled functions are kept, and how much there is.
 """
 # In the order of --help, each with the first sentence of its own: --help imports no command.
@@ -66,8 +67,9 @@ class _CommandGroup(_ListedCommands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"testbed.cli.{cmd_name}").command
-        return command
+        from testbed.cli.completing import with_names
+
+        return with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _ListedCommands().format_commands(ctx, formatter)
@@ -92,11 +94,16 @@ def main() -> None:
     """Entry point: every expected failure is one message on standard error."""
     gc.set_threshold(_GARBAGE)
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="testbed", complete_var="_TESTBED_COMPLETE", standalone_mode=False)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
+    except click.exceptions.NoArgsIsHelpError as nothing:
+        nothing.show()
+        sys.exit(2)
     except click.ClickException as error:
-        error.show()
+        from testbed.cli.mistakes import told
+
+        click.echo(told(error, COMMANDS), err=True)
         sys.exit(2)
     except TestbedError as error:
         click.echo(f"error: {error}", err=True)

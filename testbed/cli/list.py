@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -13,19 +15,24 @@ from testbed.words.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from testbed.report.catalogue_json import Data
 
-def _programs() -> Iterator[RenderableType]:
+    Listed = RenderableType | Data
+
+
+def _programs(as_json: bool) -> Iterator[Listed]:
     from programs import PROGRAMS
     from testbed.cli.plugins import installed_programs
-    from testbed.report.catalogue_text import programs_table
+    from testbed.report import catalogue_json, catalogue_text
     from testbed.words.catalogue import joined
 
-    yield programs_table(joined(PROGRAMS, installed_programs()))
+    known = joined(PROGRAMS, installed_programs())
+    yield catalogue_json.programs_data(known) if as_json else catalogue_text.programs_table(known)
 
 
-def _unwinders() -> Iterator[RenderableType]:
+def _unwinders(as_json: bool) -> Iterator[Listed]:
     from testbed.cli.plugins import with_installed
-    from testbed.report.catalogue_text import unwinders_table
+    from testbed.report import catalogue_json, catalogue_text
     from unwinders import UNWINDERS
 
     known, there = with_installed(UNWINDERS), {}
@@ -34,42 +41,45 @@ def _unwinders() -> Iterator[RenderableType]:
             there[name] = known[name]
         except UsageError as error:  # of another package: that is no reason to list nothing
             click.echo(f"left out: {error}", err=True)
-    yield unwinders_table(there)
+    yield catalogue_json.unwinders_data(there) if as_json else catalogue_text.unwinders_table(there)
 
 
-def _referees() -> Iterator[RenderableType]:
+def _referees(as_json: bool) -> Iterator[Listed]:
     from testbed.referee import REFEREES
-    from testbed.report.catalogue_text import referees_table
+    from testbed.report import catalogue_json, catalogue_text
 
-    yield referees_table(REFEREES)
+    yield catalogue_json.referees_data(REFEREES) if as_json else catalogue_text.referees_table(REFEREES)
 
 
-def _recipes() -> Iterator[RenderableType]:
+def _recipes(as_json: bool) -> Iterator[Listed]:
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.report.catalogue_text import needed_by_recipes, recipes_table
+    from testbed.report import catalogue_json, catalogue_text
 
-    yield recipes_table(RECIPES)
-    yield needed_by_recipes(ARCHES.values())
+    yield catalogue_json.recipes_data(RECIPES) if as_json else catalogue_text.recipes_table(RECIPES)
+    if not as_json:
+        yield catalogue_text.needed_by_recipes(ARCHES.values())
 
 
-def _arches() -> Iterator[RenderableType]:
+def _arches(as_json: bool) -> Iterator[Listed]:
     from testbed.arch import ARCHES
-    from testbed.report.catalogue_text import arches_table
+    from testbed.report import catalogue_json, catalogue_text
 
-    yield arches_table(ARCHES)
+    yield catalogue_json.arches_data(ARCHES) if as_json else catalogue_text.arches_table(ARCHES)
 
 
-def _limits() -> Iterator[RenderableType]:
+def _limits(as_json: bool) -> Iterator[Listed]:
+    from testbed.arch import ARCHES
     from testbed.referee import REFEREES
-    from testbed.report.limits_text import limits_table
+    from testbed.report import catalogue_json, limits_text
     from unwinders import UNWINDERS
 
-    yield limits_table([*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)])
+    everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
+    yield catalogue_json.limits_data(everyone, ARCHES.values()) if as_json else limits_text.limits_table(everyone)
 
 
 # Each loads what it lists, and nothing else.
-_CATALOGUES: Mapping[str, Callable[[], Iterator[RenderableType]]] = MappingProxyType(
+_CATALOGUES: Mapping[str, Callable[[bool], Iterator[Listed]]] = MappingProxyType(
     {
         "programs": _programs,
         "unwinders": _unwinders,
@@ -117,10 +127,17 @@ def _print_shares(every: int) -> None:
 @click.option(
     "--every", type=click.IntRange(1), default=20, show_default=True, help="With --share: of so many units one."
 )
-def command(what: str, traps: bool, share: bool, every: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/list.json).")
+def command(what: str, traps: bool, share: bool, every: int, as_json: bool) -> None:
     """What the catalogues hold."""
     from testbed.cli.terminal import console_for_reports
 
+    if as_json:
+        if share or traps:
+            raise UsageError("--json lists a catalogue: not with --share or --traps")
+        json.dump(next(_CATALOGUES[what](True)), sys.stdout, indent=1, ensure_ascii=False)
+        sys.stdout.write("\n")
+        return
     if share:
         if what != "limits":
             raise UsageError(f"--share goes with limits, not with {what}")
@@ -136,5 +153,5 @@ def command(what: str, traps: bool, share: bool, every: int) -> None:
         print_traps(console_for_reports(), PROGRAMS)
         return
     console = console_for_reports()
-    for part in _CATALOGUES[what]():
+    for part in _CATALOGUES[what](False):
         console.print(part)

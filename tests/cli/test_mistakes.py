@@ -32,7 +32,12 @@ from tests.cli.command import HEAD, NEVER_ENDS, Testbed
         (["matrix", "-p", "nothing*"], "no program matches"),
         (["matrix", "-p", "leaf_call", "-r", "clang-O2"], "no program is built that way"),
         (["matrix", "-p", "recursion", "-r", "gcc-O3"], "only --all has these units"),
-        (["run", "leaf_call", "--nonsense"], "No such option"),
+        (["run", "leaf_call", "--htm"], "no option --htm; did you mean --html"),
+        (["list", "progams"], "WHAT cannot be 'progams'; did you mean programs"),
+        (["mtrix"], "no command 'mtrix'; did you mean matrix"),
+        (["show"], "error: PROGRAM is missing"),
+        (["run"], "error: PROGRAM is missing"),
+        (["matrix", "-r", "typo"], "such as keystone, clang-asm"),
     ],
 )
 def test_a_mistake_gets_one_message_and_status_2(testbed: Testbed, arguments: list[str], message: str) -> None:

@@ -1,0 +1,35 @@
+"""What a user mistyped, in one style: ``error: what is wrong; what may have been meant``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from testbed.words.nearest import nearest
+
+
+def told(error: click.ClickException, commands: Iterable[str]) -> str:
+    """The lines for standard error: what is wrong, and where the help is. ``commands`` are those that there are."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    lines = [f"error: {_sentence(error, context, commands)}"]
+    if context is not None:
+        lines.append(f"{context.command_path} --help says what can be given")
+    return "\n".join(lines)
+
+
+def _sentence(error: click.ClickException, context: click.Context | None, commands: Iterable[str]) -> str:
+    if isinstance(error, click.NoSuchOption):
+        options = [name for param in context.command.params for name in param.opts] if context else []
+        return f"no option {error.option_name}; {nearest(error.option_name, options)}"
+    if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
+        given = error.message.partition("'")[2].partition("'")[0]
+        names = [str(choice) for choice in error.param.type.choices]
+        return f"{error.param.human_readable_name.upper()} cannot be {given!r}; {nearest(given, names)}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{error.param.human_readable_name.upper()} is missing"
+    message = error.format_message()
+    unknown = message.partition("No such command '")[2].partition("'")[0]
+    if unknown:
+        return f"no command {unknown!r}; {nearest(unknown, commands)}"
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
