@@ -62,9 +62,7 @@ _CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or lon
 
 # Only tests that end soon are asked. What they do not notice is a hole in them, even if one of the long ones (each site
 # of the corpus, whole libraries, other tools) would notice it.
-# The samples are smaller than intended: truth (3 of 90 intended) and analysis (6 of 90) ended for lack of time,
-# each while its next mutant, noticed by no test so far, was still on trial: `inside = True` in `follow.py`, `not
-# root.startswith("stc")` in `arm32_accesses.py`. Their score says next to nothing yet.
+# The samples of truth, analysis, checks and micro are smaller than intended, for lack of time: their score says little.
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
         room.name: room
@@ -117,11 +115,34 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 ("unwinders/analysis/*.py",),
                 (
                     ("tests/unwinders/analysis/test_prologue_instructions.py",),
+                    ("tests/unwinders/analysis/test_arm32_accesses.py",),
                     ("tests/unwinders/analysis/test_prologue_flow.py",),
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
                 ),
                 6,
+            ),
+            MutatedRoom(
+                "checks",
+                ("testbed/checks/*.py",),
+                (
+                    ("tests/checks/test_code_spans.py", "tests/checks/test_headers.py"),
+                    ("tests/checks/test_impossible.py",),
+                    ("tests/checks/test_row_checks.py", "tests/checks/test_repair.py", "tests/checks/test_kept.py"),
+                    ("tests/checks/test_watched_run.py", "tests/checks/test_check_file.py"),
+                ),
+                4,
+                slow=("testbed/checks/native/*.py",),
+            ),
+            MutatedRoom(
+                "micro",
+                ("testbed/micro/*.py",),
+                (
+                    ("tests/micro/test_functions.py",),
+                    ("tests/micro/test_calling.py",),
+                    ("tests/micro/test_exploring.py",),
+                ),
+                4,
             ),
             MutatedRoom(
                 "naming",

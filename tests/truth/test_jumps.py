@@ -326,3 +326,53 @@ def test_longjmp_over_functions_without_frames_leaves_none_of_them() -> None:
         "leaf = leaf, main, _start",
     )
     assert truth.transition.any()
+
+
+# f stands a little behind its call and goes on inside itself, by a register; then it lands in main, above its entry SP.
+INSIDE_THEN_LANDING = {
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    mov x29, sp
+    sub sp, sp, #16
+    bl f
+    udf #0
+pad:
+    mov x0, #42
+    ldp x29, x30, [sp], #16
+    ret
+fn f
+    adr x9, inside
+    br x9
+    udf #0
+inside:
+    mov sp, x29
+    b pad
+""",
+    "a32": """
+fn main
+    push {r11, lr}
+    mov r11, sp
+    sub sp, sp, #8
+    bl f
+    udf #0
+pad:
+    mov r0, #42
+    pop {r11, pc}
+fn f
+    adr r9, inside
+    bx r9
+    udf #0
+inside:
+    mov sp, r11
+    b pad
+""",
+}
+
+
+@pytest.mark.parametrize("isa", INSIDE_THEN_LANDING)
+def test_a_jump_to_what_stands_behind_the_call_is_no_return_if_a_landing_follows(isa: str) -> None:
+    """The callee did not come back elsewhere: its parent's ordinary return is not what ended it."""
+    truth = watch(isa, INSIDE_THEN_LANDING[isa], "f = f, main, _start", "pad = main, _start")
+    (inside,) = steps_at(truth, "inside")
+    assert truth.node[inside] == truth.node[steps_at(truth, "f")[0]]
