@@ -72,6 +72,8 @@ def effect(reading: Reading) -> Passage:
         return Passage(flow=Flow.JUMP, target=_named_target(reading), condition=condition)
     if name in ("b", "cbz", "cbnz", "tbb", "tbh"):
         return Passage(flow=Flow.JUMP, direct=reading.immediate, condition=condition if name == "b" else None)
+    if name == "svc":  # capstone has it write the link register; Linux keeps all but the result
+        return Passage((("r0", ()),), condition=condition)
     moves = _moves(reading, name)
     target = next((sources for spot, sources in moves if spot == _PC), None)
     moves = tuple(move for move in moves if move[0] != _PC)

@@ -33,8 +33,12 @@ class Extents:
         return self._named(address) is not None
 
     def _find(self, address: int) -> int | None:
-        if image_covering(self._images, address) is None:
-            return None
+        loaded = image_covering(self._images, address)
+        if loaded is None or not any(
+            segment.executable and segment.address <= address - loaded.bias < segment.address + segment.size
+            for segment in loaded.image.segments
+        ):
+            return None  # data of an image: a pointer to it is no return address
         named = self._named(address)
         if named is not None:
             return named

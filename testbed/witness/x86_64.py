@@ -139,6 +139,11 @@ def _exchange_and_add(reading: Reading) -> tuple[Carry, ...]:
     return (*by_word(one, one, other), *by_word(other, one))
 
 
+def _system_call(reading: Reading) -> tuple[Carry, ...]:
+    """Its result, and where the processor keeps pc and flags meanwhile; Linux keeps all else."""
+    return tuple((name, ()) for name in ("rax", "rcx", "r11"))
+
+
 def _address(reading: Reading) -> tuple[Carry, ...]:
     """``lea``: what the address is computed from is what the value comes from."""
     to, memory = reading.operands
@@ -154,4 +159,5 @@ _SPECIAL = {
     "xchg": _exchange,
     "xadd": _exchange_and_add,
     "lea": _address,
+    "syscall": _system_call,
 }

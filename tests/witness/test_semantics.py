@@ -14,8 +14,9 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import build_unit, units
 from testbed.machine import record
 from testbed.trace import Trace
-from testbed.witness.decode import Instructions
+from testbed.witness.decode import Instructions, effect_of
 from testbed.witness.passage import Flow, MemoryWord, Passage, holds
+from tests.witness.witnessed import recorded
 
 PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 SAMPLE = [unit for unit in PLANNED if unit.program in ("cxx_cleanups", "big_frame", "overaligned", "tail_branches")][
@@ -92,3 +93,27 @@ def test_the_tables_know_what_is_written_and_where_memory_is(unit: Unit) -> None
     assert not unknown_writes(trace)
     count, wrong = wrong_addresses(trace)
     assert count and not wrong
+
+
+RETURNS_42 = {
+    "x86_64": "mov eax, 42\nret",
+    "arm64": "mov x0, #42\nret",
+    "a32": "mov r0, #42\nbx lr",
+    "thumb": "movs r0, #42\nbx lr",
+}
+
+
+@pytest.mark.parametrize(
+    ("isa", "code", "written"),
+    [
+        ("x86_64", "0f05", {"rax", "rcx", "r11"}),
+        ("arm64", "010000d4", {"x0"}),
+        ("a32", "000000ef", {"r0"}),
+        ("thumb", "00df", {"r0"}),
+    ],
+)
+def test_a_system_call_writes_its_result_and_keeps_the_link_register(isa: str, code: str, written: set[str]) -> None:
+    trace = recorded(isa, f"fn main\n{RETURNS_42[isa]}\n")
+    passage = effect_of(trace, trace.isa(0), bytes.fromhex(code), 0)
+    assert passage.flow is Flow.NEXT
+    assert {name: sources for name, sources in passage.moves} == dict.fromkeys(written, ())

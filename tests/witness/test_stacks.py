@@ -103,3 +103,11 @@ def test_a_jump_to_the_address_right_behind_the_return() -> None:
     assert functions(trace, said, inside) == ("handler", "restorer", "main", "_start")
     assert functions(trace, said, behind) == ("restorer", "main", "_start")
     assert functions(trace, said, visits(trace, "leaf_body")[-1]) == ("main", "_start")
+
+
+def test_a_pointer_to_data_on_the_stack_hands_nothing_over() -> None:
+    """Nor does what lies above it, though it is an address of code to which control goes later."""
+    body = "fn main\nlea rax, [rip + h]\npush rax\nlea rax, [rip + data]\npush rax\njmp g\n"
+    body += "fn h\nmov eax, 42\nin_h: ret\nfn g\nin_g: mov rax, [rsp + 8]\nadd rsp, 16\njmp rax\n"
+    body += ".bss\n.section .rodata\ndata: .quad 8\n"
+    witness("x86_64", body, "in_g = g, _start", "in_h = h, _start")
