@@ -54,7 +54,7 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
     found = referee.find()
     if found is None or unwinder is None:
         return Reproduction(referee, finding, command_of(finding), missing=f"not installed: {referee.package}")
-    tool = _version(unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}")
+    tool = version_of(unwinder.tool() if unwinder.tool is not None else f"{referee.name} {found.version}")
     try:
         run = named_run(programs, finding.program, finding.arch, finding.recipe, seed=SEED, budget=BUDGET, fresh=False)
         step = run.step_at(finding.at)
@@ -92,7 +92,7 @@ def command_of(finding: Finding, *, before: bool = False) -> str:
     return shlex.join([*parts, "-u", finding.unwinder])
 
 
-def _version(tool: str) -> str:
+def version_of(tool: str) -> str:
     """What a tool says that it is, without the places where its files lie, and nothing twice."""
     return "; ".join(dict.fromkeys(_PLACE.sub("", part) for part in tool.split("; ")))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
@@ -12,14 +14,23 @@ from testbed.campaign.findings import show
 from testbed.cli.choice import matching
 from testbed.cli.strategies import all_strategies
 from testbed.cli.terminal import console_for_reports
+from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
 
 
 @click.command("findings")
 @click.argument("referees", nargs=-1, metavar="[REFEREE]...")
 @click.option("--check", is_flag=True, help="Exit with 1 where a finding no longer shows.")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
-def command(referees: tuple[str, ...], check: bool, as_json: bool) -> None:
+@click.option(
+    "--report",
+    nargs=2,
+    metavar="ID DIR",
+    help="Write one finding as a bug report: source, program file, dumps, what is said, what is true and why.",
+)
+def command(referees: tuple[str, ...], check: bool, as_json: bool, report: tuple[str, str] | None) -> None:
     """Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
 
     REFEREE is a name from `testbed list referees` (default: all).
@@ -28,6 +39,9 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool) -> None:
     from testbed.report.findings_text import findings_data, print_findings
 
     known = all_strategies()
+    if report is not None:
+        _report(*report, known)
+        return
     chosen = matching(REFEREES, referees, "referee")
     shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
     if as_json:
@@ -37,3 +51,19 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool) -> None:
         print_findings(console_for_reports(), shown)
     if check and any(not each.shows and not each.missing for each in shown):
         sys.exit(1)
+
+
+def _report(name: str, folder: str, known: Mapping[str, Unwinder]) -> None:
+    from testbed.campaign.finding_evidence import evidence_for
+    from testbed.report.finding_report import write_report
+
+    found = {finding.id: (referee, finding) for referee in REFEREES.values() for finding in referee.findings}
+    if name not in found:
+        raise UsageError(f"no finding {name!r}{nearest(name, found)}; `testbed findings` prints each finding's id")
+    shown = show(*found[name], known, PROGRAMS)
+    if shown.missing or shown.problem:
+        raise UsageError(f"{name} cannot be shown here: {shown.missing or shown.problem}")
+    if not shown.shows:
+        raise UsageError(f"{name} does not show any more with {shown.tool}: there is nothing to report")
+    for path in write_report(evidence_for(shown, known, PROGRAMS), Path(folder)):
+        click.echo(path)

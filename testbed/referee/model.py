@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from testbed.contract.unwinder import Limit, Unwinder
+from testbed.trace import Snapshot
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -32,7 +33,8 @@ class Finding:
     ``unwinder`` is the referee's strategy that showed it and ``tool`` the version it was seen with, on the day
     ``since`` (YYYY-MM-DD). ``at`` is a location as ``testbed run --at`` takes it. ``limit`` is how the matrix knows
     such sites: it explains them from then on, and its ``because`` names the row, rule or heuristic at fault.
-    ``upstream`` is the address of the report or the fix, or "" where a search found none.
+    ``upstream`` is the address of the report or the fix, or "" where a search found none. ``of_technique`` says that it
+    shows what the technique cannot know, such as code without a table: nothing that a correct tool would get right.
     """
 
     title: str
@@ -45,6 +47,12 @@ class Finding:
     at: str
     limit: Limit
     upstream: str = ""
+    of_technique: bool = False
+
+    @property
+    def id(self) -> str:
+        """What ``testbed findings --report`` calls it: strategy, program, architecture, place."""
+        return f"{self.unwinder}-{self.program}-{self.arch}-{self.at.replace('@', 'step')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +60,9 @@ class Referee:
     """One real tool: how to find it, what brings it, and a strategy for each way in which it is used.
 
     ``find`` is None where it is not installed; it never raises and starts no process that could outlive it. The
-    strategies' limits include those of its ``findings``.
+    strategies' limits include those of its ``findings``. ``by_hand`` is a command that asks the tool without us about
+    ``program`` (the file) and ``snapshot.core`` or ``snapshot.dmp`` (one of its instructions); "" for what is a
+    library. ``own_file`` makes a further file for it of a snapshot, whose program is ``program`` beside it.
     """
 
     name: str
@@ -61,6 +71,8 @@ class Referee:
     find: Callable[[], Found | None]
     unwinders: tuple[Unwinder, ...]
     findings: tuple[Finding, ...] = ()
+    by_hand: str = ""
+    own_file: tuple[str, Callable[[Snapshot], bytes]] | None = None
 
     def __str__(self) -> str:
         return self.name

@@ -15,14 +15,22 @@ _HEAD = """# Findings
 What real unwinders, and the tools that write tables, were seen to do wrong in this testbed: each with the smallest
 program of the corpus that shows it, and the one command that does. Written by `docs/regenerate.py` from `testbed
 findings`, which tries all of them again; nothing here was typed by hand. `testbed findings --check` fails where one
-no longer shows.
+no longer shows. `testbed findings --report ID DIR` writes one as a bug report, with its files.
+
+Behind them stands a list of its own: what shows the limit of a technique, such as code without a table.
+"""
+_OF_TECHNIQUES = """# What a technique cannot know
+
+Wrong answers, too, and by tools that people use; but what these tools look at does not say what is true. They are no
+mistakes to report.
 """
 
 
 def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
     """Print each finding: what the tool says, what is true, why, and the command."""
-    for each in shown:
-        console.print(Text(each.finding.title, style="bold"))
+    for each in (*_mistakes(shown), *_of_techniques(shown)):
+        limit = "  (what the technique cannot know)" if each.finding.of_technique else ""
+        console.print(Text(each.finding.title, style="bold") + Text(limit))
         console.print(Text(f"  {each.command}"))
         for name, text in _facts(each):
             console.print(Text(f"  {name}: {text}"))
@@ -36,19 +44,32 @@ def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
 
 def findings_markdown(shown: Sequence[Reproduction]) -> str:
     """FINDINGS.md."""
-    parts = [_HEAD]
-    tools = list(dict.fromkeys(each.referee.name for each in shown))
-    for tool in tools:
-        mine = [each for each in shown if each.referee.name == tool]
-        parts.append(f"## {tool}\n\n*{mine[0].referee.summary}*\n")
-        parts += ["\n".join(_section(each)) for each in mine]
+    parts = [_HEAD, *_by_tool(_mistakes(shown))]
+    if limits := _of_techniques(shown):
+        parts += [_OF_TECHNIQUES, *_by_tool(limits)]
     return "\n".join(parts)
+
+
+def _mistakes(shown: Sequence[Reproduction]) -> list[Reproduction]:
+    return [each for each in shown if not each.finding.of_technique]
+
+
+def _of_techniques(shown: Sequence[Reproduction]) -> list[Reproduction]:
+    return [each for each in shown if each.finding.of_technique]
+
+
+def _by_tool(shown: Sequence[Reproduction]) -> Iterator[str]:
+    for tool in dict.fromkeys(each.referee.name for each in shown):
+        mine = [each for each in shown if each.referee.name == tool]
+        yield f"## {tool}\n\n*{mine[0].referee.summary}*\n"
+        yield from ("\n".join(_section(each)) for each in mine)
 
 
 def findings_data(shown: Sequence[Reproduction]) -> list[dict[str, Any]]:
     """The findings as plain data."""
     return [
         {
+            "id": each.finding.id,
             "title": each.finding.title,
             "referee": each.referee.name,
             "unwinder": each.finding.unwinder,
@@ -66,6 +87,7 @@ def findings_data(shown: Sequence[Reproduction]) -> list[dict[str, Any]]:
             "upstream": each.finding.upstream,
             "seen_with": each.finding.tool,
             "since": each.finding.since,
+            "of_technique": each.finding.of_technique,
             "shows": each.shows,
             "missing": each.missing,
             "problem": each.problem,
@@ -94,6 +116,7 @@ def _facts(each: Reproduction) -> Iterator[tuple[str, str]]:
     yield "because", finding.limit.because
     yield "upstream", finding.upstream or "no report was found"
     yield "first seen", f"{finding.since}, with {finding.tool}"
+    yield "id", finding.id
 
 
 def _state(each: Reproduction) -> str:

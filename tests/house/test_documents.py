@@ -101,3 +101,7 @@ def test_the_findings_are_all_written_down() -> None:
     assert [title for title in titles if f"### {title}\n" not in text] == [], "python docs/regenerate.py --findings"
     assert text.count("\n### ") == len(titles), "a finding is gone from the catalogue: regenerate"
     assert "DOES NOT SHOW" not in text
+    mistakes, _, limits = text.partition("\n# What a technique cannot know\n")
+    moved = {finding.title for referee in REFEREES.values() for finding in referee.findings if finding.of_technique}
+    assert {title for title in titles if f"### {title}\n" in limits} == moved
+    assert "no table covers this code" not in mistakes

@@ -29,5 +29,6 @@ REFEREE = Referee(
     package="pip install ziglang",
     find=find,
     unwinders=(),
+    by_hand="readelf --debug-dump=frames-interp program; objdump -d program",
     findings=FINDINGS,
 )

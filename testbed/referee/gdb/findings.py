@@ -31,6 +31,7 @@ FINDINGS = (
         recipe="clang-asm",
         at="choose+0x4",
         limit=limit_for(WITHOUT_TABLES, Trait.FRAMELESS, Outcome.ENDED_EARLY, "x86_64"),
+        of_technique=True,
     ),
     Finding(
         title="without tables, gdb's amd64 analyser shows a saved register of the caller as it is in the callee",
@@ -43,6 +44,7 @@ FINDINGS = (
         at="classify+0xc",
         limit=limit_for(WITHOUT_TABLES, Trait.CHANGED, Outcome.WRONG_REGISTER, "x86_64"),
         upstream="https://gnu.googlesource.com/binutils-gdb/+/f9aa48dc545ef511e19f4dfab88a196b820fd2da",
+        of_technique=True,
     ),
     Finding(
         title="without tables, gdb's AArch64 analyser skips the caller at a ret whose frame is already gone",
@@ -54,6 +56,7 @@ FINDINGS = (
         recipe="clang-asm",
         at="target+0x14",
         limit=limit_for(WITHOUT_TABLES, Trait.EPILOGUE, Outcome.SKIPPED, "arm64"),
+        of_technique=True,
     ),
     Finding(
         title="without tables, at pop {.., pc} gdb's Thumb epilogue unwinder reads a saved register as pc",

@@ -142,5 +142,6 @@ GDB = Referee(
             "gdb_no_tables", "gdb's analysers of prologues", TABLES, needs=frozenset({".text"}), limits=WITHOUT_TABLES
         ),
     ),
+    by_hand="gdb-multiarch -batch -ex bt program snapshot.core",
     findings=FINDINGS,
 )

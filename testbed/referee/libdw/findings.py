@@ -9,7 +9,16 @@ from testbed.referee.model import Finding
 from testbed.words.traits import Trait
 
 
-def _finding(title: str, program: str, arch: str, recipe: str, at: str, limit: Limit, upstream: str = "") -> Finding:
+def _finding(
+    title: str,
+    program: str,
+    arch: str,
+    recipe: str,
+    at: str,
+    limit: Limit,
+    upstream: str = "",
+    of_technique: bool = False,
+) -> Finding:
     return Finding(
         title=title,
         unwinder="libdw",
@@ -21,6 +30,7 @@ def _finding(title: str, program: str, arch: str, recipe: str, at: str, limit: L
         at=at,
         limit=limit,
         upstream=upstream,
+        of_technique=of_technique,
     )
 
 
@@ -49,5 +59,6 @@ FINDINGS = (
         "keystone",
         "framed",
         limit_on(LIMITS, Trait.NO_TABLE),
+        of_technique=True,
     ),
 )

@@ -207,5 +207,6 @@ REFEREE = Referee(
     package="apt-get install libdw1, or pip install drgn, whose wheel contains it",
     find=find,
     unwinders=(LIBDW,),
+    by_hand="eu-stack --core=snapshot.core --executable=program",
     findings=FINDINGS,
 )

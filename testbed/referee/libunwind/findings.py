@@ -18,6 +18,7 @@ def _finding(
     upstream: str = "",
     recipe: str = "keystone",
     since: str = "2026-11-21",
+    of_technique: bool = False,
 ) -> Finding:
     return Finding(
         title=title,
@@ -30,6 +31,7 @@ def _finding(
         at=at,
         limit=limit,
         upstream=upstream,
+        of_technique=of_technique,
     )
 
 
@@ -47,6 +49,7 @@ FINDINGS = (
         "framed",
         limit_on(LIMITS, Trait.NO_TABLE),
         "https://github.com/libunwind/libunwind/pull/996",
+        of_technique=True,
     ),
     _finding(
         "libunwind, following a frame pointer, gives the caller a wrong SP",

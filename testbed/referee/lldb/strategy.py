@@ -132,5 +132,6 @@ LLDB = Referee(
             limits=WITHOUT_TABLES,
         ),
     ),
+    by_hand="lldb --batch -c snapshot.core -o bt program",
     findings=FINDINGS,
 )

@@ -9,7 +9,16 @@ from testbed.referee.model import Finding
 from testbed.words.traits import Trait
 
 
-def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at: str, limit: Limit) -> Finding:
+def _finding(
+    title: str,
+    unwinder: str,
+    program: str,
+    arch: str,
+    recipe: str,
+    at: str,
+    limit: Limit,
+    of_technique: bool = False,
+) -> Finding:
     return Finding(
         title=title,
         unwinder=unwinder,
@@ -21,6 +30,7 @@ def _finding(title: str, unwinder: str, program: str, arch: str, recipe: str, at
         at=at,
         limit=limit,
         upstream=limit.reference if limit.reference == EXACT_PC else "",
+        of_technique=of_technique,
     )
 
 
@@ -60,6 +70,7 @@ FINDINGS = (
         "keystone",
         "framed",
         limit_on(LIMITS, Trait.NO_TABLE),
+        of_technique=True,
     ),
     _finding(
         "LLVM libunwind reads the saved registers of a frameless arm64 function one word too high",

@@ -19,6 +19,7 @@ FINDINGS = (
         "middle",
         limit_on(WITHOUT_SYMBOLS, Trait.PROLOGUE),
         LINK,
+        of_technique=True,
     ),
     Finding(
         "minidump-stackwalk walks an epilogue's code in mid-function by a rule that symbolic did not take back",

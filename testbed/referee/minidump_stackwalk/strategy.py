@@ -191,5 +191,6 @@ REFEREE = Referee(
             limits=WITHOUT_SYMBOLS,
         ),
     ),
+    by_hand="minidump-stackwalk snapshot.dmp",
     findings=FINDINGS,
 )

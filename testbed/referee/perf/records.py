@@ -40,13 +40,15 @@ _CLOCK = 1  # PERF_TYPE_SOFTWARE; PERF_COUNT_SW_CPU_CLOCK is 0
 _ROUNDS = struct.pack("<IHH", _FINISHED_ROUND, 0, 8) * 2
 
 
-def opening(images: Iterable[LoadedImage]) -> bytes:
-    """What a stream begins with: what its samples have, and a process with the images."""
+def opening(images: Iterable[LoadedImage], names: Iterable[str] | None = None) -> bytes:
+    """What a stream begins with: what its samples have, and a process with the images, under the names of files."""
+    images = tuple(images)
+    files = [str(file_of(each.image).absolute()) for each in images] if names is None else names
     fields = _IP | _TID | _TIME | _CALLCHAIN | _REGS_USER | _STACK_USER
     attributes = struct.pack("<IIQQQQQ", _CLOCK, 112, 0, 1, fields, 0, _FLAGS)
     attributes += struct.pack("<IIQQQQIiQIHH", 0, 0, 0, 0, 0, _REGISTERS, DUMP, 0, 0, 0, 0, 0)
     program = struct.pack("<II8s", _PROCESS, _PROCESS, b"program")
-    mapped = b"".join(_mappings(loaded) for loaded in images)
+    mapped = b"".join(_mappings(loaded, name) for loaded, name in zip(images, files, strict=True))
     return _MAGIC + _record(_ATTRIBUTES, 0, attributes) + _record(_COMM, _USER, program) + mapped
 
 
@@ -70,9 +72,9 @@ def _stack(snapshot: Snapshot) -> bytes:
         return b""
 
 
-def _mappings(loaded: LoadedImage) -> bytes:
+def _mappings(loaded: LoadedImage, file: str) -> bytes:
     """MMAP2: pid, tid, address, length, offset in the file, device, inode, protection, flags, the file's name."""
-    name = str(file_of(loaded.image).absolute()).encode() + b"\0"
+    name = file.encode() + b"\0"
     found = b""
     for segment in loaded.image.segments:
         start = segment.address + loaded.bias

@@ -28,6 +28,7 @@ OF_LIBGCC = (
         at="main+0x4",
         limit=AT_CALLS_ONLY[0],
         upstream="https://github.com/gperftools/gperftools/issues/784",
+        of_technique=True,
     ),
     Finding(
         title="libgcc goes on with the old value of a register that the table calls lost, and leaves out a caller",
