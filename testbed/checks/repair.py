@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from testbed.arch import Arch
-from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, changed, directives
-from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of
-from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, SameValue, Undefined
+from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, with_values
+from testbed.checks.frame_states import SIGNED, FrameState, StatePart, changed, directives
+from testbed.checks.tried_function import TriedFunction
 
 _REMEMBER, _RESTORE = ".cfi_remember_state", ".cfi_restore_state"
+_FEW = 2  # directives that are said one by one rather than by going back to a remembered state
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +44,6 @@ class Cause:
     closings: tuple[Closing, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """New values of parts from one instruction on; ``fixed`` become right by it, ``end`` is the first to go wrong."""
-
-    values: Mapping[str, StatePart]
-    fixed: frozenset[int]
-    end: int | None
-
-
 def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
     """Why a table is wrong in a function, in the order of addresses. The states are changed as the repairs say."""
     causes: list[Cause] = []
@@ -67,117 +57,19 @@ def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
 
 def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set[tuple[int, str]]) -> Iterator[Cause]:
     """Why an instruction is wrong in some things. All of these are right afterwards, or ``told``."""
-    found = _edits(function, i, wrong)
+    found = edits_of(function, i, wrong)
     back = _back(function, i, wrong) if len(wrong) > 1 else None
     one_by_one = frozenset[int]().union(*(edit.fixed for edit in found.values()))
     if back is not None and (len(found) < len(wrong) or len(back[0].fixed) >= len(one_by_one)):
         yield _went_back(function, i, wrong, *back)
         return
     if found:
-        yield _repaired(function, i, found)
+        yield _repaired(function, i, found, saved_with(function, i, found))
     if rest := wrong - found.keys():
         yield _unrepaired(function, i, rest, told)
 
 
-def _spread(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> Iterator[tuple[int, FrameState]]:
-    """The states from an instruction on if directives say ``values`` before it, as far as that reaches."""
-    live = dict(values)
-    for j in range(i, len(function)):
-        state = function.states[j]
-        if j > i:
-            if function.begins(j):
-                return
-            for part in function.sets(j):
-                live.pop(part, None)
-            if function.may_set(j):
-                live = _without_what_is_set(function, j, live)
-            if not live:
-                return
-        yield j, _with(state, live)
-
-
-def _with(state: FrameState, values: Mapping[str, StatePart]) -> FrameState:
-    """A state with other values of some parts. A sign state is not set but turned over."""
-    turned = {SIGNED: not state.get(SIGNED)} if SIGNED in values else {}
-    return {**state, **values, **turned}
-
-
-def _without_what_is_set(function: TriedFunction, j: int, live: Mapping[str, StatePart]) -> dict[str, StatePart]:
-    """The table says something here that it said already: that which is right, where the new values are not."""
-    state = function.states[j]
-    new = _with(state, live)
-    ended = [part for thing in function.wrong(j, new) - function.wrong(j, state) for part in parts_of(thing)]
-    return {part: value for part, value in live.items() if part not in ended}
-
-
-def _edits(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str, _Edit]:
-    """For each wrong thing the value that makes most instructions right, where any makes this one right."""
-    found: dict[str, _Edit] = {}
-    for thing in wrong:
-        tried = [_tried(function, i, thing, values) for values in _true_values(function, i, thing)]
-        best = max(filter(None, tried), key=lambda edit: (len(edit.fixed), edit.end is None), default=None)
-        if best is not None:
-            found[thing] = best
-    return found
-
-
-def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mapping[str, StatePart]]:
-    """What could be said of a thing at an instruction: all that is true at its every visit, the plainest first."""
-    state, true, arch = function.states[i], function.tried[i].true, function.arch
-    if function.row(i).signal_frame:  # its registers lie where the kernel puts them, not the code
-        return
-    if thing == THE_CFA:
-        bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers)
-        for base in dict.fromkeys(base for base in bases if isinstance(base, str) and _points_into(true, base, arch)):
-            values: dict[str, StatePart] = {CFA_REGISTER: base, CFA_OFFSET: true.cfa[base]}
-            yield {part: value for part, value in values.items() if state.get(part) != value}
-    elif thing == THE_SIGNATURE:
-        yield {SIGNED: true.signed}
-    elif thing == function.return_address(i) and not true.called:
-        yield {thing: Undefined()}
-    elif thing in true.places:
-        place = true.places[thing]
-        if place.in_place:
-            yield {thing: None if thing in (*arch.preserved, arch.link) else SameValue()}
-        for offset in sorted(place.offsets, reverse=True):
-            yield {thing: AtCfa(offset)}
-
-
-def _points_into(true: TrueRow, base: str, arch: Arch) -> bool:
-    """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame."""
-    if base == arch.sp or base not in true.cfa:
-        return base in true.cfa
-    place = true.places.get(base)
-    return place is not None and not place.in_place and 0 <= true.cfa[base] <= (true.stack or 0)
-
-
-def _tried(function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart]) -> _Edit | None:
-    """What comes of a directive for one thing; None where it cannot be said, or does not help here."""
-    fixed: set[int] = set()
-    end = None
-    for j, state in _spread(function, i, values):
-        was, still = function.is_wrong(j, thing, function.states[j]), function.is_wrong(j, thing, state)
-        if still and not was:
-            end = j
-            break
-        if was and not still:
-            fixed.add(j)
-    if i not in fixed or (end is not None and not _can_be_said(function, i, end, values)):
-        return None
-    return _Edit(values, frozenset(fixed), end)
-
-
-def _can_be_said(function: TriedFunction, i: int, end: int, values: Mapping[str, StatePart]) -> bool:
-    """Whether directives can give the old state back."""
-    state = dict(_spread(function, i, values))[end]
-    try:
-        directives(state, function.states[end], function.arch)
-    except ValueError:
-        return False
-    return True
-
-
-def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[_Edit, int] | None:
+def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[Edit, int] | None:
     """A state further up that makes all right here and nothing wrong later, and the instruction that had it last."""
     now, seen = function.states[i], list[FrameState]()
     for j in range(i - 1, -1, -1):
@@ -191,47 +83,78 @@ def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[_Edit
             continue
         values = {part: state.get(part) for part in changed(now, state)}
         fixed: set[int] = set()
-        for k, new in _spread(function, i, values):
+        for k, new in spread(function, i, values):
             before, after = function.wrong(k), function.wrong(k, new)
             if after - before:
                 break
             if before and not after:
                 fixed.add(k)
         else:
-            return _Edit(values, frozenset(fixed), None), j
+            return Edit(values, frozenset(fixed), None), j
     return None
 
 
-def _went_back(function: TriedFunction, i: int, wrong: frozenset[str], edit: _Edit, last: int) -> Cause:
+def _went_back(function: TriedFunction, i: int, wrong: frozenset[str], edit: Edit, last: int) -> Cause:
     """The state of instruction ``last`` is restored: it has to be remembered before it is changed."""
     remembered = function.spans[function.tried[last].span].end
     cause = _cause(function, i, wrong, edit.fixed, (_RESTORE,), remembered)
-    _apply(function, i, edit)
+    apply_edit(function, i, edit)
     return cause
 
 
-def _repaired(function: TriedFunction, i: int, edits: Mapping[str, _Edit]) -> Cause:
-    """The directives of some edits together, and what ends them."""
+def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: Mapping[str, Edit]) -> Cause:
+    """The directives of some edits together, and what ends them; ``more`` are of things that are wrong later."""
+    edits = {**found, **more}
     before = function.states[i]
     values = {part: value for edit in edits.values() for part, value in edit.values.items()}
-    after = next(_spread(function, i, values))[1]
+    after = next(spread(function, i, values))[1]
     said = directives(before, after, function.arch)
-    ends = sorted({edit.end for edit in edits.values() if edit.end is not None})
-    closings = []
-    for end in ends:
-        ended = [edit for edit in edits.values() if edit.end == end]
-        changes = {part: value for edit in ended for part, value in edit.values.items()}
-        old = function.states[end]
-        to_old = directives({**dict(_spread(function, i, changes))[end]}, old, function.arch)
-        closings.append(Closing(function.tried[end - 1].pc + function.tried[end - 1].size, to_old))
-    gives_all_back = len(ends) == 1 and all(edit.end is not None for edit in edits.values())
-    if gives_all_back and changed(function.states[ends[0]], before) == frozenset() and set(values) != {SIGNED}:
-        said, closings = (_REMEMBER, *said), [Closing(closings[0].pc, (_RESTORE,))]
+    closings = _closings(function, i, edits.values())
+    gives_all_back = len(closings) == 1 and all(edit.end is not None for edit in edits.values())
+    end = next(iter(closings), 0)
+    long = gives_all_back and len(closings[end]) > _FEW and not changed(function.states[end], before)
+    if long and set(values) != {SIGNED} and not _passes_rows(function, i, end):
+        said, closings = (_REMEMBER, *said), {end: (_RESTORE,)}
     fixed = frozenset[int]().union(*(edit.fixed for edit in edits.values()))
-    cause = _cause(function, i, edits.keys(), fixed, said, None, tuple(closings))
+    ended = tuple(Closing(_behind(function, j - 1), its) for j, its in sorted(closings.items()))
+    cause = _cause(function, i, found.keys(), fixed, said, None, ended)
     for edit in edits.values():
-        _apply(function, i, edit)
+        apply_edit(function, i, edit)
     return cause
+
+
+def _closings(function: TriedFunction, i: int, edits: Iterable[Edit]) -> dict[int, tuple[str, ...]]:
+    """The directives that give the old state back, by the first instruction that needs it."""
+    changes: dict[int, dict[str, StatePart]] = {}
+    for edit in edits:
+        end = edit.end if edit.end is not None else _doubtful_end(function, i, edit.values)
+        if end is not None:
+            changes.setdefault(end, {}).update(edit.values)
+    return {
+        end: directives(with_values(function.states[end], values), function.states[end], function.arch)
+        for end, values in changes.items()
+    }
+
+
+def _doubtful_end(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> int | None:
+    """Where a directive is taken to end because the table says there what changes nothing, though perhaps it only
+    remembers the state there, which it restores later."""
+    reached = [j for j, _ in spread(function, i, values)][-1] + 1
+    if reached >= len(function) or function.begins(reached) or function.sets(reached) & values.keys():
+        return None
+    old = function.states[reached]
+    later = [function.states[j] for j in range(reached, len(function))]
+    left = next((k for k, state in enumerate(later) if state != old), len(later))
+    return reached if old in later[left:] else None
+
+
+def _passes_rows(function: TriedFunction, i: int, end: int) -> bool:
+    """Does the table say anything between two instructions? It may remember or restore a state there itself."""
+    return any(function.sets(j) or function.may_set(j) for j in range(i + 1, end + 1))
+
+
+def _behind(function: TriedFunction, i: int) -> int:
+    return function.tried[i].pc + function.tried[i].size
 
 
 def _unrepaired(function: TriedFunction, i: int, rest: frozenset[str], told: set[tuple[int, str]]) -> Cause:
@@ -259,11 +182,3 @@ def _cause(
     ordered = tuple(thing for thing in function.things(i, function.states[i]) if thing in its)
     pcs = tuple(function.tried[j].pc for j in sorted(fixed))
     return Cause(function.tried[i].pc, ordered, pcs, said, remembered, closings)
-
-
-def _apply(function: TriedFunction, i: int, edit: _Edit) -> None:
-    """Change the states that an edit reaches."""
-    for j, state in list(_spread(function, i, edit.values)):
-        if edit.end is not None and j >= edit.end:
-            return
-        function.states[j] = state

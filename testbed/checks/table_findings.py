@@ -165,8 +165,14 @@ class _OneFunction:
         if not cause.directives or not self.advises:
             return None
         remembered = "" if cause.remembered is None else self.words.where(cause.remembered)
-        later = (LaterDirectives(self.words.where(each.pc), each.directives) for each in cause.closings)
+        later = (LaterDirectives(self.words.where(self._next(each.pc)), each.directives) for each in cause.closings)
         return Repair(cause.directives, remembered, len(cause.pcs), tuple(later))
+
+    def _next(self, pc: int) -> int:
+        """The next instruction from a pc on, behind what only fills up; the function's end where there is none."""
+        while pc < self.span.end and pc not in self.sizes:
+            pc += 1
+        return pc
 
     def _thing(self, function: TriedFunction, i: int, thing: str, state: FrameState) -> WrongThing:
         """What the table says of a thing, and what is true of it."""

@@ -1,0 +1,158 @@
+"""One change of a table's states, as a directive makes it: how far it reaches, and what becomes right by it.
+
+A directive changes some parts of the state from its instruction on, until the table itself says the same part anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, directives
+from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of
+from testbed.checks.true_rows import TrueRow
+from testbed.contract.rows import AtCfa, SameValue, Undefined
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """New values of parts from one instruction on; ``fixed`` become right by it, ``end`` is the first to go wrong."""
+
+    values: Mapping[str, StatePart]
+    fixed: frozenset[int]
+    end: int | None
+
+
+def spread(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> Iterator[tuple[int, FrameState]]:
+    """The states from an instruction on if directives say ``values`` before it, as far as that reaches."""
+    live = dict(values)
+    for j in range(i, len(function)):
+        state = function.states[j]
+        if j > i:
+            if function.begins(j):
+                return
+            for part in function.sets(j):
+                live.pop(part, None)
+            if function.may_set(j):
+                live = _without_what_is_set(function, j, live)
+            if not live:
+                return
+        yield j, with_values(state, live)
+
+
+def with_values(state: FrameState, values: Mapping[str, StatePart]) -> FrameState:
+    """A state with other values of some parts. A sign state is not set but turned over."""
+    turned = {SIGNED: not state.get(SIGNED)} if SIGNED in values else {}
+    return {**state, **values, **turned}
+
+
+def _without_what_is_set(function: TriedFunction, j: int, live: Mapping[str, StatePart]) -> dict[str, StatePart]:
+    """The table says something here that it said already: that which is right, where the new values are not."""
+    state = function.states[j]
+    new = with_values(state, live)
+    ended = [part for thing in function.wrong(j, new) - function.wrong(j, state) for part in parts_of(thing)]
+    return {part: value for part, value in live.items() if part not in ended}
+
+
+def edits_of(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str, Edit]:
+    """For each wrong thing the value that makes most instructions right, where any makes this one right."""
+    found: dict[str, Edit] = {}
+    for thing in wrong:
+        tried = [_tried(function, i, thing, values) for values in _true_values(function, i, thing)]
+        best = max(filter(None, tried), key=lambda edit: (len(edit.fixed), edit.end is None), default=None)
+        if best is not None:
+            found[thing] = best
+    return found
+
+
+def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> dict[str, Edit]:
+    """Registers that a later instruction needs, and that lie already in a slot that these edits are about.
+
+    A push that the table was not told of moves the CFA at once. That it saved a register shows only where the register
+    changes; one directive says the one, another the other, and the author forgot both in one place.
+    """
+    state, true = function.states[i], function.tried[i].true
+    slots = set[int]()
+    for thing, edit in found.items():
+        rule, offset = state.get(thing), edit.values.get(CFA_OFFSET)
+        if isinstance(rule, AtCfa):  # it is another register's
+            slots.add(rule.offset)
+        before = state.get(CFA_OFFSET)
+        if isinstance(offset, int) and isinstance(before, int):
+            slots.update(range(-offset, -before))
+    more: dict[str, Edit] = {}
+    for name in function.arch.preserved:
+        place = true.places.get(name)
+        offsets = sorted(slots & place.offsets) if place is not None else []
+        if offsets and name not in found and name not in function.wrong(i):
+            later = next((j for j in range(i, len(function)) if name in function.wrong(j)), None)
+            if later is not None and (edit := _tried(function, i, name, {name: AtCfa(offsets[0])}, later)):
+                more[name] = edit
+    return more
+
+
+def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mapping[str, StatePart]]:
+    """What could be said of a thing at an instruction: all that is true at its every visit, the plainest first."""
+    state, true, arch = function.states[i], function.tried[i].true, function.arch
+    if function.row(i).signal_frame:  # its registers lie where the kernel puts them, not the code
+        return
+    if thing == THE_CFA:
+        bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers)
+        for base in dict.fromkeys(base for base in bases if isinstance(base, str) and _points_into(true, base, arch)):
+            values: dict[str, StatePart] = {CFA_REGISTER: base, CFA_OFFSET: true.cfa[base]}
+            yield {part: value for part, value in values.items() if state.get(part) != value}
+    elif thing == THE_SIGNATURE:
+        yield {SIGNED: true.signed}
+    elif thing == function.return_address(i) and not true.called:
+        yield {thing: Undefined()}
+    elif thing in true.places:
+        place = true.places[thing]
+        if place.in_place:
+            yield {thing: None if thing in (*arch.preserved, arch.link) else SameValue()}
+        for offset in sorted(place.offsets, reverse=True):
+            yield {thing: AtCfa(offset)}
+
+
+def _points_into(true: TrueRow, base: str, arch: Arch) -> bool:
+    """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame."""
+    if base == arch.sp or base not in true.cfa:
+        return base in true.cfa
+    place = true.places.get(base)
+    return place is not None and not place.in_place and 0 <= true.cfa[base] <= (true.stack or 0)
+
+
+def _tried(
+    function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart], helps: int | None = None
+) -> Edit | None:
+    """What comes of a directive for one thing; None where it cannot be said, or does not help (at ``helps``)."""
+    fixed: set[int] = set()
+    end = None
+    for j, state in spread(function, i, values):
+        was, still = function.is_wrong(j, thing, function.states[j]), function.is_wrong(j, thing, state)
+        if still and not was:
+            end = j
+            break
+        if was and not still:
+            fixed.add(j)
+    if (i if helps is None else helps) not in fixed or (end is not None and not _can_be_said(function, i, end, values)):
+        return None
+    return Edit(values, frozenset(fixed), end)
+
+
+def _can_be_said(function: TriedFunction, i: int, end: int, values: Mapping[str, StatePart]) -> bool:
+    """Whether directives can give the old state back."""
+    state = dict(spread(function, i, values))[end]
+    try:
+        directives(state, function.states[end], function.arch)
+    except ValueError:
+        return False
+    return True
+
+
+def apply_edit(function: TriedFunction, i: int, edit: Edit) -> None:
+    """Change the states that an edit reaches."""
+    for j, state in list(spread(function, i, edit.values)):
+        if edit.end is not None and j >= edit.end:
+            return
+        function.states[j] = state
