@@ -87,8 +87,8 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         offsets = sorted(slots & place.offsets) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
             later = next((j for j in range(i, len(function)) if name in function.wrong(j)), None)
-            if later is not None and (edit := _tried(function, i, name, {name: AtCfa(offsets[0])}, later)):
-                more[name] = edit
+            if later is not None and (tried := _tried(function, i, name, {name: AtCfa(offsets[0])}, later)):
+                more[name] = tried
     return more
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.impossible import without_contradicted, without_impossible, without_never_returning
+from testbed.checks.impossible import without_contradicted, without_impossible, without_never_returning, without_spoiled
 from testbed.checks.inputs import read_program
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
@@ -270,6 +270,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         checks = check_rows(watched, table, this.loaded, at_calls=name in AT_CALLS, evaluate=group.readers.evaluator)
         row_at = group.readers.rows_of_instructions
         checks = without_never_returning(checks, batch, this.image, table, row_at)
+        checks = without_spoiled(checks, batch, watched, table)
         checks = without_impossible(checks, batch)
         checks = without_contradicted(checks, batch, this.image, table, row_at)
         natural[name] = by_pc(_only(checks, ~batch.forced))

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from testbed.checks.native.codes import REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.static_rows import RowAt, agrees
-from testbed.contract.rows import RowTable
+from testbed.contract.rows import AtCfa, RowTable
 from testbed.image import Image
 from testbed.micro.batches import Batch
+from testbed.truth import Truth
 
 
 def without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
@@ -43,6 +45,48 @@ def without_never_returning(
         if pc in right or (row_at is not None and agrees(image, table, row_at, pc)):
             over[step:] |= batch.path[step:] == batch.path[step]
     return replace(checks, compared=checks.compared & ~over)
+
+
+def without_spoiled(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable) -> RowChecks:
+    """Without what a path did that did not come back, from where it wrote over what its frame keeps.
+
+    A row says the same slot as before, which lies in the frame still, and what was right there is wrong: a made-up
+    length or index led a store there.
+    """
+    kept = checks.compared & (checks.wrong >= np.uint64(RETURN_ADDRESS)) & ~batch.returned
+    over = np.full(len(batch.path), False)
+    for path in np.unique(batch.path[kept]).tolist():
+        first, last = np.searchsorted(batch.path, [path, path + 1])
+        steps = np.flatnonzero(kept[first:last]) + first
+        _, new = np.unique(np.stack((watched.node[steps], checks.wrong[steps])), axis=1, return_index=True)
+        for step in np.sort(steps[new]).tolist():
+            if _is_written_over(checks, watched, table, int(first), step):
+                over[step:last] = True
+                break
+    return replace(checks, compared=checks.compared & ~over) if over.any() else checks
+
+
+def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int) -> bool:
+    row, cfa = table.at(int(checks.pc[step])), watched.stack(step).frames[0].cfa
+    if row is None or cfa is None:
+        return False
+    own = np.flatnonzero(watched.node[first:step] == watched.node[step]) + first
+    own = own[checks.compared[own]]
+    for name, rule in row.registers.items():
+        if (
+            not isinstance(rule, AtCfa)
+            or name not in checks.arch.index
+            or cfa + rule.offset < int(watched.trace.sp[step])
+        ):
+            continue
+        bit = np.uint64(RETURN_ADDRESS if name == row.return_address else 1 << REGISTERS + checks.arch.index[name])
+        if not checks.wrong[step] & bit:
+            continue
+        for earlier in np.unique(checks.pc[own[checks.wrong[own] & bit == 0]]).tolist():
+            before = table.at(earlier)
+            if before is not None and before.registers.get(name) == rule:
+                return True
+    return False
 
 
 def without_contradicted(

@@ -2,6 +2,8 @@
 
 A path that did not come back is followed by another step of the harness, as where an exception lands; that step gives
 every byte its first value back. So the trace is one of a program that runs on, and all that judges traces judges it.
+The first step is the harness's too, with SP above all of that: what a path left open is below SP then, and gone, where
+above the bottom of the stack there would be another stack, and the first one might go on.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.machine.load import MappedPages
+from testbed.micro.calling import Over
 from testbed.micro.conventions import STUB
 from testbed.micro.exploring import TakenPath
 from testbed.micro.layout import CallableImage
@@ -26,13 +29,14 @@ BATCH = 150_000  # steps: long enough for the native passes over a trace
 class Batch:
     """One trace of many paths, and of each step the number of its path.
 
-    ``forced[k]``: step ``k`` belongs to a forced path. ``answered[k]``: control has come back there from what stands
-    for a function of another file; perhaps that one never returns.
+    ``forced[k]``: step ``k`` belongs to a forced path; ``returned[k]``: to one that came back. ``answered[k]``: control
+    has come back there from what stands for a function of another file; perhaps that one never returns.
     """
 
     trace: Trace
     path: NDArray[np.int64] = field(repr=False)
     forced: NDArray[np.bool_] = field(repr=False)
+    returned: NDArray[np.bool_] = field(repr=False)
     answered: NDArray[np.bool_] = field(repr=False)
 
     def __len__(self) -> int:
@@ -42,24 +46,36 @@ class Batch:
 def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[MappedPages], seed: int) -> Batch:
     """The paths one after the other; ``asked`` are the pages that some of them asked for."""
     lengths = [len(path.tape) for path in taken]
-    starts = np.cumsum([0, *lengths[:-1]])
+    starts = np.cumsum([1, *lengths[:-1]])
     journal = [
         np.concatenate([_column(path, name, int(start)) for path, start in zip(taken, starts, strict=True)])
         for name in ("step", "address", "size", "value")
     ]
+    size = image.convention.answer - image.convention.stop
     mapped = {page.address: page for page in asked}
     trace = Trace(
         image.loaded.image.arch,
         image.images,
-        np.concatenate([path.tape.registers for path in taken]),
-        np.concatenate([path.tape.sizes for path in taken]),
+        np.concatenate([_beginning(image, taken[0]), *(path.tape.registers for path in taken)]),
+        np.concatenate([np.full(1, size, np.uint8), *(path.tape.sizes for path in taken)]),
         Writes(*journal),
         tuple(mapping.region for mapping in (*image.mappings, *mapped.values())),
         end=Exited(0),
         seed=seed,
     )
-    path = np.repeat(np.arange(len(taken)), lengths)
-    return Batch(trace, path, np.array([each.forced for each in taken])[path], _answered(trace, image))
+    path = np.repeat(np.arange(len(taken)), [lengths[0] + 1, *lengths[1:]])
+    forced = np.array([each.forced for each in taken])
+    returned = np.array([each.tape.over is Over.RETURNED for each in taken])
+    return Batch(trace, path, forced[path], returned[path], _answered(trace, image))
+
+
+def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:
+    """The harness's first step, which leads to the first call."""
+    arch = image.loaded.image.arch
+    row = first.tape.registers[:1].copy()
+    row[0, arch.index[arch.pc]] = image.harness.image.entry + image.convention.stop
+    row[0, arch.index[arch.sp]] = image.sp + 2 * arch.stack_alignment
+    return row
 
 
 def _answered(trace: Trace, image: CallableImage) -> NDArray[np.bool_]:

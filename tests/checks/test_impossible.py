@@ -175,3 +175,86 @@ def test_a_signature_that_is_zero_is_a_signature(tmp_path: Path) -> None:
     path.write_text("int deep(int n) { return n < 2 ? 1 : n * deep(n - 1); }\n", encoding="utf-8")
     options = CheckOptions(arch="arm64", runs=10, steps=5000, flags=("-O0", "-mbranch-protection=pac-ret+leaf"))
     assert not check_file(path, options, READERS).findings
+
+
+# Too long a length writes over what the function saved, and over its return address. What is called then never ends.
+WRITES_OVER_ITS_FRAME = """
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        subq $16, %rsp
+        .cfi_def_cfa_offset 32
+        xorl %ebx, %ebx
+1:      movq %rdi, (%rsp,%rbx,8)
+        incq %rbx
+        cmpq $4, %rbx
+        jb 1b
+2:      addq $1, (%rsp)
+        cmpq $0x7fffffff, (%rsp)
+        jne 2b
+        addq $16, %rsp
+        .cfi_def_cfa_offset 16
+        popq %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size f, .-f
+"""
+
+# The loop ends when the steps are used up. The function after it is called from the same stack, with the same SP.
+ENDS_IN_A_LOOP = """
+        .text
+        .globl loops
+        .type loops, @function
+loops:  .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        call waits
+        popq %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size loops, .-loops
+        .globl waits
+        .type waits, @function
+waits:  .cfi_startproc
+        subq $8, %rsp
+        .cfi_def_cfa_offset 16
+        jmp 2f
+1:      call other
+2:      cmpq $0, (%rdi)
+        jne 1b
+        addq $8, %rsp
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size waits, .-waits
+        .globl later
+        .type later, @function
+later:  .cfi_startproc
+        pushq %r12
+        .cfi_def_cfa_offset 16
+        .cfi_offset %r12, -16
+        movl $7, %r12d
+        call waits
+        popq %r12
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size later, .-later
+"""
+
+
+def test_a_path_that_wrote_over_its_own_frame_counts_until_then(tmp_path: Path) -> None:
+    assert not check_of(tmp_path, WRITES_OVER_ITS_FRAME, "x86_64").findings
+    wrong = WRITES_OVER_ITS_FRAME.replace(".cfi_offset %rbx, -16", ".cfi_offset %rbx, -24")
+    assert check_of(tmp_path, wrong, "x86_64").findings
+
+
+def test_a_path_that_used_up_its_steps_leaves_nothing_to_the_next_one(tmp_path: Path) -> None:
+    assert not check_of(tmp_path, ENDS_IN_A_LOOP, "x86_64").findings

@@ -101,7 +101,7 @@ def test_many_paths_are_one_trace_whose_truth_is_the_calls(arch: str) -> None:
     found, paths, caller = explored(SWITCH, arch, ".c")
     batch = one_trace(caller.image, paths, caller.forget_asked(), seed=1)
     watched = observe(batch.trace)
-    assert len(batch.trace) == sum(len(path.tape) for path in paths)
+    assert len(batch.trace) == 1 + sum(len(path.tape) for path in paths)
     entry = found.piece.start + caller.image.loaded.bias
     at_entry = [step for step, pc in enumerate(batch.trace.pc.tolist()) if pc == entry]
     assert len(at_entry) == len(paths)
