@@ -32,10 +32,11 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "vectors",
         "report",
         "cli",
+        "pytest_plugin",
     )
 )
 CONTRACT = frozenset(["arch", "words", "native", "image", "trace", "contract"])
-COMPOSITION_ROOTS = ("testbed/cli/", "testbed/__init__.py")
+COMPOSITION_ROOTS = ("testbed/cli/", "testbed/__init__.py", "testbed/pytest_plugin.py")
 
 
 def room(module: str) -> str | None:
