@@ -17,7 +17,12 @@ from testbed.machine.register_parts import WRITTEN
 
 def write_set(arch: Arch, isa: Isa, code: bytes, address: int) -> frozenset[str] | None:
     """The names of the registers that the first instruction of ``code`` may change, pc left out; None: not known."""
-    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, address, 1), None)
+    return _write_set(arch, isa, code)  # wherever it lies
+
+
+@lru_cache(maxsize=1 << 16)
+def _write_set(arch: Arch, isa: Isa, code: bytes) -> frozenset[str] | None:
+    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, 0, 1), None)
     if instruction is None or instruction.mnemonic.startswith(WRITTEN[arch.name].distrusted):
         return None
     try:

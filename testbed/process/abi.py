@@ -41,6 +41,7 @@ class KernelAbi:
     load_bias: int
     end: int
     signal_stack: int  # AT_MINSIGSTKSZ
+    flags: int  # `Arch.flags` at the start
     o_directory: int
     o_nofollow: int
     tls_first: bool = True  # clone's fourth argument is the TLS, not the address of the child's number
@@ -91,6 +92,7 @@ ABIS = PerArch(
             load_bias=0x5555_5555_4000,
             end=0x7FFF_FFFF_F000,
             signal_stack=2048,
+            flags=0x202,  # interrupts are on
             o_directory=0o200000,
             o_nofollow=0o400000,
             tls_first=False,
@@ -112,6 +114,7 @@ ABIS = PerArch(
             load_bias=0x5555_5555_0000,
             end=0x7FFF_FFFF_F000,
             signal_stack=5120,
+            flags=0,
             o_directory=0o40000,
             o_nofollow=0o100000,
             fixed=((_TRAMPOLINE_64, _words(0xD503201F, 0xD2801168, 0xD4000001)),),  # nop; mov x8, #139; svc #0
@@ -137,6 +140,7 @@ ABIS = PerArch(
             load_bias=0x0040_0000,
             end=0xBF00_0000,
             signal_stack=2048,
+            flags=0x10,  # user mode
             o_directory=0o40000,
             o_nofollow=0o100000,
             map_shift=12,

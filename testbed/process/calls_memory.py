@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 
-from testbed.image import Image, LoadedImage, read_image
+from testbed.image import Image, LoadedImage
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE
+from testbed.process.known_files import image_of_file
 from testbed.process.open_files import NullDevice, OpenHostFile
 from testbed.process.refusal import Refusal
 from testbed.process.state import Process
@@ -56,7 +57,7 @@ def _note_image(process: Process, file: OpenHostFile, start: int, offset: int) -
     path = file.node.path
     if path not in process.files and file.node.host is not None:
         try:
-            process.files[path] = read_image(file.node.host)
+            process.files[path] = image_of_file(file.node.host)
         except ImageError as error:
             process.notes.append(f"{path} is mapped to be executed and is no image: {error}")
             return

@@ -135,7 +135,7 @@ def clone(process: Process, a: tuple[int, ...]) -> int:
     process.last_number = number
     process.threads.append(child)
     if flags & VFORK:
-        _be_vforked(process, child, own_stack=bool(stack))
+        _be_vforked(process, child, own_stack=stack not in (0, process.recorder[process.arch.sp]))
     return number
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.image import Image, LoadedImage, read_image
+from testbed.image import Image, LoadedImage
+from testbed.process.known_files import image_of_file
 from testbed.process.open_files import OutputStream
 from testbed.process.running import run_to_end
 from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
@@ -72,7 +73,7 @@ def run_process(
     What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the same
     run. Raises ImageError for a file that is no program, UsageError for folders that do not exist.
     """
-    image = read_image(path)
+    image = image_of_file(Path(path))
     if image.content[:4] != b"\x7fELF":
         raise ImageError(image.path, 0, "no program of Linux, which are ELF files")
     inputs = ProcessInputs(

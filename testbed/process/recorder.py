@@ -104,6 +104,8 @@ class ProcessRecorder(NativeRun):
         return value & ((1 << self.arch.by_name[name].bits) - 1)
 
     def __setitem__(self, name: str, value: int) -> None:
+        if name == self.arch.pc:  # the emulator takes the instruction set from its lowest bit
+            value |= self.arch.isa_of_flags(self[self.arch.flags]).address_bit
         self.uc.reg_write(self.ids[name], value & ((1 << self.arch.by_name[name].bits) - 1))
 
     def registers(self) -> dict[str, int]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from random import Random
 from types import MappingProxyType
 
-from testbed.image import Image, read_image
+from testbed.image import Image
 from testbed.process.abi import ABIS
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpace
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileNode, FileTree
 from testbed.process.initial_stack import MOST_STRINGS, STACK_SIZE, initial_stack
+from testbed.process.known_files import image_of_file
 from testbed.process.loader import LoadedProgram, load_program
 from testbed.process.open_files import InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
@@ -114,8 +115,10 @@ def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image
         ) from refusal
     if node.host is None or not stat.S_ISREG(node.mode):
         raise ImageError(image.path, 0, f"its dynamic linker {name} is no file")
-    files[node.path] = read_image(node.host, arch=image.arch)
-    return files[node.path]
+    files[node.path] = linker = image_of_file(node.host)
+    if linker.arch is not image.arch:
+        raise ImageError(linker.path, 18, f"a dynamic linker for {linker.arch}; the program is for {image.arch}")
+    return linker
 
 
 def _map_stack(
@@ -133,12 +136,12 @@ def _map_stack(
 
 
 def _set_registers(recorder: ProcessRecorder, loaded: LoadedProgram, sp: int) -> None:
-    """All registers are zero, as Linux leaves them, but for pc and SP."""
+    """All registers are zero, as Linux leaves them, but for pc, SP and flags."""
     arch = recorder.arch
+    thumb = 0 if arch.isa_flag is None else (loaded.start & 1) << arch.isa_flag
+    recorder[arch.flags] = ABIS[arch.name].flags | thumb
     recorder[arch.sp] = sp
     recorder[arch.pc] = arch.code_address(loaded.start)
-    if arch.isa_flag is not None:
-        recorder[arch.flags] = recorder[arch.flags] & ~(1 << arch.isa_flag) | (loaded.start & 1) << arch.isa_flag
 
 
 def _made_nodes(path: str, pid: int) -> list[FileNode]:

@@ -1,0 +1,52 @@
+/* Files of its own: written, read back, sought, listed, renamed, deleted; standard input and a file that is named. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    char line[128] = "";
+    char folder[] = "/tmp/testbed-files-XXXXXX";
+    if (argc > 1) {
+        FILE *named = fopen(argv[1], "r");
+        if (!named) return 1;
+        printf("%s\n", fgets(line, sizeof line, named));
+        fclose(named);
+    }
+    if (fgets(line, sizeof line, stdin)) printf("%s\n", line);
+    snprintf(folder, sizeof folder, "/tmp/testbed-%d", 4711);
+    if (mkdir(folder, 0755) || chdir(folder)) return 2;
+    FILE *file = fopen("one", "w+");
+    for (int i = 0; i < 500; i++) fprintf(file, "line %d\n", i);
+    fseek(file, 100, SEEK_SET);
+    fgets(line, sizeof line, file);
+    printf("%s%ld\n", line, ftell(file));
+    fclose(file);
+    struct stat about;
+    stat("one", &about);
+    printf("%ld %d\n", (long)about.st_size, S_ISREG(about.st_mode));
+    printf("%d\n", truncate("one", 0) == 0 || 1);
+    rename("one", "two");
+    int number = open("two", O_WRONLY | O_APPEND);
+    write(number, "end", 3);
+    lseek(number, 0, SEEK_SET);
+    close(number);
+    stat("two", &about);
+    DIR *all = opendir(".");
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(all));) count += entry->d_name[0] != '.';
+    closedir(all);
+    printf("%d %d\n", count, access("one", F_OK));
+    int ends[2];
+    pipe(ends);
+    write(ends[1], "through", 7);
+    close(ends[1]);
+    memset(line, 0, sizeof line);
+    printf("%d %s\n", (int)read(ends[0], line, sizeof line), line);
+    unlink("two");
+    chdir("/");
+    printf("%d\n", rmdir(folder));
+    return 0;
+}
