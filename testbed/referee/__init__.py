@@ -20,6 +20,7 @@ _ALL = {  # the folder, the value in its strategy.py, the strategies
     "libdw": ("libdw", "REFEREE", "libdw"),
     "libunwind": ("libunwind", "REFEREE", "libunwind"),
     "llvm_libunwind": ("llvm_libunwind", "REFEREE", "llvm_libunwind llvm_libunwind_exact llvm_libunwind_compact"),
+    "libunwindstack": ("libunwindstack", "REFEREE", "libunwindstack"),
     "perf": ("perf", "REFEREE", "perf"),
     "gdb": ("gdb", "GDB", "gdb gdb_exidx gdb_no_tables"),
     "lldb": ("lldb", "LLDB", "lldb lldb_no_tables"),

@@ -100,6 +100,16 @@ def llvm_arm(
     )
 
 
+def reasons() -> Mapping[str, tuple[str, str]]:
+    """The same reasons by mechanism, for limits that are written as a table (`testbed.contract.limits`)."""
+    none: frozenset[Outcome] = frozenset()
+    arm = {
+        each.mechanism: (each.because, each.reference)
+        for each in llvm_arm(epilogue=none, prologue=none, frameless=none)
+    }
+    return {**{trait.name: reason for trait, reason in _BECAUSE.items()}, **arm}
+
+
 def limit(
     trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None, *also: Trait
 ) -> Limit:

@@ -1,0 +1,75 @@
+"""What libunwindstack cannot know: which facts about a site show as which outcomes, and why."""
+
+from __future__ import annotations
+
+from testbed.contract.limits import limit_on, limits_of
+from testbed.referee.limits import reasons
+
+_SOURCES = "https://android.googlesource.com/platform/system/unwinding/+/refs/heads/main/libunwindstack"
+_NARROW = (
+    "the addresses in a .debug_frame in the 32-bit DWARF format are read as 4 bytes: in a 64-bit file they have 8, so "
+    "no row of such a table is found",
+    "https://issuetracker.google.com/issues/192012848",
+)
+_REASONS = {
+    **reasons(),
+    "SIGNAL": (
+        "every frame but the first is looked up before its pc, as is right behind a call: also the one that a signal "
+        "interrupted, whose row is then that of the instruction before, or of the function before",
+        _SOURCES + "/Unwinder.cpp",
+    ),
+    "SIGNED": (
+        "this version takes the signature off no return address: such an address lies in no mapping",
+        _SOURCES + "/RegsArm64.cpp",
+    ),
+    "CALLED": _NARROW,
+    "ROOT": _NARROW,
+    "INEXPRESSIBLE": (
+        "an expression for a register begins with the CFA on its stack; here it begins with none, and a rule that "
+        "counts from it fails: the return address is then taken from the link register or from the top of the stack",
+        _SOURCES + "/DwarfSection.cpp",
+    ),
+    "REALIGNED": (
+        "the row further in, at an epilogue, reads the frame pointer from a place that is none any more",
+        "https://github.com/libunwind/libunwind/issues/43",
+    ),
+}
+LIMITS = limits_of(
+    """
+    SIGNAL         x86_64  wrong_register skipped ended_early phantom wrong refused
+    SIGNAL         arm64   wrong_register skipped ended_early phantom
+    SIGNAL         arm32   wrong_register skipped ended_early phantom wrong stopped refused
+    SIGNED         arm64   refused stopped
+    WRONG_TABLE    x86_64  ended_early wrong phantom skipped
+    WRONG_TABLE    arm64   refused stopped ended_early skipped phantom wrong_register wrong
+    WRONG_TABLE    arm32   refused stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE       x86_64  refused stopped wrong_register
+    NO_TABLE       arm64   refused stopped wrong_register phantom
+    NO_TABLE       arm32   refused stopped wrong_register skipped
+    NO_CODE        x86_64  wrong_register
+    OPEN_END       x86_64  phantom
+    OPEN_END       arm64   stopped phantom
+    OPEN_END       arm32   stopped phantom
+    WRONG_INDEX    arm64   refused
+    LOST_REGISTER  x86_64  skipped
+    LOST_REGISTER  arm64   skipped
+    LOST_REGISTER  arm32   skipped
+    SYNCHRONOUS    arm64   refused ended_early skipped phantom wrong_register wrong
+    INEXPRESSIBLE  x86_64  stopped
+    INEXPRESSIBLE  arm64   stopped wrong_register
+    INEXPRESSIBLE  arm32   stopped wrong_register
+    REALIGNED      x86_64  stopped
+    EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
+    EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
+    PROLOGUE+ROW_BEGINS        arm32   refused ended_early
+    FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
+    CALLED         x86_64  refused
+    CALLED         arm64   refused
+    ROOT           x86_64  stopped
+    ROOT           arm64   stopped
+    """,
+    _REASONS,
+)
+BEHIND_SIGNAL = limit_on(LIMITS, "SIGNAL", "arm64")
+NARROW_ADDRESSES = limit_on(LIMITS, "CALLED", "arm64")
+NO_CFA = limit_on(LIMITS, "INEXPRESSIBLE", "x86_64")

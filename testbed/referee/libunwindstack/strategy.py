@@ -1,0 +1,160 @@
+"""Android's libunwindstack: what every crash report of an Android phone is made with, on the memory of a snapshot.
+
+The library unwinds for any of its architectures on any host. It is told the files as `/proc/PID/maps` would tell them,
+and reads those itself: `.debug_frame`, then `.eh_frame`, on arm32 then `.ARM.exidx`. Where none of them has a row it
+takes the return address from the link register or from the top of the stack, and keeps that frame if it can go on from
+there. It tells each frame's pc and SP.
+
+Each snapshot is asked with nothing remembered, as each crash is: the library keeps rows by ranges of code, and gives
+the row behind a DW_CFA_restore_state the range of the one that it restores.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from functools import lru_cache
+
+from testbed.arch import Arch, PerArch
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Unwinder
+from testbed.export.dumped_memory import PAGE
+from testbed.image import LoadedImage
+from testbed.referee.libunwindstack.findings import FINDINGS
+from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
+from testbed.referee.libunwindstack.limits import LIMITS
+from testbed.referee.model import Referee
+from testbed.referee.process.every_register import with_every_register
+from testbed.referee.process.forked_library import forked
+from testbed.referee.process.without_tables import file_of
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+
+MAX_FRAMES = 256
+_ORDER = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip"
+# An architecture's number in `referee_open`, and the registers in the library's order.
+_KINDS = PerArch(
+    {
+        "x86_64": (0, tuple(_ORDER.split())),
+        "arm64": (1, (*(f"x{number}" for number in range(31)), "sp", "pc")),
+        "arm32": (2, (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")),
+    }
+)
+_NONE, _UNREADABLE, _TOO_MANY, _REPEATED = 0, 1, 5, 6
+_ERRORS = {  # the library's ErrorCode
+    2: "no unwind information can be used",
+    3: "unwind information that it does not support",
+    4: "the pc is in no mapping",
+    7: "the pc is in a file that is not an ELF file",
+}
+
+
+class LibUnwindStack:
+    """The files of one run in libunwindstack."""
+
+    def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
+        self._library, self._arch = library, images[0].image.arch
+        self._now: Snapshot | None = None
+        self._raised: BaseException | None = None
+        self._reader = ReadMemory(self._read)  # C keeps a pointer to it
+        self._number, self._names = _KINDS[self._arch.name]
+        self._maps = maps_text(images).encode()
+        self._frames, self._error = (ToldFrame * MAX_FRAMES)(), (word * 2)()
+
+    def unwind(self, snapshot: Snapshot) -> Backtrace:
+        """What ``Unwinder::Unwind`` finds; it claims the end of the stack where it stops without an error."""
+        self._now, self._raised = snapshot, None
+        library, frames = self._library, self._frames
+        session = library.referee_open(self._number, self._maps, self._reader)
+        if not session:
+            raise RuntimeError("libunwindstack does not read its own text of mappings")
+        values = (word * len(self._names))(*(snapshot.registers[name] for name in self._names))
+        count = library.referee_unwind(session, values, len(self._names), frames, MAX_FRAMES, self._error)
+        library.referee_close(session)
+        if self._raised is not None:
+            raise self._raised
+        first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+        return Backtrace((first, *(self._frame(frames[i]) for i in range(1, count))), self._stop())
+
+    def _frame(self, told: ToldFrame) -> Frame:
+        kind = FrameKind.INTERRUPTED if told.exact else FrameKind.CALLER
+        pc = self._arch.code_address(told.pc)
+        return Frame(kind, pc, {self._arch.pc: pc, self._arch.sp: told.sp}, found_by="libunwindstack")
+
+    def _stop(self) -> UnwindError | None:
+        code, address = self._error
+        if code == _NONE:
+            return None
+        if code == _UNREADABLE:
+            return UnreadableMemory(address, self._arch.word)
+        if code == _TOO_MANY:
+            return NoProgress(f"more than {MAX_FRAMES} frames")
+        if code == _REPEATED:
+            return NoProgress("the caller's pc and SP are the frame's own")
+        return NoUnwindInfo(f"libunwindstack: {_ERRORS.get(code, f'error {code}')}")
+
+    def _read(self, address: int, into: int, size: int) -> bool:
+        assert self._now is not None
+        try:
+            ctypes.memmove(into, self._now.memory.read(address, size), size)
+        except UnreadableMemory:
+            return False
+        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
+            self._raised = error
+            return False
+        return True
+
+
+def maps_text(images: Iterable[LoadedImage]) -> str:
+    """The files as `/proc/PID/maps` has them, ascending by address."""
+    lines = []
+    for loaded in images:
+        for segment in loaded.image.segments:
+            start = segment.address + loaded.bias
+            skip = start % PAGE
+            end = (start + segment.size + PAGE - 1) & -PAGE
+            flags = "".join(
+                letter if held else "-"
+                for letter, held in (("r", segment.readable), ("w", segment.writable), ("x", segment.executable))
+            )
+            place = f"{start - skip:x}-{end:x} {flags}p {segment.offset - skip:08x} 00:00 0"
+            lines.append((start, f"{place} {file_of(loaded.image).absolute()}\n"))
+    return "".join(line for _, line in sorted(lines))
+
+
+@lru_cache(maxsize=1)
+def _session(images: tuple[LoadedImage, ...]) -> LibUnwindStack:
+    return LibUnwindStack(load(), images)
+
+
+def unwind_here(snapshot: Snapshot) -> Backtrace:
+    """What libunwindstack says, in this process."""
+    return _session(snapshot.images).unwind(snapshot)
+
+
+def version() -> str:
+    found = find()
+    return f"libunwindstack {found.version}" if found else f"{PACKAGE} is not installed"
+
+
+def _passed(arch: Arch) -> Iterable[str]:
+    return _KINDS[arch.name][1]
+
+
+REFEREE = Referee(
+    name="libunwindstack",
+    summary="Android's libunwindstack, which every Android crash report is made with",
+    package=f"apt-get install {PACKAGE} g++",
+    find=find,
+    unwinders=(
+        Unwinder(
+            name="libunwindstack",
+            summary="libunwindstack: .debug_frame, .eh_frame, .ARM.exidx, then the link register or the stack's top",
+            unwind=with_every_register(forked(unwind_here, prepare=built), _passed),
+            needs=frozenset({".shstrtab"}),  # an ELF file
+            limits=LIMITS,
+            tool=version,
+        ),
+    ),
+    findings=FINDINGS,
+)
