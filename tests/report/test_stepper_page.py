@@ -52,6 +52,7 @@ def test_it_loads_nothing(leaf_call: Path) -> None:
 
 def test_it_steps_by_keys_buttons_slider_and_click(leaf_call: Path) -> None:
     with opened(leaf_call) as page:
+        page.keyboard.press("Home")
         assert where(page) == "_start"
         page.keyboard.press("ArrowRight")
         assert where(page) == "_start+0x4"
@@ -101,10 +102,42 @@ def test_strategies_can_be_filtered(leaf_call: Path) -> None:
         assert page.locator("#strips .row:visible").count() == 1
         assert "fp_chain" not in page.inner_text("#callers")
         page.fill("#only", "")
-        page.click("#strips button.strategy >> nth=0")
-        assert page.locator("#strips button.strategy >> nth=0").get_attribute("aria-pressed") == "false"
-        heads = " ".join(page.locator("#callers thead th").all_inner_texts()).split()
-        assert "fp_chain" not in [head.strip(",") for head in heads]
+        page.click("#strips button.strategy >> nth=0")  # this one alone
+        assert page.locator("#strips button.strategy >> nth=0").get_attribute("aria-pressed") == "true"
+        assert callers_of(page) == {"truth", "SKIPPED", "fp_chain", "#"}
+        page.click("#strips button.strategy >> nth=2")  # another one alone
+        assert "fp_chain" not in callers_of(page)
+        page.click("#strips button.strategy >> nth=2")  # and all again
+        assert {"fp_chain", "eh_frame"} <= callers_of(page)
+
+
+def callers_of(page: Any) -> set[str]:
+    """The words above the columns of the callers."""
+    return {word.strip(",") for word in " ".join(page.locator("#callers thead th").all_inner_texts()).split()}
+
+
+def test_it_opens_at_the_first_lie_and_explains_its_colours(leaf_call: Path) -> None:
+    with opened(leaf_call) as page:
+        assert (page.evaluate("stepper.at()"), where(page)) == (3, "main")
+        words = page.inner_text("#words")
+        assert "S skipped" in words and ". exact" in words
+        assert "hung" not in words and "crashed" not in words  # only what occurs
+
+
+def test_more_steps_than_pixels_are_columns_of_shares(tmp_path: Path) -> None:
+    """A run that is exact nearly everywhere looks so: of each column the part is coloured that its steps are."""
+    run = run_built(workload(TARGETS[1], scale_for(TARGETS[1], 4_000)))
+    answers = answers_of(run, [UNWINDERS["stack_scan"]])
+    cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
+    write_stepper(run, answers, cells, tmp_path / "long.html")
+    counts = """() => { const c = document.querySelectorAll("#strips canvas")[0], seen = new Map();
+      const d = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
+      for (const pixel of d) seen.set(pixel, (seen.get(pixel) || 0) + 1);
+      return Math.max(...seen.values()) / d.length; }"""
+    exact = cells[0].exact / cells[0].sites
+    assert 0.3 < exact < 0.97
+    with opened(tmp_path / "long.html") as page:
+        assert abs(page.evaluate(counts) - exact) < 0.08
 
 
 def test_outcomes_have_their_colour_on_the_strip(leaf_call: Path) -> None:

@@ -51,7 +51,6 @@ async function start() {
       row.hidden = !fits;
       if (fits) shown.add(i); else shown.delete(i);
       row.classList.toggle("off", !fits);
-      row.querySelector("button").setAttribute("aria-pressed", fits);
     });
     time.draw();
     go(model.at, true);
@@ -67,7 +66,7 @@ async function start() {
   });
   const fromLink = () => {
     const match = /step=(\d+)/.exec(location.hash);
-    go(match ? Number(match[1]) : 0, true);
+    go(match ? Number(match[1]) : time.firstLie(), true);
   };
   addEventListener("hashchange", fromLink);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => time.draw());

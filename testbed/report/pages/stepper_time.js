@@ -1,7 +1,7 @@
 // The strips over all steps: the truth's call depth as a flame chart, and each strategy's outcome.
 
 const ROW = 17;
-// Of several steps in one pixel the gravest is shown.
+// Several steps in one pixel are a column of their shares: exact at the bottom, the gravest on top.
 const GRAVITY = { exact: 0, refused: 1, stopped: 2, transition: 1, ended_early: 4, skipped: 5, wrong_register: 6, phantom: 7, wrong: 8, crashed: 3, hung: 3 };
 
 function timeOf(model, shown, go) {
@@ -13,18 +13,32 @@ function timeOf(model, shown, go) {
   const names = facts.outcomes.map((outcome) => outcome.name).concat("transition");
   const TRANSITION = names.length - 1;
   const gravity = names.map((name) => GRAVITY[name] ?? 3);
-  const canvases = [];
-  let at = 0;
+  const byGravity = names.map((_, kind) => kind).sort((a, b) => gravity[a] - gravity[b]);
+  const canvases = [], rows = [];
+  let at = 0, focused = -1;
+
+  // One strategy alone below the strips; the same one again: all of them.
+  function focus(strategy) {
+    focused = strategy === focused ? -1 : strategy;
+    rows.forEach((row, i) => {
+      const seen = focused < 0 || i === focused;
+      seen ? shown.add(i) : shown.delete(i);
+      row.classList.toggle("off", !seen);
+      row.querySelector("button").setAttribute("aria-pressed", i === focused);
+    });
+    go(at, true);
+  }
 
   facts.strategies.forEach((strategy, i) => {
     const canvas = el("canvas", { role: "img", "aria-label": `${strategy.name}: ${share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition)} of the steps exact` });
     const label = el("button", {
-      class: "strategy", type: "button", "aria-pressed": "true", title: `${strategy.summary}. Click: leave it out below, or show it again.`,
-      onclick: () => { shown.has(i) ? shown.delete(i) : shown.add(i); label.setAttribute("aria-pressed", shown.has(i)); row.classList.toggle("off", !shown.has(i)); go(at, true); },
+      class: "strategy", type: "button", "aria-pressed": "false", title: `${strategy.summary}. Click: only this one below; once more: all.`,
+      onclick: () => focus(i),
     }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, strategy.name),
       el("span", { class: "share" }, share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition)));
     const row = el("div", { class: "row" }, label, el("div", { class: "lane" }, canvas));
     holder.append(row);
+    rows.push(row);
     canvases.push(canvas);
   });
 
@@ -61,6 +75,7 @@ function timeOf(model, shown, go) {
     const { context, width, height } = sized(canvas, ROW);
     const outcome = col[`s${strategy}outcome`], unexplained = col[`s${strategy}unexplained`], span = view.to - view.from;
     const pixels = Math.min(width, span);
+    if (span > pixels) { drawShares(context, strategy, width, height, colours, scale); return; }
     let start = 0, kind = -1, bad = 0;
     const flush = (end) => {
       if (kind < 0) return;
@@ -81,16 +96,45 @@ function timeOf(model, shown, go) {
       }
     };
     for (let p = 0; p < pixels; p++) {
-      const low = view.from + Math.floor((p * span) / pixels), high = Math.max(low + 1, view.from + Math.floor(((p + 1) * span) / pixels));
-      let worst = 0, worstBad = 0;
-      for (let k = low; k < high; k++) {
-        const o = col.transition[k] ? TRANSITION : outcome[k];
-        if (gravity[o] > gravity[worst]) worst = o;
-        worstBad |= unexplained[k];
-      }
-      if (worst !== kind || worstBad !== bad) { flush(p); start = p; kind = worst; bad = worstBad; }
+      const k = view.from + p, now = col.transition[k] ? TRANSITION : outcome[k];
+      if (now !== kind || unexplained[k] !== bad) { flush(p); start = p; kind = now; bad = unexplained[k]; }
     }
     flush(pixels);
+  }
+
+  // More steps than pixels: of each pixel's steps the share of each outcome, so that the area is the share of the run.
+  function drawShares(context, strategy, width, height, colours, scale) {
+    const outcome = col[`s${strategy}outcome`], unexplained = col[`s${strategy}unexplained`], span = view.to - view.from;
+    const counts = new Uint32Array(names.length);
+    for (let p = 0; p < width; p++) {
+      const low = view.from + Math.floor((p * span) / width), high = view.from + Math.floor(((p + 1) * span) / width);
+      counts.fill(0);
+      let bad = 0;
+      for (let k = low; k < high; k++) { counts[col.transition[k] ? TRANSITION : outcome[k]]++; bad |= unexplained[k]; }
+      let done = 0;
+      for (const kind of byGravity) {
+        if (!counts[kind]) continue;
+        const top = height * (1 - (done + counts[kind]) / (high - low)), bottom = height * (1 - done / (high - low));
+        context.fillStyle = colours[kind];
+        context.fillRect(p, top, 1, bottom - top);
+        done += counts[kind];
+      }
+      if (bad) { context.fillStyle = style("wrong"); context.fillRect(p, height - 4 * scale, 1, 4 * scale); }
+    }
+  }
+
+  // The words of this run, beside the strips.
+  const occur = new Set();
+  facts.strategies.forEach((_, i) => { const column = col[`s${i}outcome`]; for (let k = 0; k < facts.steps; k++) occur.add(col.transition[k] ? TRANSITION : column[k]); });
+  document.getElementById("words").replaceChildren(...byGravity.filter((kind) => occur.has(kind)).map((kind) => el("span", {},
+    el("span", { class: `swatch o-${names[kind]}` }), kind === TRANSITION ? " ~ in transition" : ` ${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`)));
+
+  // Where a page opens: the first lie of the first strategy that tells one.
+  function firstLie() {
+    for (let i = 0; i < facts.strategies.length; i++) {
+      for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[col[`s${i}outcome`][k]] >= 4) return k;
+    }
+    return 0;
   }
 
   function hue(activation) {
@@ -158,5 +202,5 @@ function timeOf(model, shown, go) {
   }
 
   const all = () => { view.from = 0; view.to = facts.steps; draw(); };
-  return { draw, move, zoom, all, view };
+  return { draw, move, zoom, all, view, firstLie };
 }
