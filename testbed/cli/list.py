@@ -15,9 +15,9 @@ from testbed.words.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from testbed.report.catalogue_json import Data
+    from testbed.report.catalogue_json import CatalogueData
 
-    Listed = RenderableType | Data
+    Listed = RenderableType | CatalogueData
 
 
 def _programs(as_json: bool) -> Iterator[Listed]:

@@ -36,7 +36,7 @@ goes to its step.
 [name]: a true caller that the answer lacks   ≠name: a frame that never was"""
 
 
-class _Part(Widget):
+class _ScreenPart(Widget):
     """A part of the screen: drawn anew for its size whenever the state changes, and told where it is clicked."""
 
     def __init__(self, name: str, draw: Callable[[int, int], list[Text]], clicked: Callable[[int, int], None]) -> None:
@@ -111,17 +111,17 @@ class StepScreen(App[None]):
             del x, y
 
         shown = self.shown
-        yield _Part("title", lambda w, _: [parts.title_line(shown, self.step, w)], nowhere)
+        yield _ScreenPart("title", lambda w, _: [parts.title_line(shown, self.step, w)], nowhere)
         with Horizontal(id="upper"):
-            yield _Part("code", self._code, self._code_clicked)
-            yield _Part("stack", lambda w, h: parts.stack_lines(shown, self.step, w, h), nowhere)
+            yield _ScreenPart("code", self._code, self._code_clicked)
+            yield _ScreenPart("stack", lambda w, h: parts.stack_lines(shown, self.step, w, h), nowhere)
         with Vertical(id="lower"):
-            yield _Part(
+            yield _ScreenPart(
                 "registers", lambda w, _: parts.register_lines(shown, self.step, self.focused_strategy, w), nowhere
             )
-            yield _Part("answers", self._answers, lambda _, y: self._focus(y - 1))
-            yield _Part("why", self._why, nowhere)
-            yield _Part("strip", self._strip, self._strip_clicked)
+            yield _ScreenPart("answers", self._answers, lambda _, y: self._focus(y - 1))
+            yield _ScreenPart("why", self._why, nowhere)
+            yield _ScreenPart("strip", self._strip, self._strip_clicked)
         yield Input(placeholder="go to: leaf, leaf+0x4, leaf+0x4#2, @17")
         yield Footer(compact=True)
 
@@ -156,7 +156,7 @@ class StepScreen(App[None]):
 
     def _go(self, step: int, told: str = "") -> None:
         self.step, self.told = step, told
-        for part in self.query(_Part):
+        for part in self.query(_ScreenPart):
             part.refresh()
 
     def _focus(self, strategy: int) -> None:
@@ -173,7 +173,7 @@ class StepScreen(App[None]):
     def action_difference(self, way: int) -> None:
         self._go_to_next(self.shown.differs(self.focused_strategy), way, "difference")
 
-    def _go_to_next(self, steps: parts.Steps, way: int, noun: str) -> None:
+    def _go_to_next(self, steps: parts.StepNumbers, way: int, noun: str) -> None:
         at = bisect_right(steps, self.step) if way > 0 else bisect_left(steps, self.step) - 1
         if 0 <= at < len(steps):
             self._go(steps[at])

@@ -12,14 +12,14 @@ if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one cat
     from testbed.program.model import Program
     from testbed.referee import Referee
 
-Data = list[dict[str, Any]]
+CatalogueData = list[dict[str, Any]]
 
 
-def programs_data(programs: Mapping[str, Program]) -> Data:
+def programs_data(programs: Mapping[str, Program]) -> CatalogueData:
     return [{"name": p.name, "summary": p.summary, "sources": list(p.sources)} for p in programs.values()]
 
 
-def unwinders_data(unwinders: Mapping[str, Unwinder]) -> Data:
+def unwinders_data(unwinders: Mapping[str, Unwinder]) -> CatalogueData:
     return [_unwinder(unwinder) for unwinder in unwinders.values()]
 
 
@@ -28,8 +28,8 @@ def _unwinder(unwinder: Unwinder) -> dict[str, Any]:
     return {"name": unwinder.name, "summary": unwinder.summary, "arches": arches, "needs": sorted(unwinder.needs)}
 
 
-def referees_data(referees: Mapping[str, Referee]) -> Data:
-    found: Data = []
+def referees_data(referees: Mapping[str, Referee]) -> CatalogueData:
+    found: CatalogueData = []
     for referee in referees.values():
         here = referee.find()
         found.append(
@@ -44,18 +44,18 @@ def referees_data(referees: Mapping[str, Referee]) -> Data:
     return found
 
 
-def recipes_data(recipes: Mapping[str, Recipe]) -> Data:
+def recipes_data(recipes: Mapping[str, Recipe]) -> CatalogueData:
     return [{"name": r.name, "summary": r.summary, "builds": r.tool.takes.value} for r in recipes.values()]
 
 
-def arches_data(arches: Mapping[str, Arch]) -> Data:
+def arches_data(arches: Mapping[str, Arch]) -> CatalogueData:
     return [
         {"name": a.name, "instruction_sets": [isa.name for isa in a.isas], "aliases": list(a.aliases)}
         for a in arches.values()
     ]
 
 
-def limits_data(unwinders: Iterable[Unwinder], arches: Iterable[Arch]) -> Data:
+def limits_data(unwinders: Iterable[Unwinder], arches: Iterable[Arch]) -> CatalogueData:
     return [
         {
             "name": unwinder.name,

@@ -29,7 +29,7 @@ from testbed.verdicts.trace import OUTCOMES
 from testbed.words.outcome import Outcome
 
 Lines = list[Text]
-Steps = Sequence[int]
+StepNumbers = Sequence[int]
 _FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
 _LYING = [OUTCOMES.index(outcome) for outcome in Outcome if outcome.lying]
 

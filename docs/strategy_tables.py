@@ -1,0 +1,44 @@
+"""The tables of docs/strategies.md: what there is, and precision and recall from the golden counts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def strategies() -> str:
+    """The catalogue of strategies as a table."""
+    from unwinders import UNWINDERS
+
+    rows = ["| strategy | what it is | exists for |", "|---|---|---|"]
+    for unwinder in UNWINDERS.values():
+        where = ", ".join(sorted(unwinder.arches)) if unwinder.arches else "all"
+        needs = f", files with {', '.join(sorted(unwinder.needs))}" if unwinder.needs else ""
+        rows.append(f"| `{unwinder.name}` | {unwinder.summary} | {where}{needs} |")
+    return "\n".join(rows)
+
+
+def precision() -> str:
+    """Precision and recall of every strategy by instruction set, from the golden counts that the tests keep."""
+    sys.path.insert(0, str(ROOT))
+    from testbed.arch import ARCHES
+    from testbed.build.recipes import RECIPES
+    from testbed.report.phrases import share
+    from testbed.verdicts.one import Callers
+    from tests.golden import STRATEGIES, all_cells
+    from unwinders import UNWINDERS
+
+    found: dict[tuple[str, str], Callers] = {}
+    for unit, name, counts in all_cells(STRATEGIES):
+        isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
+        assert isa is not None
+        found[name, isa.name] = found.get((name, isa.name), Callers()) + Callers(*counts["callers"])
+    isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
+    rows = [f"| precision / recall | {' | '.join(isas)} |", "|---" * (1 + len(isas)) + "|"]
+    for name in UNWINDERS:
+        each = [found.get((name, isa)) for isa in isas]
+        words = [f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "" for c in each]
+        rows.append(f"| `{name}` | {' | '.join(words)} |")
+    return "\n".join(rows)
