@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="needs pip install testbed[notebooks]")
-nbclient = pytest.importorskip("nbclient", reason="needs pip install testbed[notebooks]")
+nbformat = pytest.importorskip("nbformat", reason="needs pip install 'unwind-testbed[notebooks]'")
+nbclient = pytest.importorskip("nbclient", reason="needs pip install 'unwind-testbed[notebooks]'")
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -51,7 +51,7 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_a_fresh_kernel(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ipykernel", reason="needs pip install testbed[notebooks]")
+    pytest.importorskip("ipykernel", reason="needs pip install 'unwind-testbed[notebooks]'")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()

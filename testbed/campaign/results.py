@@ -158,7 +158,7 @@ class Matrix:
         try:
             import pandas
         except ImportError as missing:
-            raise UsageError("to_pandas needs pandas: pip install testbed[notebooks]") from missing
+            raise UsageError("to_pandas needs pandas: pip install 'unwind-testbed[notebooks]'") from missing
         counts = ("sites", "exact", "explained", "unexplained", "lying", "transition")
         callers = ("said", "true", "found")
         columns = ["program", "arch", "recipe", "unwinder", *counts, *(f"n_{outcome.value}" for outcome in Outcome)]

@@ -51,7 +51,7 @@ def cluster_executor(address: str) -> Iterator[Executor]:
     try:
         distributed = import_module("distributed")  # untyped, and only there with the extra
     except ImportError as error:
-        raise UsageError("--cluster needs Dask: pip install 'testbed[cluster]'") from error
+        raise UsageError("--cluster needs Dask: pip install 'unwind-testbed[cluster]'") from error
     try:
         client = distributed.Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

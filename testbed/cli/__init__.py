@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 import click
 
+from testbed.words.distribution import DISTRIBUTION
 from testbed.words.errors import TestbedError
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
@@ -76,7 +77,7 @@ class _CommandGroup(_ListedCommands):
 
 
 @click.group(cls=_CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
-@click.version_option(package_name="testbed")
+@click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """The referee of stack unwinders.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from urllib.parse import quote
 from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
 from testbed.report.check_words import EVIDENCE, plain, sentence
+from testbed.words.distribution import own_version
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -71,7 +71,7 @@ def sarif_data(report: CheckReport, folder: Path | None = None) -> dict[str, Any
 def _driver() -> dict[str, Any]:
     return {
         "name": "testbed",
-        "semanticVersion": version("testbed"),
+        "semanticVersion": own_version(),
         "rules": [
             {
                 "id": kind.value,

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from testbed.campaign.finding_evidence import BackedFinding, FrameEvidence
 from testbed.export.write import FORMATS
+from testbed.words.distribution import DISTRIBUTION
 from testbed.words.errors import UsageError
 
 _AROUND = 6  # instructions shown before the one in question
@@ -162,7 +163,7 @@ def _versions(evidence: BackedFinding) -> Iterator[str]:
     built = f"built by its recipe `{run.recipe.name}`: {run.built.tools}"
     yield f"- the program: `{run.program.name}` of the testbed's corpus, {built}"
     emulator = ", ".join(f"{name} {_version(name)}" for name in _EMULATOR)
-    yield f"- the testbed: {_version('testbed')}, {emulator}, Python {platform.python_version()}"
+    yield f"- the testbed: {_version(DISTRIBUTION)}, {emulator}, Python {platform.python_version()}"
 
 
 def _entered(frame: FrameEvidence) -> str:

@@ -110,7 +110,7 @@ def _pyplot(path: Path) -> Any:
     try:
         import matplotlib
     except ImportError as missing:
-        raise UsageError("plots need matplotlib: pip install testbed[plot]") from missing
+        raise UsageError("plots need matplotlib: pip install 'unwind-testbed[plot]'") from missing
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot as plt
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.truth.phases import Phase
 from testbed.vectors.encode import as_text, encoded, image_name, plain
 from testbed.vectors.model import FORMAT, VERSION, Expected, VectorFile
+from testbed.words.distribution import own_version
 from testbed.words.errors import UsageError
 from testbed.words.files import write_whole
 from testbed.words.traits import Trait
@@ -45,7 +45,7 @@ def write_index(
     index = {
         "format": f"{FORMAT} index",
         "version": VERSION,
-        "generator": f"testbed {importlib.metadata.version('testbed')}",
+        "generator": f"testbed {own_version()}",
         "vectors": sum(entry["vectors"] for entry in entries),
         "phases": {phase.value: plain(phase.meaning) for phase in Phase},
         "outcomes": {expected.value: plain(expected.meaning) for expected in Expected},

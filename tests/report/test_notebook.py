@@ -97,7 +97,7 @@ def test_values_know_nothing_of_their_formats() -> None:
 
 
 def test_importing_in_ipython_registers_the_formats() -> None:
-    pytest.importorskip("IPython", reason="needs pip install testbed[notebooks]")
+    pytest.importorskip("IPython", reason="needs pip install 'unwind-testbed[notebooks]'")
     program = (
         "from IPython.core.interactiveshell import InteractiveShell as S; s = S.instance();"
         "s.run_cell('import testbed');"
@@ -108,7 +108,7 @@ def test_importing_in_ipython_registers_the_formats() -> None:
 
 
 def test_the_stepper_moves_its_slider_and_its_view() -> None:
-    widgets = pytest.importorskip("ipywidgets", reason="needs pip install testbed[notebooks]")
+    widgets = pytest.importorskip("ipywidgets", reason="needs pip install 'unwind-testbed[notebooks]'")
     run, *_ = judged("leaf_call", "arm64", "keystone")
     stepper = testbed.stepper(run, at="leaf", unwinders=[UNWINDERS["fp_chain"]])
     bundle = stepper._repr_mimebundle_()
@@ -149,7 +149,7 @@ def test_a_matrix_for_notebooks_chooses_by_pattern() -> None:
 
 
 def test_a_matrix_as_a_data_frame() -> None:
-    pytest.importorskip("pandas", reason="needs pip install testbed[notebooks]")
+    pytest.importorskip("pandas", reason="needs pip install 'unwind-testbed[notebooks]'")
     matrix = values()[Matrix]
     assert isinstance(matrix, Matrix)
     frame = matrix.to_pandas()

@@ -33,7 +33,7 @@ def test_phases_count_every_step_once() -> None:
 
 
 def test_a_run_is_plotted_and_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install testbed[plot]")
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
     run, by_strategy = leaf_call()
     for name in ("a.svg", "b.svg", "c.png"):
         plot_run(run, by_strategy, tmp_path / name)
@@ -43,7 +43,7 @@ def test_a_run_is_plotted_and_the_same_run_gives_the_same_file(tmp_path: Path) -
 
 
 def test_a_matrix_is_plotted(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install testbed[plot]")
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
     _, _, cells = judged("leaf_call", "arm64", "keystone")
     plot_matrix(Matrix((UnitResult(cells[0].unit, cells),), 1), tmp_path / "m.svg")
     assert "fp_chain" in (tmp_path / "m.svg").read_text()  # a comment beside each text's outlines
@@ -61,5 +61,5 @@ def test_a_wrong_suffix_and_a_missing_library_are_said(tmp_path: Path, monkeypat
         return whole(name, *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UsageError, match=r"pip install testbed\[plot\]"):
+    with pytest.raises(UsageError, match=r"unwind-testbed\[plot\]"):
         plot_run(run, by_strategy, tmp_path / "a.svg")
