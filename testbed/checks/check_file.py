@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from testbed.checks.file_result import file_check
 from testbed.checks.groups import (
+    FileAtWork,
     Group,
     GroupResult,
     check_group,
@@ -23,6 +24,7 @@ from testbed.checks.inputs import program_file
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
+from testbed.micro.functions import CodePiece
 from testbed.words.errors import NothingAskedFor, UsageError
 
 _NOT_CALLED = "not called, {} of code: the first row there is not that of a function that someone calls"
@@ -57,12 +59,17 @@ def check_file(
         ]
         results = _done(planned, options.jobs, executor, progress)
         found = file_check(path, this.image, this.tables, results, options)
-        parts = sum(not piece.is_entry for piece in this.pieces)
-        return (
-            replace(found, notes=(*found.notes, _NOT_CALLED.format(f"{parts} place{'s' * (parts > 1)}")))
-            if parts
-            else found
-        )
+        return replace(found, notes=(*found.notes, *_notes(this, chosen)))
+
+
+def _notes(this: FileAtWork, chosen: Sequence[CodePiece]) -> Iterator[str]:
+    """What was not done of what was asked for, and what was not called."""
+    parts = sum(not piece.is_entry for piece in this.pieces)
+    if parts:
+        yield _NOT_CALLED.format(f"{parts} place{'s' * (parts > 1)}")
+    for plan in this.plans:
+        if not any(plan.fits(name) for piece in chosen for name in (str(piece), *piece.names)):
+            yield f"--call {plan.name}(...) calls nothing here: of the functions that are checked none has this name"
 
 
 def _done(

@@ -201,12 +201,12 @@ def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, 
     """The instructions that no path reached, by table."""
     row_at = group.readers.rows_of_instructions
     executed = found.natural | found.forced
-    untried = sorted(found.code.sizes.keys() - executed)
+    untried = {pc: size for pc, size in sorted(found.code.sizes.items()) if pc not in executed}
     if row_at is None or not untried:
         return {}
     tried = sorted(executed & found.code.sizes.keys())
     return {
-        name: static_function(this.image, table, row_at, tried, untried)
+        name: static_function(this.image, table, row_at, tried, untried, found.code.orphans)
         for name, table in this.tables.items()
         if isinstance(table, RowTable) and name not in AT_CALLS
     }

@@ -8,6 +8,7 @@ loader would fill in, and so does `testbed.micro.layout`.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -35,6 +36,10 @@ _TABLES = ("-g", "-fasynchronous-unwind-tables")
 _CPU_SECONDS = 120
 _MACHINES = PerArch({"x86_64": 62, "arm64": 183, "arm32": 40})  # e_machine (System V ABI, chapter 4)
 _RELOCATABLE = 1  # ET_REL
+_ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"  # a thin archive names its members' files
+_OF_CODE = (b".eh_frame", b".debug_frame", b".ARM.exidx", b".sframe")
+# What a linker asks for besides what it is given: GCC's split stacks (gcc/libgcc: morestack.S).
+_WANTED = ("__morestack_non_split",)
 
 
 @contextmanager
@@ -52,7 +57,7 @@ def program_file(path: Path, arch: str | None, flags: Sequence[str]) -> Iterator
         raise UsageError(f"{path} is no source: what stands behind -- is for a compiler ({' '.join(SOURCES)})")
     with path.open("rb") as opened:
         head = opened.read(64)
-    if not source and head[:8] != b"!<arch>\n" and not _is_object(head):
+    if not source and head[:8] not in (_ARCHIVE, _THIN) and not _is_object(head):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="testbed-check-") as folder:
@@ -80,6 +85,10 @@ def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path) 
         named = [] if target else ["-target", _TARGETS[chosen]]
         command = [str(find_zig()), "clang", "-Qunused-arguments", *named, *_TABLES, *_headers(chosen), *flags]
     _run([*command, "-c", str(path), "-o", str(out)], path)
+    if not out.exists() or not _is_object(out.read_bytes()[:64]):
+        raise BuildError(
+            f"{path}: the compiler made no object file: leave out what asks it for another", command=command
+        )
     return out
 
 
@@ -94,26 +103,60 @@ def _headers(arch: str) -> list[str]:
 def _joined(path: Path, objects: Path, folder: Path) -> Path:
     """A shared object of one object file, or of all members of an archive."""
     out = folder / (path.name + ".so")
+    content = objects.read_bytes()
+    if b".gnu.lto_" in content and not any(name in content for name in _OF_CODE):
+        raise UsageError(f"{path}: GCC left no machine code in it: compile with -ffat-lto-objects, or without -flto")
     machine = _machine_of(objects, path)
     command = [str(find_zig()), "ld.lld", "-m", LLD[machine.name], "-shared", "--eh-frame-hdr", "-z", "notext"]
     options = ["--unresolved-symbols=ignore-all", "--allow-multiple-definition", "--noinhibit-exec", "-z", "nognustack"]
-    _run([*command, *options, "--whole-archive", str(objects), "-o", str(out)], path)
+    options += [f"--defsym={name}=0" for name in _WANTED]
+    said = _run([*command, *options, "--whole-archive", str(objects), "-o", str(out)], path)
+    if left_out := re.findall(r"^ld\.lld: \w+: (.* is incompatible with .*)$", said, re.MULTILINE):
+        raise BuildError(f"{path}: {left_out[0]}: check them apart, each of one architecture", command=command)
     return out
 
 
 def _machine_of(objects: Path, path: Path) -> Arch:
     """The architecture of an object, or of an archive's first member that is one."""
+    found = [head for head in _heads(objects, path) if head[:4] == b"\x7fELF"]
+    if not found:
+        raise UsageError(f"{path}: no member of this archive is an ELF object")
+    number = int.from_bytes(found[0][18:20], "little")
+    known = next((arch for name, arch in ARCHES.items() if _MACHINES[name] == number), None)
+    if known is None:
+        raise UsageError(f"{path}: its code is for machine {number}, none of {', '.join(ARCHES)}")
+    return known
+
+
+def _heads(objects: Path, path: Path) -> Iterator[bytes]:
+    """How an object begins, or each member of an archive (System V ABI, chapter 7: 60 bytes of text, then a member)."""
     content = objects.read_bytes()
-    at = content.find(b"\x7fELF") if content[:8] == b"!<arch>\n" else 0
-    number = int.from_bytes(content[at + 18 : at + 20], "little") if at >= 0 else 0
-    found = next((arch for name, arch in ARCHES.items() if _MACHINES[name] == number), None)
-    if found is None:
-        known = ", ".join(ARCHES)
-        raise UsageError(f"{path}: its code is for machine {number}, none of {known}")
-    return found
+    is_thin = content[:8] == _THIN
+    if not is_thin and content[:8] != _ARCHIVE:
+        yield content[:64]
+        return
+    names, at = b"", 8
+    while at + 60 <= len(content):
+        name, size = content[at : at + 16].rstrip(), content[at + 48 : at + 58].strip()
+        if not size.isdigit():
+            raise UsageError(f"{path}: at offset {at:#x}: {size!r} is no size of an archive's member")
+        body, length = at + 60, int(size)
+        if name == b"//":
+            names = content[body : body + length]
+        is_index = name in (b"/", b"//", b"/SYM64/")
+        if is_thin and not is_index and name[1:].isdigit():
+            member = objects.parent / os.fsdecode(names[int(name[1:]) :].split(b"/\n")[0])
+            try:
+                yield member.open("rb").read(64)
+            except OSError as error:
+                raise UsageError(f"{path}: its member {member} cannot be read: {error.strerror}") from error
+        elif not is_index:
+            yield content[body : body + 64]
+        at = body + (length + (length & 1) if is_index or not is_thin else 0)
 
 
-def _run(command: Sequence[str], path: Path) -> None:
+def _run(command: Sequence[str], path: Path) -> str:
+    """What a command said. Raises BuildError where it failed."""
     try:
         done = subprocess.run(
             command,
@@ -131,6 +174,7 @@ def _run(command: Sequence[str], path: Path) -> None:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         first = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
         raise BuildError(f"{path}: {first}", command=command, output="\n".join(line for line in lines if line != first))
+    return done.stderr
 
 
 def read_program(path: Path, original: Path) -> Image:

@@ -28,9 +28,18 @@ class StaticFunction:
 
 
 def static_function(
-    image: Image, table: RowTable, row_at: RowAt, tried: Collection[int], untried: Collection[int]
+    image: Image,
+    table: RowTable,
+    row_at: RowAt,
+    tried: Collection[int],
+    untried: Mapping[int, int],
+    orphans: Collection[int] = (),
 ) -> StaticFunction:
-    """Compare a function's rows at the ``untried`` instructions; ``tried`` are those at which the table is right."""
+    """Compare a function's rows at the ``untried`` instructions; ``tried`` are those at which the table is right.
+
+    ``untried`` says how long each is. Where nothing leads to an instruction (``orphans``), what stands before it says
+    nothing against its row, nor against those behind it.
+    """
     nothing = StaticFunction(frozenset(), {})
     agreed, differing = set[int](), dict[int, tuple[WrongThing, ...]]()
     for pc in (*tried, *untried):
@@ -44,6 +53,11 @@ def static_function(
             differing[pc] = things
         elif pc not in tried:
             agreed.add(pc)
+    doubtful = -1  # where control goes on behind an instruction of which nothing is known
+    for pc in sorted(differing):
+        if pc in orphans or pc == doubtful:
+            doubtful = pc + untried[pc]
+            del differing[pc]
     return StaticFunction(frozenset(agreed), differing)
 
 

@@ -1,0 +1,122 @@
+"""Files of every kind, whole, empty, mixed and cut: a check, or an error that says what is the matter."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testbed.checks.check_file import check_file
+from testbed.checks.inputs import program_file
+from testbed.checks.model import FileCheck
+from testbed.checks.options import CheckOptions
+from testbed.cli.table_readers import READERS
+from testbed.image import read_image
+from testbed.words.errors import BuildError, TestbedError, UsageError
+
+pytest.importorskip("ziglang")
+
+SOURCE = ".globl f\n.type f, {type}\nf: .cfi_startproc\nret\n.cfi_endproc\n.size f, .-f\n"
+RETURNS = {"x86_64": "@function", "arm64": "%function"}
+
+
+def checked(path: Path, **options: object) -> FileCheck:
+    return check_file(path, CheckOptions(**{"runs": 5, "steps": 50, **options}), READERS)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """An object file of each architecture: as an assembler made it, before anything is joined."""
+    from testbed.checks.inputs import _compiled
+
+    folder = tmp_path_factory.mktemp("objects")
+    made = {}
+    for arch, kind in RETURNS.items():
+        source = folder / f"{arch}.S"
+        source.write_text(SOURCE.format(type=kind), encoding="utf-8")
+        (folder / arch).mkdir()
+        made[arch] = _compiled(source, arch, (), folder / arch).read_bytes()
+    return made
+
+
+def archive(*members: tuple[str, bytes], thin: bool = False) -> bytes:
+    """System V ABI, chapter 7: magic; 60 bytes of text before each member, at even places."""
+    names = "".join(f"{name}/\n" for name, _ in members).encode()
+    out = b"!<thin>\n" if thin else b"!<arch>\n"
+    if thin:
+        out += _head("//", len(names)) + names + b"\n" * (len(names) & 1)
+    at = 0
+    for name, content in members:
+        out += _head(f"/{at}" if thin else f"{name}/", len(content))
+        if not thin:
+            out += content + b"\n" * (len(content) & 1)
+        at += len(name) + 2
+    return out
+
+
+def _head(name: str, size: int) -> bytes:
+    return f"{name:<16}{0:<12}{0:<6}{0:<6}{'644':<8}{size:<10}`\n".encode()
+
+
+def test_a_thin_archive_is_the_files_that_it_names(tmp_path: Path, objects: dict[str, bytes]) -> None:
+    (tmp_path / "one.o").write_bytes(objects["x86_64"])
+    path = tmp_path / "thin.a"
+    path.write_bytes(archive(("one.o", objects["x86_64"]), thin=True))
+    assert [function.name for function in checked(path).functions] == ["f"]
+    (tmp_path / "one.o").unlink()
+    with pytest.raises(UsageError, match=r"its member .*one\.o cannot be read"):
+        checked(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "says"),
+    [
+        (lambda o: archive(), UsageError, "no member of this archive is an ELF object"),
+        (lambda o: archive(("notes", b"just text")), UsageError, "no member of this archive is an ELF object"),
+        (lambda o: archive(("a.o", o["x86_64"]), ("b.o", o["arm64"])), BuildError, r"incompatible.*check them apart"),
+        (lambda o: archive(("a.o", o["x86_64"]))[:-100], BuildError, r"cut\.a"),
+        (lambda o: b"!<arch>\n" + b"x" * 60, UsageError, "no size of an archive's member"),
+        (lambda o: o["x86_64"].replace(b".eh_frame", b".gnu.lto_"), UsageError, "GCC left no machine code"),
+    ],
+)  # fmt: skip
+def test_an_archive_of_which_nothing_can_be_checked_says_why(
+    tmp_path: Path,
+    objects: dict[str, bytes],
+    content: Callable[[dict[str, bytes]], bytes],
+    error: type[TestbedError],
+    says: str,
+) -> None:
+    path = tmp_path / "cut.a"
+    path.write_bytes(content(objects))
+    with pytest.raises(error, match=says):
+        checked(path)
+
+
+@pytest.mark.parametrize("flag", ["-fsyntax-only", "-S", "-E"])
+def test_a_compiler_that_makes_no_object_is_told(tmp_path: Path, flag: str) -> None:
+    path = tmp_path / "code.c"
+    path.write_text("int f(void) { return 1; }\n", encoding="utf-8")
+    with pytest.raises(BuildError, match="the compiler made no object file"):
+        checked(path, flags=(flag,))
+
+
+def test_a_call_of_a_function_that_is_not_there_is_told(tmp_path: Path, objects: dict[str, bytes]) -> None:
+    path = tmp_path / "one.o"
+    path.write_bytes(objects["x86_64"])
+    assert checked(path, calls=("f(1)",)).total("calls") == 4
+    assert not checked(path, calls=("f(1)",)).notes
+    assert "--call g(...) calls nothing here" in checked(path, calls=("g(1)",)).notes[-1]
+
+
+def test_an_object_for_split_stacks_is_joined(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    text = '.section .note.GNU-split-stack, "", @progbits\n.text\n.globl g\ng: call h\n' + SOURCE.format(
+        type="@function"
+    )
+    path.write_text(text, encoding="utf-8")
+    with program_file(path, "x86_64", ()) as file:
+        image = read_image(file)
+    assert "f" in [symbol.name for symbol in image.symbols]
+    assert struct.calcsize("<Q") == image.arch.word
