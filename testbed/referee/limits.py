@@ -56,6 +56,17 @@ def signed(because: str, *outcomes: Outcome) -> Limit:
     return Limit(Trait.SIGNED, frozenset(outcomes), because, _SIGNED, frozenset({"arm64"}))
 
 
+def in_no_file(*outcomes: Outcome) -> Limit:
+    """What a tool makes of code that was written to memory while running."""
+    return Limit(
+        Trait.IN_NO_FILE,
+        frozenset(outcomes),
+        "a trampoline on the stack is in no file, so nothing that the tool reads tells of it: it stops there, takes it "
+        "for the end of the stack, or follows the frame pointer",
+        "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
+    )
+
+
 def table_limits(
     shown: Mapping[Trait, frozenset[Outcome]], because: Mapping[Trait, str] = MappingProxyType({})
 ) -> tuple[Limit, ...]:

@@ -291,6 +291,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.INTERRUPTED: _nowhere,
         Trait.HANDLER: _nowhere,
         Trait.NO_CODE: _nowhere,
+        Trait.IN_NO_FILE: lambda truth, at: _by_pc(truth.trace.pc[at.own], truth.is_in_no_file).astype(np.bool_),
     }
 )
 """Every observed trait: a test asks for the others to be declared."""

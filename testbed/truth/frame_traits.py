@@ -95,6 +95,12 @@ def _no_code(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and trace.interrupted(at.own) and image_covering(trace.images, at.pc) is None
 
 
+def _in_no_file(truth: Watched, at: FrameSite) -> bool:
+    """A pc at which a signal came instead of an instruction is no code at all."""
+    pc = int(truth.trace.pc[at.own])
+    return not is_signal(truth, at) and not truth.trace.interrupted(at.own) and truth.is_in_no_file(pc)
+
+
 def _unpushed(truth: Watched, at: FrameSite) -> bool:
     """Only where code keeps a shadow call stack."""
     address = truth.activations[at.node].return_address
@@ -236,6 +242,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.INTERRUPTED: interrupted,
         Trait.HANDLER: _handler,
         Trait.NO_CODE: _no_code,
+        Trait.IN_NO_FILE: _in_no_file,
     }
 )
 """Every observed trait: a test asks for the others to be declared."""

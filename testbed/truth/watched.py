@@ -85,6 +85,9 @@ class Watched:
         loaded = image_covering(self.trace.images, pc)
         return loaded is None or loaded.image.function_at(pc - loaded.bias) is None
 
+    def is_in_no_file(self, pc: int) -> bool:
+        return image_covering(self.trace.images, pc) is None
+
     def is_partly_run(self, pc: int) -> bool:
         """Less of the function there was executed than its symbol covers."""
         start, loaded = self.function(pc), image_covering(self.trace.images, pc)

@@ -65,6 +65,7 @@ class Trait(Enum):
     INTERRUPTED = "a signal interrupted the activation: its pc is no return address"
     HANDLER = "the activation is a signal's handler: it returns to where no call was made"
     NO_CODE = "the pc of this activation, or of its caller, lies in no code: a call through a wild pointer"
+    IN_NO_FILE = "the activation executes code that is in no program file: it was written to memory while running"
     FP_OMITTED = "built without frame pointers: the frame-pointer register is an ordinary one"
     WRONG_TABLE = "the activation is at an instruction whose table row the header declares wrong"
     BEHIND_WRONG = "the activation is right behind an instruction whose table row the header declares wrong"

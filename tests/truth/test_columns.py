@@ -11,6 +11,7 @@ from testbed.arch import ARCHES
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS
+from testbed.words.errors import ToolchainMissing
 from testbed.words.traits import Trait
 from tests.truth.watched import agree_in_columns
 
@@ -30,8 +31,9 @@ SHOWN = {
     "no_symbol": "clang-asm",
 }
 ONLY = {"arm64": {"pac_ret": "clang-asm"}, "arm32": {"interworking": "clang-asm"}, "x86_64": {"retpoline": "clang-asm"}}
-# Of signals there are no columns: those runs are judged step by step. No program here runs where no code is.
-NOT_SHOWN = {Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED}
+# Of signals there are no columns: those runs are judged step by step. No program here runs where no code is; code that
+# is in no file has a test of its own.
+NOT_SHOWN = {Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED, Trait.IN_NO_FILE}
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
     "x86_64": {*LINK, Trait.APART, Trait.KEPT_ELSEWHERE, Trait.MIXED_ISA, Trait.SECOND_ISA, Trait.SIGNED},
@@ -50,6 +52,20 @@ def test_a_column_says_what_the_rule_says(arch: str) -> None:
     runs = [run_program(PROGRAMS[name], ARCHES[arch], recipe) for name, recipe in {**SHOWN, **ONLY[arch]}.items()]
     traits = set().union(*(shown(run) for run in runs))
     assert COLUMNS.keys() - traits <= NOT_SHOWN | WITHOUT[arch]
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_code_on_the_stack_is_in_no_file(arch: str) -> None:
+    """Both say so at a trampoline's instructions, and nowhere else."""
+    try:
+        run = run_program(PROGRAMS["trampoline"], ARCHES[arch], "gcc-O2")
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    assert Trait.IN_NO_FILE in shown(run)
+    (stack,) = (region for region in run.trace.initial if region.address <= int(run.trace.sp[0]) < region.end)
+    for step, pc in enumerate(run.trace.pc.tolist()):
+        assert (Trait.IN_NO_FILE in run.watched.frame_traits(step, 0)) == (stack.address <= pc < stack.end)
+        assert Trait.IN_NO_FILE not in run.watched.frame_traits(step, 1)
 
 
 @pytest.mark.parametrize("source", sorted((Path(__file__).parent / "declared").glob("*.S")), ids=lambda path: path.stem)

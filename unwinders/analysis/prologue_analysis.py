@@ -48,6 +48,9 @@ LIMITS = limits_of(
     NO_CODE           x86_64  refused
     NO_CODE           arm64   refused
     NO_CODE           arm32   refused
+    IN_NO_FILE        x86_64  refused
+    IN_NO_FILE        arm64   refused
+    IN_NO_FILE        arm32   refused
     ENTERED_FRAMED    x86_64  refused ended_early wrong
     ENTERED_FRAMED    arm64   refused stopped phantom
     ENTERED_FRAMED    arm32   refused stopped phantom wrong
@@ -83,6 +86,10 @@ LIMITS = limits_of(
         "NO_CODE": (
             "there are no instructions to analyse where a wild pointer was called",
             "https://github.com/libunwind/libunwind/issues/106",
+        ),
+        "IN_NO_FILE": (
+            "instructions are read from program files: code that was written to memory while running is in none",
+            "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
         ),
         "ENTERED_FRAMED": (
             "a symbol is taken for a function that is entered by a call, with nothing on the stack yet; only a part "

@@ -44,6 +44,7 @@ LIMITS = limits_of(
     WRONG_TABLE                arm32   stopped ended_early skipped phantom wrong_register wrong
     NO_TABLE                   arm32   refused stopped
     NO_CODE                    arm32   refused stopped skipped
+    IN_NO_FILE                 arm32   refused
     OPEN_END                   arm32   stopped phantom
     LOST_REGISTER              arm32   stopped
     EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong

@@ -64,6 +64,10 @@ CFI: Reasons = MappingProxyType(
             "frame, nothing remembers the old one",
             "https://github.com/libunwind/libunwind/issues/106",
         ),
+        "IN_NO_FILE": (
+            "code that was written to memory while running, such as a trampoline on the stack, has no table in a file",
+            "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
+        ),
         "SYNCHRONOUS": (
             "a synchronous table has rows for the finished frame, which are true at calls: in a prologue and in an "
             "epilogue they speak of what is not there yet, or no longer",
@@ -94,6 +98,8 @@ LIMITS = limits_of(
     NO_TABLE            arm64   refused stopped
     NO_CODE             x86_64  refused stopped skipped
     NO_CODE             arm64   refused stopped skipped
+    IN_NO_FILE          x86_64  refused
+    IN_NO_FILE          arm64   refused
     SYNCHRONOUS         arm64   refused ended_early skipped phantom wrong_register wrong
     LOST_REGISTER       x86_64  stopped
     LOST_REGISTER       arm64   stopped

@@ -49,6 +49,8 @@ LIMITS = limits_of(
     NO_TABLE            arm64   refused stopped
     NO_CODE             x86_64  refused stopped skipped
     NO_CODE             arm64   refused stopped skipped
+    IN_NO_FILE          x86_64  refused
+    IN_NO_FILE          arm64   refused
     SYNCHRONOUS         arm64   refused ended_early skipped phantom wrong_register wrong
     LOST_REGISTER       x86_64  stopped
     LOST_REGISTER       arm64   stopped

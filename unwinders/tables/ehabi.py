@@ -54,6 +54,7 @@ LIMITS = limits_of(
     """
     CANNOT_UNWIND         arm32   refused stopped skipped wrong
     NO_TABLE              arm32   refused skipped
+    IN_NO_FILE            arm32   refused
     PROLOGUE              arm32   refused ended_early skipped phantom wrong_register wrong
     EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
     FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong
@@ -85,6 +86,10 @@ LIMITS = limits_of(
         "NO_TABLE": (
             "the index says where functions begin, not where they end: code without an entry has the one before it",
             "https://github.com/getsentry/symbolic/pull/1017",
+        ),
+        "IN_NO_FILE": (
+            "code that was written to memory while running, such as a trampoline on the stack, has no table in a file",
+            "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
         ),
         "PROLOGUE": (
             "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, "

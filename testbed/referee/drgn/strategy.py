@@ -21,12 +21,14 @@ from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
 from testbed.referee.drgn.findings import FINDINGS
 from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME
+from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+from testbed.words.outcome import Outcome
 
 PACKAGE = "drgn"
 MAX_FRAMES = 1024
@@ -107,7 +109,7 @@ REFEREE = Referee(
             unwind=with_every_register(unwind, all_recorded),
             tool=version,
             needs=frozenset({".eh_frame"}),
-            limits=EH_FRAME,
+            limits=(in_no_file(Outcome.REFUSED), *EH_FRAME),
         ),
         Unwinder(
             name="drgn_debug_frame",
@@ -116,7 +118,7 @@ REFEREE = Referee(
             tool=version,
             arches=frozenset({"arm32"}),
             needs=frozenset({".debug_frame", ".debug_info"}),
-            limits=DEBUG_FRAME,
+            limits=(in_no_file(Outcome.REFUSED), *DEBUG_FRAME),
         ),
     ),
     findings=FINDINGS,

@@ -200,6 +200,15 @@ WITHOUT_TABLES = (
         _ARM64,
     ),
     limit(
+        Trait.FRAMELESS_CALLER,
+        "wrong_register",
+        "AArch64's analyser stops at the first instruction that it does not know: a frame that is made after it, and "
+        "the registers in it, are not seen",
+        _GUESSES,
+        _ARM64,
+        Trait.UNLINKED,
+    ),
+    limit(
         Trait.LEAF_RECORD,
         "ended_early phantom",
         "a leaf's record has the frame pointer alone, and its return address is in the link register still; the "

@@ -23,6 +23,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.referee.gdb.analyser_limits import WITH_EHABI, WITHOUT_TABLES
 from testbed.referee.gdb.findings import FINDINGS
 from testbed.referee.gdb.limits import WITH_TABLES
+from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
 from testbed.referee.process.without_tables import DWARF, OTHERS, TABLES
@@ -33,6 +34,7 @@ from testbed.words.errors import (
     UnreadableMemory,
     UnwindError,
 )
+from testbed.words.outcome import Outcome
 
 PROGRAM = "gdb-multiarch"
 
@@ -130,7 +132,13 @@ GDB = Referee(
     package="apt install gdb-multiarch",
     find=find,
     unwinders=(
-        _unwinder("gdb", "gdb with all tables", (), needs=frozenset({".text"}), limits=WITH_TABLES),
+        _unwinder(
+            "gdb",
+            "gdb with all tables",
+            (),
+            needs=frozenset({".text"}),
+            limits=(in_no_file(Outcome.REFUSED), *WITH_TABLES),
+        ),
         _unwinder(
             "gdb_exidx",
             "gdb with EHABI tables only",
@@ -139,7 +147,11 @@ GDB = Referee(
             limits=WITH_EHABI,
         ),
         _unwinder(
-            "gdb_no_tables", "gdb's analysers of prologues", TABLES, needs=frozenset({".text"}), limits=WITHOUT_TABLES
+            "gdb_no_tables",
+            "gdb's analysers of prologues",
+            TABLES,
+            needs=frozenset({".text"}),
+            limits=(in_no_file(Outcome.REFUSED), *WITHOUT_TABLES),
         ),
     ),
     by_hand="gdb-multiarch -batch -ex bt program snapshot.core",

@@ -32,11 +32,13 @@ from testbed.referee.libdw.library import (
     pointer,
 )
 from testbed.referee.libdw.limits import LIMITS, REPEATED, SIGNED
+from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 256
 _THREAD = 1
@@ -197,7 +199,7 @@ LIBDW = Unwinder(
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
     unwind=with_every_register(forked(unwind_here), _passed),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    limits=(*LIMITS, REPEATED, SIGNED),
+    limits=(*LIMITS, in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), REPEATED, SIGNED),
     tool=version,
 )
 

@@ -41,6 +41,7 @@ from testbed.referee.libunwind.limits import (
     STALE_ROW_OF_ANOTHER,
     VECTOR_RULE,
 )
+from testbed.referee.limits import in_no_file
 from testbed.referee.model import Referee
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
@@ -52,6 +53,7 @@ from testbed.words.errors import (
     UnsupportedRule,
     UnwindError,
 )
+from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 256
 _CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
@@ -217,7 +219,15 @@ LIBUNWIND = Unwinder(
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SP_AT_RECORD, STALE_ROW, STALE_ROW_OF_ANOTHER, VECTOR_RULE, AFTER_LEAVE),
+    limits=(
+        *LIMITS,
+        in_no_file(Outcome.ENDED_EARLY),
+        SP_AT_RECORD,
+        STALE_ROW,
+        STALE_ROW_OF_ANOTHER,
+        VECTOR_RULE,
+        AFTER_LEAVE,
+    ),
     tool=version,
 )
 

@@ -26,6 +26,7 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
+from testbed.referee.limits import in_no_file
 from testbed.referee.lldb.findings import FINDINGS
 from testbed.referee.lldb.limits import WITH_TABLES, WITHOUT_TABLES
 from testbed.referee.model import Found, Referee
@@ -34,6 +35,7 @@ from testbed.referee.process.every_register import all_kept, with_every_register
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
+from testbed.words.outcome import Outcome
 
 _INSIDE = Path(__file__).with_name("inside.py")
 _NEWEST, _OLDEST = 30, 13  # of the versions that Debian's packages are named after
@@ -123,13 +125,15 @@ LLDB = Referee(
     package="apt install lldb-19 python3-lldb-19 liblldb-19-dev (or any newer pair)",
     find=find,
     unwinders=(
-        _unwinder("lldb", "LLDB with all tables", (), limits=WITH_TABLES),
+        _unwinder(
+            "lldb", "LLDB with all tables", (), limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *WITH_TABLES)
+        ),
         _unwinder(
             "lldb_no_tables",
             "LLDB's emulation of instructions",
             TABLES,
             needs=frozenset({".text"}),
-            limits=WITHOUT_TABLES,
+            limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *WITHOUT_TABLES),
         ),
     ),
     by_hand="lldb --batch -c snapshot.core -o bt program",

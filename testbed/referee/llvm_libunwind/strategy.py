@@ -21,6 +21,7 @@ from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
+from testbed.referee.limits import in_no_file
 from testbed.referee.llvm_libunwind.findings import FINDINGS
 from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
 from testbed.referee.llvm_libunwind.limits import (
@@ -38,6 +39,7 @@ from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 256
 # An architecture's number in `referee_open`, and n: DWARF numbers 0 to n - 1 are registers.
@@ -163,7 +165,7 @@ NATURAL = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL, *ROWS_BEFORE),
+    limits=(*LIMITS, in_no_file(Outcome.ENDED_EARLY), SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL, *ROWS_BEFORE),
     tool=tool,
 )
 EXACT = Unwinder(
@@ -172,7 +174,7 @@ EXACT = Unwinder(
     unwind=_asked(exact=True),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL),
+    limits=(*LIMITS, in_no_file(Outcome.ENDED_EARLY), SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL),
     tool=tool,
 )
 COMPACT = Unwinder(

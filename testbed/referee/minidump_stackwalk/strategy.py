@@ -26,6 +26,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
+from testbed.referee.limits import in_no_file
 from testbed.referee.minidump_stackwalk.findings import FINDINGS
 from testbed.referee.minidump_stackwalk.limits import WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
@@ -35,6 +36,7 @@ from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.words.files import cache_folder
+from testbed.words.outcome import Outcome
 
 PROGRAM = "minidump-stackwalk"
 VARIABLE = "TESTBED_MINIDUMP_STACKWALK"
@@ -180,7 +182,7 @@ REFEREE = Referee(
             unwind=with_every_register(partial(_unwind, True), all_recorded),
             tool=version,
             needs=frozenset({".eh_frame"}),
-            limits=WITH_SYMBOLS,
+            limits=(in_no_file(Outcome.SKIPPED), *WITH_SYMBOLS),
         ),
         Unwinder(
             name="minidump_stackwalk_no_symbols",

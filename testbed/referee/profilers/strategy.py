@@ -10,6 +10,7 @@ from functools import partial
 
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Limit, Unwinder
+from testbed.referee.limits import in_no_file
 from testbed.referee.llvm_libunwind.limits import NO_ROW_FOR_THE_CALLER, ROW_BEFORE_WRONG
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
@@ -30,6 +31,7 @@ from testbed.referee.profilers.limits import (
     PC_COLUMN_UNLISTED,
     SILENT_END,
 )
+from testbed.words.outcome import Outcome
 
 
 def _found(source: AgentLibrary) -> Found | None:
@@ -49,7 +51,7 @@ def _referee(
         summary=summary,
         unwind=with_every_register(partial(executed, source), all_recorded),
         needs=frozenset({".shstrtab"}),  # an ELF file: nothing tells these of Apple's tables
-        limits=limits,
+        limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *limits),
         tool=partial(_tool, source),
     )
     return Referee(

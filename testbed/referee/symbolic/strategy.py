@@ -16,6 +16,7 @@ from pathlib import Path
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image import Image, image_covering
+from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script
 from testbed.referee.process.json_lines import JsonProcess
@@ -25,6 +26,7 @@ from testbed.referee.symbolic.limits import COMPACT, DEBUG_FRAME, EH_FRAME
 from testbed.referee.symbolic.stack_cfi import Records, caller, read_records
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError
+from testbed.words.outcome import Outcome
 
 PACKAGE = "symbolic"
 MAX_FRAMES = 1024
@@ -128,7 +130,15 @@ def _unwinder(
     name: str, summary: str, section: str, limits: tuple[Limit, ...], arches: frozenset[str] | None = None
 ) -> Unwinder:
     needs = frozenset({section})
-    return Unwinder(name=name, summary=summary, unwind=unwind, tool=version, needs=needs, arches=arches, limits=limits)
+    return Unwinder(
+        name=name,
+        summary=summary,
+        unwind=unwind,
+        tool=version,
+        needs=needs,
+        arches=arches,
+        limits=(in_no_file(Outcome.REFUSED), *limits),
+    )
 
 
 REFEREE = Referee(
