@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 DISTRIBUTION = "unwind-testbed"
 
 
 def own_version() -> str:
     """The version of what is installed."""
+    from importlib.metadata import version  # the command line does without it
+
     return version(DISTRIBUTION)
