@@ -23,7 +23,9 @@ from testbed.words.nearest import nearest
 @click.command("findings")
 @click.argument("referees", nargs=-1, metavar="[REFEREE]...")
 @click.option("--check", is_flag=True, help="Exit with 1 where a finding no longer shows.")
-@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print them as JSON (schema: testbed/report/schema/findings.json)."
+)
 @click.option(
     "--report",
     nargs=2,

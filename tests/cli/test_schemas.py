@@ -1,0 +1,36 @@
+"""Every ``--json`` has a schema, and what is printed follows it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from testbed.report.json_data import schema
+from tests.cli.command import Testbed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["findings", "clang", "--json"], "findings"),
+        (["fuzz", "--seeds", "1", "-a", "x86_64", "-r", "keystone", "-u", "eh_frame", "--json"], "fuzz"),
+        (["list", "arches", "--json"], "list"),
+    ],
+)
+def test_what_is_printed_follows_its_schema(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = testbed(*arguments)
+    assert said.status == 0, said.err
+    jsonschema.validate(json.loads(said.out), schema(name))
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    folder = Path(__file__).parents[2] / "testbed"
+    commands = {path.stem for path in (folder / "cli").glob("*.py") if '"--json"' in path.read_text(encoding="utf-8")}
+    schemas = {path.stem for path in (folder / "report" / "schema").glob("*.json")}
+    assert commands <= schemas
