@@ -5,6 +5,7 @@ Every address is a link-time one of the file.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -106,9 +107,19 @@ class TableFinding:
 
     @property
     def fingerprint(self) -> str:
-        """What a baseline knows a finding by: it stays the same when code before the function grows."""
-        things = ";".join(f"{thing.what}: {thing.says} / {thing.true}" for thing in self.things)
-        return "|".join((self.kind.value, self.table, self.where or hex(self.pc), things))
+        """What a baseline knows a finding by: it stays the same when code grows, be it before it in its function.
+
+        So it holds no address, no offset in the function, and no number of the instruction's; of a function without a
+        name nothing. Alike findings of one function are told apart by how many they are.
+        """
+        function = "" if _NUMBER.fullmatch(self.function) else self.function
+        things = ";".join(f"{thing.what}: {thing.says} / {_VISITS.sub('', thing.true)}" for thing in self.things)
+        instruction = _NUMBER.sub("n", self.instruction)
+        return "|".join((self.kind.value, self.table, function, instruction, things))
+
+
+_NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d+)\b")
+_VISITS = re.compile(r" at all \d+ visits")
 
 
 @dataclass(frozen=True, slots=True)

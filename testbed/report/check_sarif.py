@@ -146,7 +146,7 @@ def _fingerprints(check: FileCheck, reported: ReportedFinding, seen: Counter[str
     said = "|".join((check.path.name, check.arch.name, reported.finding.fingerprint))
     digest = hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
     seen[digest] += 1
-    return {"unwindRow/v1": digest, "primaryLocationLineHash": f"{digest[:16]}:{seen[digest]}"}
+    return {"unwindRow/v2": digest, "primaryLocationLineHash": f"{digest[:16]}:{seen[digest]}"}
 
 
 def _uri(name: str, base: Path) -> str:

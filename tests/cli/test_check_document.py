@@ -47,7 +47,7 @@ def test_each_command_of_the_page_is_understood(
     for name in ("src/f.S", "build/f.o"):
         Path(name).parent.mkdir()
         Path(name).write_text("")
-    Path("unwind-baseline.json").write_text('{"schema": 1, "findings": []}')
+    Path("unwind-baseline.json").write_text('{"schema": 2, "findings": []}')
     _, *arguments = (word for part in shlex.split(command) for word in glob(part) or [part])
     said = testbed(*arguments)
     assert said.status == 0, said.err

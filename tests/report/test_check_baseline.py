@@ -34,8 +34,10 @@ def test_a_finding_is_known_wherever_its_file_lies_and_its_code_has_moved(tmp_pa
     assert known_in(known, (moved,)) == ((True,),)
     for other in (replace(moved, path=Path("liby.so")), replace(moved, arch=CLEAN.arch)):
         assert known_in(known, (other,)) == ((False,),)
-    elsewhere = replace(WRONG, where="crc32_z+0x8")
-    assert known_in(known, (replace(CHECK, findings=(elsewhere,)),)) == ((False,),)
+    grown = replace(WRONG, where=f"{WRONG.function}+0x80")
+    assert known_in(known, (replace(CHECK, findings=(grown,)),)) == ((True,),), "code was put before it in its function"
+    for else_ in (replace(WRONG, function="other"), replace(WRONG, instruction="pop rbx")):
+        assert known_in(known, (replace(CHECK, findings=(else_,)),)) == ((False,),)
 
 
 def test_of_two_alike_one_is_new(tmp_path: Path) -> None:
@@ -73,8 +75,8 @@ def test_a_name_that_is_no_text_is_known_again(tmp_path: Path) -> None:
     [
         ("", "is no baseline"),
         ("[]", "is no baseline"),
-        ('{"schema": 1, "findings": [{"file": "a"}]}', "is no baseline"),
-        ('{"schema": 2}', "of another version"),
+        ('{"schema": 2, "findings": [{"file": "a"}]}', "is no baseline"),
+        ('{"schema": 1}', "of another version"),
         (None, "cannot be read: No such file"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 
-from testbed.checks.model import FindingKind
+from testbed.checks.model import FindingKind, WrongThing
 from testbed.report.check_json import json_text
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_sarif import SARIF_SCHEMA, sarif_data
@@ -80,9 +80,15 @@ def test_files_below_the_folder_are_named_relative_to_it(tmp_path: Path) -> None
 
 def test_a_fingerprint_stays_when_code_before_the_function_grows() -> None:
     def prints(*findings: Any) -> list[str]:
-        return [result["partialFingerprints"]["unwindRow/v1"] for result in results(*findings)]
+        return [result["partialFingerprints"]["unwindRow/v2"] for result in results(*findings)]
 
     assert prints(WRONG) == prints(replace(WRONG, pc=0x9004, line=300))
+    assert prints(WRONG) == prints(replace(WRONG, where=f"{WRONG.function}+0x40")), "nor in the function"
+    jumps = replace(WRONG, instruction="jne 0x1234")
+    assert prints(jumps) == prints(replace(jumps, instruction="jne 0x5678")) != prints(WRONG)
+    nowhere = replace(WRONG, things=(WrongThing("rbx", "still in rbx", "rbx is in no one place at all 7 visits"),))
+    often = replace(nowhere, things=(WrongThing("rbx", "still in rbx", "rbx is in no one place at all 90 visits"),))
+    assert prints(nowhere) == prints(often) != prints(WRONG)
     assert len(set(prints(WRONG, RESTORED, START, UNREADABLE))) == 4
     first, second = (r["partialFingerprints"]["primaryLocationLineHash"] for r in results(WRONG, replace(WRONG, pc=1)))
     assert (first[-2:], second[-2:]) == (":1", ":2") and first[:-2] == second[:-2]
