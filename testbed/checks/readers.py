@@ -43,14 +43,18 @@ class Readers:
         strategies = _strategies(self.catalogue)
         for name in self.names:
             unwinder = strategies[name]
-            if unwinder.rows is None or not unwinder.applies_to(image):
+            if unwinder.rows is None or not unwinder.needs <= image.sections.keys():
                 continue
             if patterns and not any(fnmatchcase(said, pattern) for pattern in patterns for said in (name, f".{name}")):
                 continue
             try:
-                found[name] = unwinder.rows(image)
+                table = unwinder.rows(image)
             except UnwindError as why:
                 found[name] = why
+                continue
+            # A section that nobody uses there may hold nothing but its end: .eh_frame on arm32.
+            if unwinder.applies_to(image) or len(table):
+                found[name] = table
         if not found:
             wanted = f" that matches {' or '.join(patterns)}" if patterns else ""
             raise UsageError(

@@ -257,6 +257,16 @@ f:      .cfi_startproc
     assert found.total("forced") == 3
 
 
+def test_a_section_that_compilers_do_not_use_on_an_architecture_is_read_where_it_is_there(tmp_path: Path) -> None:
+    """GNU as writes `.eh_frame` for ARM32 wherever a source has directives; linkers put an empty one into each file."""
+    text = OTHERS["arm32"].replace(".cfi_sections .debug_frame", "")
+    found = checked(written(tmp_path, text), arch="arm32")
+    assert found.tables == (".eh_frame",)
+    assert [(finding.table, finding.line) for finding in found.findings] == [(".eh_frame", 12)]
+    both = OTHERS["arm32"].replace(".cfi_sections .debug_frame", ".cfi_sections .eh_frame, .debug_frame")
+    assert checked(written(tmp_path, both), arch="arm32").tables == (".eh_frame", ".debug_frame")
+
+
 @pytest.mark.parametrize("optimized", ["-O0", "-O2", "-Os"])
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_what_a_compiler_wrote_is_right(tmp_path: Path, arch: str, optimized: str) -> None:
