@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from benchmarks.judging import judging
+from benchmarks.protocol import protocol
 from benchmarks.recorders import memory, recording, scaling
 from benchmarks.referees import referees
 from benchmarks.report import as_data, as_markdown, write_picture
@@ -24,6 +25,7 @@ PARTS: dict[str, Callable[[bool, int], Table]] = {
     "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
     "judging": lambda quick, rounds: judging(quick=quick, rounds=rounds),
     "referees": lambda quick, rounds: referees(quick=quick, rounds=min(rounds, 3)),
+    "protocol": lambda quick, rounds: protocol(quick=quick, rounds=min(rounds, 3)),
     "traces": lambda quick, rounds: traces(quick=quick, rounds=min(rounds, 3)),
     "scaling": lambda quick, rounds: scaling(quick=quick, rounds=rounds),
     "starting": lambda quick, rounds: starting(quick=quick, rounds=rounds),

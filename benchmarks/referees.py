@@ -28,7 +28,7 @@ def referees(*, quick: bool, rounds: int) -> Table:
         count = 10 if quick else 200
         snapshots = [trace.snapshot(step) for step in range(0, len(trace), max(1, len(trace) // count))]
         contenders = {
-            unwinder.name: Contender(len(snapshots), _over(snapshots, unwinder))
+            unwinder.name: Contender(len(snapshots), over(snapshots, unwinder))
             for unwinder in asked
             if unwinder.applies_to(built.image)
         }
@@ -44,7 +44,9 @@ def referees(*, quick: bool, rounds: int) -> Table:
     return Table("referees", "Throughput of real unwinders beside our strategies", columns, tuple(rows), notes)
 
 
-def _over(snapshots: Sequence[Snapshot], unwinder: Unwinder) -> Callable[[object], None]:
+def over(snapshots: Sequence[Snapshot], unwinder: Unwinder) -> Callable[[object], None]:
+    """All snapshots, one after the other."""
+
     def run(_: object) -> None:
         for snapshot in snapshots:
             unwinder.unwind(snapshot)

@@ -36,7 +36,10 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     data = json.loads(files["json"].read_text(encoding="utf-8"))
     tables = data["tables"]
-    assert set(tables) == {"recording", "judging", "referees", "traces", "scaling", "starting", "matrices", "memory"}
+    parts = "recording judging referees protocol traces scaling starting matrices memory"
+    assert set(tables) == set(parts.split())
+    assert tables["protocol"]["rows"][0]["strategy"] == "fp_chain"
+    assert {"frame_pointers_in_python"} <= {row["strategy"] for row in tables["protocol"]["rows"]}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
     assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS, PIECES} == set(ways)
