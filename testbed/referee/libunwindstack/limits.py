@@ -11,6 +11,11 @@ _NARROW = (
     "no row of such a table is found",
     "https://issuetracker.google.com/issues/192012848",
 )
+_REALIGNED = (
+    "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its epilogue "
+    "has taken that one back: what is read through it then is another word, for the caller too",
+    "https://github.com/libunwind/libunwind/issues/43",
+)
 _REASONS = {
     **reasons(),
     "SIGNAL": (
@@ -29,10 +34,12 @@ _REASONS = {
         "counts from it fails: the return address is then taken from the link register or from the top of the stack",
         _SOURCES + "/DwarfSection.cpp",
     ),
-    "REALIGNED": (
-        "the row further in, at an epilogue, reads the frame pointer from a place that is none any more",
-        "https://github.com/libunwind/libunwind/issues/43",
+    "EPILOGUE": (
+        "GCC writes one row for a frame that several instructions give back: between them it is another's",
+        reasons()["EPILOGUE+ROW_BEGINS"][1],
     ),
+    "REALIGNED+EPILOGUE": _REALIGNED,
+    "REALIGNED+EPILOGUE<1": _REALIGNED,
 }
 LIMITS = limits_of(
     """
@@ -57,11 +64,13 @@ LIMITS = limits_of(
     SYNCHRONOUS    arm64   refused ended_early skipped phantom wrong_register wrong
     INEXPRESSIBLE  x86_64  stopped
     INEXPRESSIBLE  arm64   stopped wrong_register
-    INEXPRESSIBLE  arm32   stopped wrong_register
-    REALIGNED      x86_64  stopped
+    INEXPRESSIBLE  arm32   refused stopped
+    REALIGNED+EPILOGUE    x86_64  ended_early
+    REALIGNED+EPILOGUE<1  x86_64  stopped skipped
     EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
     EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
-    PROLOGUE+ROW_BEGINS        arm32   refused ended_early
+    EPILOGUE                   arm32   refused
+    PROLOGUE+ROW_BEGINS        arm32   ended_early
     FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
     CALLED         x86_64  refused
     CALLED         arm64   refused
