@@ -10,6 +10,7 @@
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
+    python docs/regenerate.py --score    only docs/scoreboard.md, from the known scores
     python docs/regenerate.py --check    exit with 1 where what commands print in README.md or docs/*.md is out of date
 
 Nothing in the documents that a command prints is typed by hand; a test runs the check.
@@ -185,6 +186,13 @@ def limits() -> None:
     (ROOT / "docs" / "limits.md").write_text(page, encoding="utf-8")
 
 
+def score() -> None:
+    """docs/scoreboard.md: everybody whose score is known."""
+    introduction = (ROOT / "docs" / "scoreboard.intro.md").read_text(encoding="utf-8")
+    page = f"{introduction}\n{output_of('testbed score --markdown')}\n"
+    (ROOT / "docs" / "scoreboard.md").write_text(page, encoding="utf-8")
+
+
 def pictures() -> None:
     """The pictures that the documents show."""
     testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
@@ -246,6 +254,9 @@ def main() -> None:
     if "--limits" in sys.argv[1:]:
         limits()
         return
+    if "--score" in sys.argv[1:]:
+        score()
+        return
     if "--referees" in sys.argv[1:]:
         findings()
         referees()
@@ -264,6 +275,7 @@ def main() -> None:
     findings()
     referees()
     limits()
+    score()
     pictures()
 
 

@@ -29,6 +29,7 @@ run        Run PROGRAM and judge every strategy at every instruction.
 show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
 record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
 matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
+score      How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
 prove      Compare two witnesses of the call stack at every step of PROGRAM.
 table      What the unwind tables of PROGRAM say at every pc, as rows.
 lint       Say which rows of PROGRAM's unwind tables are wrong at an instruction it executes, and the fix.

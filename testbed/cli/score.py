@@ -1,0 +1,173 @@
+"""``testbed score``: how an unwinder fares, beside all that are known."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES, Arch, arch_named
+from testbed.build.recipes import RECIPES
+from testbed.campaign.known_scores import FILE, KnownScores, known_scores, write_known
+from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.phase_counts import ScoredUnit, score_unit
+from testbed.campaign.results import Unit
+from testbed.campaign.score_card import ScoreCard
+from testbed.campaign.score_sample import sample_units, traps_of
+from testbed.campaign.units import units
+from testbed.cli.progress import long_work
+from testbed.cli.strategies import is_spec, strategies_named, unwinder_cmd
+from testbed.cli.terminal import console_for_reports
+from testbed.contract.unwinder import Unwinder
+from testbed.words.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """What was typed; each option's help says what it is."""
+
+    arches: tuple[str, ...]
+    names: tuple[str, ...]
+    commands: tuple[str, ...]
+    everything: bool
+    jobs: int
+    as_json: bool
+    markdown: bool
+    html: Path | None
+    badge: Path | None
+    known: Path | None
+
+
+_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("score")
+@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies; repeatable.")
+@unwinder_cmd
+@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
+@click.option("--everything", is_flag=True, help="Every unit of the matrix, not a sample: some minutes.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON: every architecture, phase and trap.")
+@click.option("--markdown", is_flag=True, help="Print the ranking as tables of Markdown.")
+@click.option("--html", type=_PATH, help="Write the card as a self-contained page.")
+@click.option("--badge", type=_PATH, help="Write a badge, as SVG.")
+@click.option("--write-known", type=_PATH, help="Judge, and put the counts into this file of known scores.")
+def command(write_known: Path | None, **given: Any) -> None:
+    """How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
+
+    Without -u and --unwinder-cmd: those that are known alone. Their scores were counted before and come with the
+    package, so only what is asked for is judged. docs/score.md says what a phase is, what the points are, and how the
+    known scores are made anew.
+    """
+    options = ScoreOptions(**given, known=write_known)
+    chosen = [arch_named(name) for name in options.arches] or list(ARCHES.values())
+    planned = _planned(chosen, options.everything)
+    if options.known is not None:
+        _write_known(planned, strategies_named(options.names, options.commands), options.known, options.jobs)
+        return
+    asked = strategies_named(options.names, options.commands) if options.names or options.commands else []
+    known = known_scores(FILE)
+    if not asked:
+        results = [ScoredUnit(unit, known.sites[unit]) for unit in planned if unit in known.sites]
+    else:
+        results = _judged(planned, asked, options.jobs)
+    card = _card(results, asked, known)
+    if not card.judged:
+        told = "; ".join(dict.fromkeys(r.skipped or r.failed for r in results if r.skipped or r.failed))
+        raise UsageError(f"nothing to compare: {told or 'no unit is as it was when the known were judged'}")
+    _show(card, _told(asked, options), options)
+    if any(result.failed for result in results):
+        sys.exit(1)
+
+
+def _write_known(planned: Sequence[Unit], asked: Sequence[Unwinder], path: Path, jobs: int) -> None:
+    """Judge, and write the counts into a file of known scores."""
+    results = _judged(planned, asked, jobs)
+    if failed := [f"{result.unit}: {result.failed}" for result in results if result.failed]:
+        raise UsageError(f"nothing is written, since {len(failed)} units failed: {failed[0]}")
+    write_known(results, asked, path, known_scores(path) if path.exists() else None)
+    skipped = sum(1 for result in results if result.skipped)
+    click.echo(f"{path}: {len(asked)} unwinders on {len(results) - skipped} units, {skipped} skipped")
+
+
+def _planned(arches: Sequence[Arch], everything: bool) -> Sequence[Unit]:
+    return units(PROGRAMS.values(), arches, RECIPES.values()) if everything else sample_units(PROGRAMS, arches)
+
+
+def _judged(planned: Sequence[Unit], asked: Sequence[Unwinder], jobs: int) -> list[ScoredUnit]:
+    """The units on which somebody of those asked exists, judged, in the order in which they were planned."""
+    there = [unit for unit in planned if any(u.arches is None or unit.arch in u.arches for u in asked)]
+    if not there:
+        raise UsageError(f"{', '.join(u.name for u in asked)}: not for any of these architectures")
+    work = partial(_score, unwinders=asked, natively=native_for(len(there), jobs))
+    found: dict[Unit, ScoredUnit] = {}
+    with long_work("judging", "units", len(there)) as progress:
+        for result in judge_units(there, work, jobs=min(jobs, len(there))):
+            found[result.unit] = result
+            progress.advance(f"judging {result.unit}")
+    return [found[unit] for unit in there]
+
+
+def _score(unit: Unit, *, unwinders: Sequence[Unwinder], natively: bool | None) -> ScoredUnit:
+    """One unit in a worker process."""
+    there = [unwinder for unwinder in unwinders if unwinder.arches is None or unit.arch in unwinder.arches]
+    return score_unit(unit, PROGRAMS, there, natively=natively)
+
+
+def _card(results: Sequence[ScoredUnit], asked: Sequence[Unwinder], known: KnownScores) -> ScoreCard:
+    traps = {name: frozenset(traps_of(program)) for name, program in PROGRAMS.items()}
+    return ScoreCard(tuple(results), tuple(unwinder.name for unwinder in asked), known, traps)
+
+
+def _told(asked: Sequence[Unwinder], options: ScoreOptions) -> dict[str, str]:
+    """How the command line is told of each unwinder: those from outside come behind those of the catalogues."""
+    outside = [f"-u {name}" for name in options.names if is_spec(name)]
+    outside += [f"--unwinder-cmd {shlex.quote(command)}" for command in options.commands]
+    inside = [f"-u {unwinder.name}" for unwinder in asked[: len(asked) - len(outside)]]
+    return {u.name: told for u, told in zip(asked, (*inside, *outside), strict=True)}
+
+
+def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:
+    """Print the card, and write it in every way that was asked for."""
+    if options.as_json:
+        from testbed.report.score_data import score_data
+
+        json.dump(score_data(card, told, everything=options.everything), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    elif options.markdown:
+        from testbed.report.score_markdown import score_markdown
+
+        click.echo(score_markdown(card), nl=False)
+    else:
+        from testbed.report.score_text import score_page
+
+        console = console_for_reports()
+        console.print(score_page(card, told, everything=options.everything, width=console.width))
+    if options.html:
+        from testbed.report.score_html import score_html
+
+        _write(options.html, score_html(card, told, everything=options.everything))
+    if options.badge:
+        from testbed.report.badge import badge
+
+        if len(card.names) != 1:
+            raise UsageError("a badge is of one unwinder: name one")
+        _write(options.badge, badge(card.overall(card.names[0])))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error

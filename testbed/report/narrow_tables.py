@@ -1,0 +1,55 @@
+"""Tables of words and numbers for terminals of any width: words wrap, numbers are never cut.
+
+Where not even the longest words and the numbers fit beside each other, each row becomes a paragraph: its words, then
+each number behind the name of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_GAP = 2  # columns between two cells: a cell's padding, and the box's line of spaces
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRow:
+    """Words, then numbers, each a cell; a cell of numbers may have several lines."""
+
+    words: tuple[str, ...]
+    numbers: tuple[str, ...]
+    style: str = ""
+
+
+def numbered_table(
+    words: Sequence[str], numbers: Sequence[str], rows: Sequence[NumberedRow], width: int
+) -> RenderableType:
+    """Rows under the heads of their columns, laid out for a terminal of so many columns."""
+    lines = [NumberedRow(tuple(words), tuple(numbers)), *rows]
+    longest = [max(_longest(row.words[i].split()) for row in lines) for i in range(len(words))]
+    widest = [max(_longest(row.numbers[i].splitlines()) for row in lines) for i in range(len(numbers))]
+    if sum(longest) + sum(widest) + _GAP * (len(longest) + len(widest)) > width:
+        return Group(*(_paragraph(numbers, row) for row in rows))
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for head, least in zip(words, longest, strict=True):
+        table.add_column(head, overflow="fold", min_width=least)
+    for head, least in zip(numbers, widest, strict=True):
+        table.add_column(head, justify="right", no_wrap=True, min_width=least)
+    for row in rows:
+        table.add_row(*row.words, *row.numbers, style=row.style)
+    return table
+
+
+def _longest(words: Sequence[str]) -> int:
+    return max(map(len, words), default=0)
+
+
+def _paragraph(heads: Sequence[str], row: NumberedRow) -> Text:
+    told = (f"{head} {' '.join(number.splitlines())}" for head, number in zip(heads, row.numbers, strict=True))
+    words = " ".join(word for word in row.words if word)
+    return Text(f"{words}: {', '.join(told)}" if words else ", ".join(told), style=row.style)

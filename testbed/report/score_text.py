@@ -1,0 +1,133 @@
+"""The score card on the terminal. Words wrap where it is narrow; columns of digits keep their width."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from testbed.campaign.score_card import Placed, ScoreCard, ScoreShare
+from testbed.report.narrow_tables import NumberedRow, numbered_table
+from testbed.report.phrases import count
+from testbed.report.score_data import Commands, miss_command
+from testbed.truth.phases import Phase
+from testbed.words.traps import TRAPS
+
+BEST = 5  # of the known that are shown above
+AROUND = 2  # of those on each side of one that was asked for
+_HEADS = ("exact %", "stop %", "lie %", "points", "place")
+_LEGEND = "points: percent exact minus percent lies; place: among all that are known for the architecture"
+
+
+def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: int) -> RenderableType:
+    """The card: by architecture and phase, the neighbours, the traps; without a name asked for, the known alone."""
+    sites = sum(sum(result.sites) for result in card.judged)
+    which = "every unit" if everything else "a sample: each trap, and what compilers make; --everything takes all"
+    parts: list[RenderableType] = [
+        Text(f"{count(len(card.judged), 'program file')}, {count(sites, 'site')} ({which})", style="bold")
+    ]
+    for name in card.names:
+        parts += [Text(f"\n{name}: {_in_words(card.overall(name))}", style="bold"), _by_phase(card, name, width)]
+        dead = sum(sum(card.counts(name, arch).dead) for arch in card.arches if name in card.everybody(arch))
+        if dead:
+            parts.append(Text(f"{dead:,} of the stops are crashes or hangs", style="bold red"))
+    for arch in card.arches:
+        parts += [Text(f"\nbeside those that are known, on {arch}", style="bold"), *_board(card, arch, width)]
+    parts.append(Text(_LEGEND, style="dim"))
+    for name in card.names:
+        parts += [Text(f"\ntraps, {name}: percent exact / stopped / lies, and the place", style="bold")]
+        parts += [_traps(card, name, width), *_misses(card, name, commands.get(name, ""))]
+    parts += _problems(card)
+    return Group(*parts)
+
+
+def percent(part: int, whole: int) -> str:
+    """A share that is 0 or 100 only if it is."""
+    if not whole or part in (0, whole):
+        return "-" if not whole else "100" if part else "0"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}"
+
+
+def shares(share: ScoreShare) -> tuple[str, str, str]:
+    return tuple(percent(part, share.sites) for part in (share.exact, share.stopped, share.lying))  # type: ignore[return-value]
+
+
+def _in_words(share: ScoreShare) -> str:
+    exact, stopped, lying = shares(share)
+    return f"{exact} % exact, {stopped} % honest stops, {lying} % lies"
+
+
+def _by_phase(card: ScoreCard, name: str, width: int) -> RenderableType:
+    rows = []
+    for arch in card.arches:
+        for phase in (None, *Phase):
+            placed = card.place(name, arch, phase=phase)
+            if placed is not None and placed.share.sites:
+                where = (arch, "all" if phase is None else phase.value)
+                rows.append(NumberedRow(where, _digits(placed), "bold" if phase is None else ""))
+    return numbered_table(("arch", "phase"), ("sites", *_HEADS), rows, width)
+
+
+def _digits(placed: Placed) -> tuple[str, ...]:
+    share = placed.share
+    place = f"{placed.place} of {placed.of}"
+    return (f"{share.sites:,}", *shares(share), f"{share.points:.1f}", place)
+
+
+def _board(card: ScoreCard, arch: str, width: int) -> list[RenderableType]:
+    """The best, and those around the ones that were asked for; everybody, where nobody was."""
+    ranking = card.ranking(arch)
+    mine = [i for i, placed in enumerate(ranking) if placed.name in card.names]
+    rows, left_out = [], 0
+    for i, placed in enumerate(ranking):
+        own = placed.name in card.names
+        if card.names and i >= BEST and not any(abs(i - at) <= AROUND for at in mine):
+            left_out += 1
+            continue
+        rows.append(NumberedRow(("> " * own + placed.name,), _digits(placed)[1:], "bold" if own else ""))
+    table = numbered_table(("",), _HEADS, rows, width)
+    return [table, Text(f"{left_out} others: testbed score", style="dim")] if left_out else [table]
+
+
+def _traps(card: ScoreCard, name: str, width: int) -> RenderableType:
+    arches = [arch for arch in card.arches if name in card.everybody(arch)]
+    rows = []
+    for trap in card.shown_traps():
+        places = [card.place(name, arch, trap=trap) for arch in arches]
+        cells = ["-" if p is None else f"{'/'.join(_whole(shares(p.share)))}\n{_digits(p)[-1]}" for p in places]
+        lies = any(placed is not None and placed.share.lying for placed in places)
+        rows.append(NumberedRow((str(trap), TRAPS[trap]), tuple(cells), "" if lies else "green"))
+    return numbered_table(("", "trap"), arches, rows, width)
+
+
+def _whole(three: tuple[str, str, str]) -> list[str]:
+    """Whole percents, where these say enough: 0.1 and 99.9 stay."""
+    return [each if each in ("0.1", "99.9") or "." not in each else f"{float(each):.0f}" for each in three]
+
+
+def _misses(card: ScoreCard, name: str, how: str) -> list[RenderableType]:
+    """For each trap the first program that catches it, with the command."""
+    traps: dict[tuple[str, str], list[int]] = {}
+    for trap in card.shown_traps():
+        if found := miss_command(card, name, trap, how):
+            traps.setdefault(found, []).append(trap)
+    shown: list[RenderableType] = []
+    for (what, command), numbers in traps.items():
+        listed = ", ".join(map(str, numbers))
+        shown += [
+            Text(f"trap{'s' if len(numbers) > 1 else ''} {listed}: {what}"),
+            Text(f"  {command}", style="dim", overflow="fold"),
+        ]
+    return [Text(f"\nfirst program of each trap on which {name} is not exact", style="bold"), *shown] if shown else []
+
+
+def _problems(card: ScoreCard) -> list[RenderableType]:
+    shown: list[RenderableType] = []
+    for result in card.results:
+        if result.failed:
+            shown.append(Text.assemble(("FAILED ", "bold red"), f"{result.unit}: {result.failed}"))
+    missing = dict.fromkeys(result.skipped for result in card.results if result.skipped)
+    shown += [Text.assemble(("skipped ", "yellow"), reason) for reason in missing]
+    if card.changed:
+        what = f"{count(len(card.changed), 'program file')} left out: not as those that the known were judged on"
+        shown.append(Text(f"{what} (other compilers)", style="yellow"))
+    return shown
