@@ -38,6 +38,8 @@ _FLAGGED = {
     "f136s1": ("apcs-O0",),  # A32: behind the return address lies the pc
     "f288c2c1+ft2+fa1": ("gcc-O0-fp",),  # arm64: from behind the return address on, the scan finds a caller once more
     "f224a1o32s2": ("gcc-O2",),  # x86_64: the copied return address, and too far behind it the next one
+    "fv1o128c1+fc2+fc3t3+f8a1": ("clang-Os",),  # arm64: the address of a call that is over comes first
+    "f3976s2c1+fc2+f4000v1": ("gcc-O2-fp",),  # arm64: from behind the return address on, the scan misses a caller
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 

@@ -35,7 +35,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gcc*-O0": ("alloca_vla",),
         "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*"),
         "gcc*-O2": ("*",),
-        "gcc*-O2-fp": _SHAPES,
+        "gcc*-O2-fp": (*_SHAPES, "genc_f3976s2c1*"),
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
         "gcc*-O3*": ("big_frame",),
         "gcc*-Os": (*_SHAPES, "genc_f8r3a1v1c1*"),

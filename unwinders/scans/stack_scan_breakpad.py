@@ -54,11 +54,11 @@ LIMITS = limits_of(
     UNKEPT            x86_64  refused stopped
     UNKEPT            arm64   refused stopped wrong
     UNKEPT            arm32   refused stopped wrong
-    COPIED            x86_64  phantom wrong
+    COPIED            x86_64  skipped phantom wrong
     COPIED            arm64   phantom
     COPIED            arm32   phantom wrong
     LEFTOVER          x86_64  refused stopped phantom wrong
-    LEFTOVER          arm64   phantom
+    LEFTOVER          arm64   phantom wrong
     LEFTOVER          arm32   refused stopped phantom wrong
     CODE_POINTER      x86_64  phantom
     CODE_POINTER      arm64   phantom
@@ -72,7 +72,7 @@ LIMITS = limits_of(
     WRONG_TABLE       x86_64  phantom
     WRONG_TABLE       arm64   wrong_register
     APART             x86_64  phantom wrong_register wrong
-    APART             arm64   refused phantom wrong_register wrong
+    APART             arm64   refused skipped phantom wrong_register wrong
     APART             arm32   phantom wrong_register wrong
     ROOT              x86_64  stopped
     ROOT              arm64   stopped
