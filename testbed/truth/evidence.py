@@ -112,17 +112,18 @@ class Evidence:
         """An activation is thought over by a jump to another address than its return address."""
         self._ended[index] = (event.site, event.pc)
 
-    def comes_to(self, event: Event, opened: int, site: int, dead: int | None) -> None:
+    def comes_to(self, event: Event, opened: int, site: int, dead: int | None, replaced: bool) -> None:
         """Control is where activation ``opened`` would come back to, whose caller may be ``dead``.
 
-        By hand: then it had been a call; it had not been over when it went elsewhere; and its caller was not gone.
+        By hand: then it had been a call; it had not been over when it went elsewhere; and its caller was not gone,
+        unless its place was ``replaced``: a landing pad may stand right behind a call.
         """
         if (opened in self._ended or dead is not None) and (popped(event) or self._hands.held(event)):
             if opened in self._ended:
                 self._no_landings.add(self._ended[opened])
             if dead is not None:
                 self.returned.add(site)
-            if dead in self._landed:
+            if dead in self._landed and not replaced:
                 self._switches.add(self._landed[dead])
 
     def look_back(self, event: Event, top: int, known: bool) -> None:

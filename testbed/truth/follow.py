@@ -133,7 +133,8 @@ class _Walk:
         target = self._all[opened].parent if opened is not None else None
         lives = target is not None and self._all.alive[target]
         if opened is not None:
-            self._evidence.comes_to(event, opened, self._opening(opened).site, None if lives else target)
+            dead, site = None if lives else target, self._opening(opened).site
+            self._evidence.comes_to(event, opened, site, dead, self._all.is_replaced(dead, self._top))
         if opened is not None and target is not None and lives and target != self._top:
             self._returned(opened)
             self._leave_for(event, target)
@@ -293,8 +294,7 @@ class _Walk:
         for index in reversed(gone):
             self._all.alive[index] = False
             site, parent = self._site[index], self._all[index].parent
-            assert site is not None
-            assert parent is not None
+            assert site is not None and parent is not None
             outer = self._all[parent]
             ordinary = (event.pc, event.sp) == (outer.return_address, outer.cfa)
             inside = self._evidence.thrown(index, site, ordinary, inside, self._pushes)

@@ -22,6 +22,8 @@ the trace is followed again, until nothing new is found.
   return probe's trampoline, routines that exchange their return addresses.
 * **A stack inside a frame.** A coroutine that runs on an array of its caller's locals looks like a landing pad. But
   then control comes, by hand, to where a call of somebody comes back who was thought gone: the jump was a switch.
+  That shows nothing where somebody else has the place of who was thought gone: a landing pad may stand right behind a
+  call that never returns, and recursion comes there, in another activation, with the same SP.
 * **A promise.** A jump with an address at the return place that no call put there: `testbed.truth.promises`.
 
 Control goes somewhere *by hand* if the address was in a register, or came off the stack with the jump. A direct jump

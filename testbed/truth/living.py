@@ -70,6 +70,13 @@ class Living:
             return False
         return is_in(sp, self._regions.at(sp))
 
+    def is_replaced(self, dead: int | None, top: int) -> bool:
+        """Is somebody of this chain where a dead activation was? Then that one is gone, whatever control comes to."""
+        if dead is None:
+            return False
+        place = self.activations[dead].entry_sp
+        return any(self.activations[index].entry_sp == place for index in self.chain(top))
+
     def below(self, sp: int, top: int, pushes: bool) -> list[int]:
         """The activations that are gone when control goes on at ``sp``, innermost first.
 

@@ -10,6 +10,7 @@ from testbed.native.compiled import compiled
 from testbed.truth.native.columns import (
     CERTAIN,
     CFA,
+    ENTRY,
     GOES_ON,
     JUMP_PC,
     JUMP_SITE,
@@ -128,8 +129,19 @@ def drops(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> None:
     _leaves(events, e, tree, events.fall[e], events.sp[e] + setting.entry_cfa, ANY, top)
 
 
+@compiled(inline=True)
+def _is_replaced(tree: Any, dead: Any, top: Any) -> Any:
+    """Is somebody of this chain where a dead activation was?"""
+    index = top
+    while index >= 0:
+        if tree.addresses[index, ENTRY] == tree.addresses[dead, ENTRY]:
+            return True
+        index = tree.links[index, PARENT]
+    return False
+
+
 @compiled()
-def comes_to(events: Any, e: Any, tree: Any, setting: Any, opened: Any, dead: Any) -> None:
+def comes_to(events: Any, e: Any, tree: Any, setting: Any, opened: Any, dead: Any, top: Any) -> None:
     """Control is where activation ``opened`` would come back to, whose caller may be ``dead`` (or is, with -1, not)."""
     if not _by_hand(events, e, setting):
         return
@@ -137,7 +149,7 @@ def comes_to(events: Any, e: Any, tree: Any, setting: Any, opened: Any, dead: An
         tree.marks[opened, NOT_OVER] = True
     if dead >= 0:
         tree.marks[opened, RETURNED] = True
-        if tree.links[dead, LANDED] >= 0:
+        if tree.links[dead, LANDED] >= 0 and not _is_replaced(tree, dead, top):
             tree.left[tree.links[dead, LANDED], LEFT_SWITCHED] = 1
 
 

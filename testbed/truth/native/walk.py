@@ -158,7 +158,7 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
     target = links[came, PARENT] if came >= 0 else np.int64(-1)
     lives = target >= 0 and marks[target, ALIVE]
     if came >= 0 and (not lives or addresses[came, GOES_ON] != 0):
-        comes_to(events, e, tree, setting, came, np.int64(-1) if lives else target)
+        comes_to(events, e, tree, setting, came, np.int64(-1) if lives else target, top)
     if lives and target != top:
         marks[came, RETURNED] = True
         _leave_for(pc, sp, target, tree, setting, top)
