@@ -40,6 +40,9 @@ class Built:
         """The CPU model that it runs on, where that is not the usual one."""
         return self.source.header.cpu or self.recipe.cpu
 
+    def __repr__(self) -> str:
+        return f"<Built {self}>"
+
     def __str__(self) -> str:
         return f"{self.program.name} · {self.isa.name} · {self.recipe.name}: {self.path}"
 

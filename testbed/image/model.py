@@ -77,6 +77,9 @@ class Image:
     notes: tuple[str, ...] = ()  # what belongs to it and was not read, and why: names may be missing
     executable_stack: bool = False  # it asks for a stack that code may lie on: GCC's nested functions do
 
+    def __repr__(self) -> str:
+        return f"<Image {self}>"
+
     def __str__(self) -> str:
         return self.path.name
 
@@ -143,6 +146,9 @@ class LoadedImage:
     def __post_init__(self) -> None:
         lowest = min((segment.address for segment in self.image.segments), default=0)
         object.__setattr__(self, "bias", (lowest + self.bias & self.image.arch.word_mask) - lowest)
+
+    def __repr__(self) -> str:
+        return f"<LoadedImage {self}>"
 
     def __str__(self) -> str:
         return f"{self.image}@{self.bias:#x}" if self.bias else str(self.image)

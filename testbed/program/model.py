@@ -72,6 +72,9 @@ class Program:
     name: str
     sources: Mapping[str, Source]
 
+    def __repr__(self) -> str:
+        return f"<Program {self}>"
+
     def __str__(self) -> str:
         return f"{self.name}: {self.summary}"
 

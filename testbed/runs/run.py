@@ -57,6 +57,9 @@ class Run:
     def __len__(self) -> int:
         return len(self.trace)
 
+    def __repr__(self) -> str:
+        return f"<Run {self}>"
+
     def __str__(self) -> str:
         return f"{self.program.name} · {self.arch} · {self.recipe.name}: {len(self)} steps, {self.ending}"
 

@@ -101,6 +101,9 @@ class Snapshot:
             )
         return self.arch.code_address(value & ~(mask or 0))
 
+    def __repr__(self) -> str:
+        return f"<Snapshot {self}>"
+
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {self.step}: "
         return f"{where}pc {self.pc:#x} {describe(self.images, self.pc)}, sp {self.sp:#x}"

@@ -47,6 +47,9 @@ class Trace:
     def __len__(self) -> int:
         return len(self.registers)
 
+    def __repr__(self) -> str:
+        return f"<Trace {self}>"
+
     def __str__(self) -> str:
         return f"{len(self)} steps on {self.arch}, {len(self.writes)} writes, {self.end}"
 

@@ -146,6 +146,9 @@ class CallStack:
         """The interrupted pc, then the return addresses."""
         return tuple(frame.pc for frame in self.frames)
 
+    def __repr__(self) -> str:
+        return f"<CallStack {self}>"
+
     def __str__(self) -> str:
         return " < ".join(describe(self.images, frame.pc, caller=frame.calling) for frame in self.frames)
 
