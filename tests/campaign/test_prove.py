@@ -68,8 +68,8 @@ def test_both_witnesses_say_the_same(unit: Unit) -> None:
     assert proof.agreed + proof.transition == proof.steps > 0
 
 
-# What the truth that is watched by effect does not see: by rule, and why. `prove` fails there, so nobody is told a wrong
-# stack by both. One that it sees has to be taken out.
+# What the truth that is watched by effect does not see: by rule, and why. `prove` fails there: not both tell a wrong
+# stack. One that it sees has to be taken out.
 NOT_WATCHED = {
     "left": "a jump back to a stack that was left by a jump begins a new stack to it",
 }
