@@ -47,6 +47,7 @@ class FuzzFinding:
     shape: Shape
     flags: tuple[str, ...]
     failure: Failure
+    asked: str = ""  # how a command asks for the strategy, where its name is not enough
 
     @property
     def name(self) -> str:
@@ -56,7 +57,8 @@ class FuzzFinding:
     @property
     def command(self) -> str:
         """What shows it again."""
-        chosen = f" --unwinder {self.failure.unwinder}" if self.failure.unwinder else ""
+        asked = self.asked or f"--unwinder {self.failure.unwinder}"
+        chosen = f" {asked}" if self.failure.unwinder else ""
         return f"testbed run {self.name} --arch {self.seen.arch} --recipe {self.seen.recipe}{chosen}"
 
 

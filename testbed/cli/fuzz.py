@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -24,7 +24,7 @@ from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
 from testbed.cli.choice import matching
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import strategies_named, unwinder_cmd
+from testbed.cli.strategies import strategies_named, unwinder_cmd, words_for
 from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
@@ -106,6 +106,10 @@ def command(
         try:
             for numbers in _batches(first, seeds or 20, until):
                 _fuzz(list(make(numbers, wanted, how)), chosen, jobs, until, report)
+                asked = words_for(chosen, names, commands)
+                report.findings = [
+                    replace(each, asked=asked.get(each.failure.unwinder, "")) for each in report.findings
+                ]
         except KeyboardInterrupt:
             interrupted = True
         finally:

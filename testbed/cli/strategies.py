@@ -5,6 +5,7 @@ A referee is loaded, and looked for, only where a name or pattern asks for one o
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -56,6 +57,13 @@ def strategies_named(patterns: Iterable[str], commands: Iterable[str] = ()) -> l
     globs = [pattern for pattern in patterns if not is_spec(pattern)]
     outside = strategies_from_outside([pattern for pattern in patterns if is_spec(pattern)], commands)
     return outside if outside and not globs else [*_in_catalogues(globs), *outside]
+
+
+def words_for(chosen: Sequence[Unwinder], patterns: Iterable[str], commands: Iterable[str]) -> Mapping[str, str]:
+    """How a command asks for each of the chosen strategies that came from outside, by their names here."""
+    outside = [f"-u {shlex.quote(pattern)}" for pattern in patterns if is_spec(pattern)]
+    outside += [f"--unwinder-cmd {shlex.quote(command)}" for command in commands]
+    return dict(zip((unwinder.name for unwinder in chosen[len(chosen) - len(outside) :]), outside, strict=True))
 
 
 def strategies_from_outside(specs: Iterable[str], commands: Iterable[str]) -> list[Unwinder]:

@@ -134,7 +134,7 @@ def _stop(said: Mapping[str, Any]) -> UnwindError | None:
             f'{both} "root":true and "stopped": a backtrace claims that its last frame is the outermost one, or says '
             "why it does not go on"
         )
-    return None if stopped is None else ForeignStop(stopped[:_REASON] or "no reason given")
+    return None if stopped is None else ForeignStop(printable(stopped[:_REASON]) or "no reason given")
 
 
 def _number(value: Any, what: str, bits: int) -> int:
@@ -175,6 +175,11 @@ def _shown(value: Any) -> str:
     else:
         text = json.dumps(value)
     text = text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """A text of others for a terminal or a page: control characters, as in escape sequences, are spelled out."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testbed.contract.frames import Backtrace
-from testbed.protocol.answers import Hello, read_frames, read_hello, read_line, read_request
+from testbed.protocol.answers import Hello, printable, read_frames, read_hello, read_line, read_request
 from testbed.protocol.line_process import LineProcess
 from testbed.protocol.messages import (
     LARGEST_READ,
@@ -86,7 +86,7 @@ class Conversation:
         self._refused = None
         if said["type"] == "refused":
             reason = said.get("reason")
-            self._refused = reason if isinstance(reason, str) and reason else "no reason given"
+            self._refused = printable(reason[:500]) if isinstance(reason, str) and reason else "no reason given"
         elif said["type"] != "ready":
             raise BrokenAnswer(f'answered a "session" with "{_clean(said["type"])}": "ready" or "refused" is expected')
 
@@ -130,5 +130,4 @@ def _requested(said: Mapping[str, Any], *keys: str) -> tuple[int, ...]:
 
 
 def _clean(value: object) -> str:
-    text = str(value)
-    return "".join(c for c in text[:40] if c.isprintable())
+    return printable(str(value)[:40])

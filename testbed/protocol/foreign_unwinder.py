@@ -63,7 +63,11 @@ def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) 
 
 @dataclass(slots=True)
 class ForeignProgram:
-    """A command, the process that it is now, and how often that came to an end."""
+    """A command, the process that it is now, and how often that came to an end.
+
+    ``failed`` are its failures at steps of the current images: asked about one again, as when a difference is told,
+    it is the same failure, and no second one.
+    """
 
     words: tuple[str, ...]
     seconds: float
@@ -73,6 +77,7 @@ class ForeignProgram:
     crashes: int = 0
     hangs: int = 0
     all_hangs: int = 0
+    failed: dict[int, UnwindError] = field(default_factory=dict)
 
     def greet(self) -> Hello:
         """What it says of itself. Raises UsageError where it cannot be asked."""
@@ -91,9 +96,10 @@ class ForeignProgram:
         """Its backtrace; where it fails, the interrupted frame and how it failed."""
         try:
             return self._ask(snapshot)
-        except (ForeignStop, ToolCrashed, ToolHung) as stop:
-            if not isinstance(stop, ForeignStop):
-                stop.args = (f"it {stop}",)
+        except (ForeignStop, ToolCrashed, ToolHung) as error:
+            stop = error.again()
+            if not isinstance(error, ForeignStop):
+                stop.args = (f"it {error}",)
             stop.pc = snapshot.pc
             frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
             return Backtrace((frame,), stop, snapshot.images)
@@ -102,7 +108,9 @@ class ForeignProgram:
         if self.owner != os.getpid():  # forked since: the process is the parent's
             self.running, self.owner = None, os.getpid()
         if self.images != snapshot.images:
-            self.images, self.crashes, self.hangs = snapshot.images, 0, 0
+            self.images, self.crashes, self.hangs, self.failed = snapshot.images, 0, 0, {}
+        if snapshot.step in self.failed:
+            raise self.failed[snapshot.step]
         self._say_if_given_up()
         try:
             if self.running is None:
@@ -115,6 +123,8 @@ class ForeignProgram:
                 self._forget(error)
             if isinstance(error, OSError):
                 raise ToolCrashed(f"does not start again: {_why(error)}") from error
+            if isinstance(error, UnwindError) and snapshot.step is not None:
+                self.failed[snapshot.step] = error
             raise
 
     def _forget(self, error: BaseException) -> None:

@@ -117,7 +117,8 @@ class LineProcess:
     def last_words(self) -> str:
         """The end of what it printed to standard error."""
         lines = self._words.decode("utf-8", "replace").split("\n")
-        return " ".join(line.strip() for line in lines[-6:] if line.strip())[-_TOLD:]
+        text = " ".join(line.strip() for line in lines[-6:] if line.strip())[-_TOLD:]
+        return "".join(c if c.isprintable() else " " for c in text)
 
     def _wait(self, until: float, why: str) -> None:
         """Read what is there, once something is. Raises ToolHung at the deadline, BrokenAnswer for an endless line."""

@@ -115,7 +115,7 @@ def test_fuzz_prints_and_saves_the_command_that_shows_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = replace(UNWINDERS["fp_chain"], name="fp_chain", limits=())
-    monkeypatch.setattr("testbed.cli.fuzz.UNWINDERS", MappingProxyType({"fp_chain": broken}))
+    monkeypatch.setattr("testbed.cli.strategies.UNWINDERS", MappingProxyType({"fp_chain": broken}))
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     saved = tmp_path / "findings.txt"
     where = ("--seeds", "1", "-a", "x86_64", "-r", "keystone", "--save", str(saved))

@@ -106,6 +106,13 @@ def test_wherever_a_strategy_is_named(testbed: Testbed, arguments: tuple[str, ..
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_command_of_what_was_found_names_the_module(testbed: Testbed) -> None:
+    said = testbed("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "1", "-u", "my_unwinding:liar")
+    assert said.status == 1
+    assert " -u my_unwinding:liar\n" in said.out
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("spec", "message"),
     [

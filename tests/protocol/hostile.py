@@ -90,6 +90,7 @@ SAYS = {  # what is written instead of an answer
     "many frames": lambda at: say(**frames(at, frames=[{"pc": at["registers"][PC]}] * 5000, root=True)),
     "no end": lambda at: say(type="frames", id=at["id"], frames=[{"pc": at["registers"][PC]}]),
     "both ends": lambda at: say(**frames(at, root=True, stopped="here")),
+    "escapes": lambda at: (print("\x1b[2Jgone", file=sys.stderr), say(**frames(at, stopped="\x1b[2J\nover\r"))),
     "right": lambda at: say(**frames(at)),
     "chatty": lambda at: (print("x" * 3_000_000, file=sys.stderr), say(**frames(at))),
     "forgetful": lambda at: say(**frames(at, stopped=f"I was asked {at['id']} times")),

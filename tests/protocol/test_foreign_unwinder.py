@@ -57,6 +57,7 @@ def said(mode: str, run: Run, *, seconds: float = 20.0) -> UnwindError | None:
     ("mode", "kind", "words"),
     [
         ("right", ForeignStop, "I know nothing"),
+        ("escapes", ForeignStop, r"\x1b[2J\nover\r"),
         ("chatty", ForeignStop, "I know nothing"),
         ("refuses", ForeignStop, "no symbols"),
         ("nonsense", BrokenAnswer, "it wrote a line that is no JSON: nonsense"),
@@ -157,6 +158,8 @@ def test_one_that_hangs_is_asked_a_few_times_only(run: Run, monkeypatch: pytest.
     stops = [program.unwind(run.trace.snapshot(step)).stopped for step in range(HANGS + 1)]
     assert all(type(stop) is ToolHung for stop in stops)
     assert f"it gave no answer to {HANGS} snapshots of this program" in str(stops[-1])
+    again = program.unwind(run.trace.snapshot(0)).stopped
+    assert str(again) == str(stops[0]) == "it gave no answer (frames of snapshot 1, within 0.05 s)"
     other = testbed.run("leaf_call", arch="arm64")
     stops = [program.unwind(other.trace.snapshot(step)).stopped for step in range(2)]
     assert f"it gave no answer to {HANGS + 1} snapshots; it is not asked any more" in str(stops[-1])
