@@ -25,6 +25,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
+from testbed.cli.process_run import ProcessOptions, budget_of, is_process, process_options, taken, watched_process
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.generate.names import is_generated
@@ -49,6 +50,7 @@ _LEFT = 20  # and of all runs
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@process_options
 def command(
     program: str | None,
     everything: bool,
@@ -60,18 +62,25 @@ def command(
     budget: int,
     jobs: int,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Compare two witnesses of the call stack at every step of PROGRAM.
 
     One watches what instructions have as their effect: it is the truth that everything is judged by. The other follows
     every return address from the call that made it to the jump that uses it, with a disassembler. They share no code
-    and no rule. PROGRAM is what `testbed run` takes. Exit status 1 where they disagree.
+    and no rule. PROGRAM is what `testbed run` takes, a Linux program with its arguments behind -- too. Exit status 1
+    where they disagree.
     """
+    own = taken(given)
     if (program is not None) + everything + (generated is not None) != 1:
         raise UsageError("prove what? a program, or --all, or --generated N")
     begun = time.monotonic()
-    if program is not None:
-        proofs: Sequence[UnitProof] = [_of_program(program, arch, recipe, seed, budget)]
+    proofs: Sequence[UnitProof]
+    if is_process(program, own):
+        assert program is not None
+        proofs = _of_process(program, seed, budget, own)
+    elif program is not None:
+        proofs = [_of_program(program, arch, recipe, seed, budget)]
     else:
         arches = [arch_named(arch)] if arch else list(ARCHES.values())
         if generated is not None:
@@ -100,6 +109,20 @@ def _of_program(program: str, arch: str | None, recipe: str | None, seed: int, b
         if run.failure:
             raise TestbedError(f"{run}: {run.failure}")
         return prove_unit(Unit(run.program.name, run.arch.name, run.recipe.name), run.watched)
+
+
+def _of_process(program: str, seed: int, budget: int, options: ProcessOptions) -> list[UnitProof]:
+    """A proof per thread. Says how many steps of each have no single right answer."""
+    if options.sample is not None or options.stdout is not None:
+        raise UsageError("--sample and --stdout are of testbed run: nothing is judged here")
+    process = watched_process(program, seed, budget_of(budget), options)
+    proofs = []
+    for thread in process.threads:
+        unit = Unit(process.run.path.name, process.run.arch.name, f"thread-{thread.number}")
+        with status(f"following the values of thread {thread.number}"):
+            proofs.append(prove_unit(unit, thread.watched))
+        click.echo(f"{unit}: {thread.transition:,} of {thread.steps:,} steps in transition", err=True)
+    return proofs
 
 
 def _of_units(planned: Sequence[Unit], jobs: int) -> list[UnitProof]:

@@ -16,6 +16,7 @@ from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
+from testbed.cli.process_run import is_process, process_options, show_process, taken
 from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.contract.unwinder import Unwinder
@@ -128,6 +129,7 @@ class RunOptions:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the stacks for speedscope and Perfetto.",
 )
+@process_options
 def command(**given: Any) -> None:
     """Run PROGRAM and judge every strategy at every instruction.
 
@@ -137,12 +139,19 @@ def command(**given: Any) -> None:
 
     What the header of a source declares (`// frames:`) has to be what was watched: otherwise the exit status is 1.
 
+    A program file with a libc, or with a dynamic linker, is run as a Linux process: testbed run ./program -- ARGUMENTS.
+    All its threads are judged, and the functions are named at which each strategy goes wrong.
+
     A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
     shown, by the strategies that judge whole traces.
     """
+    own = taken(given)
     options = RunOptions(**given)
     # Before the work: a mistyped name is told at once.
     named = strategies_named(options.names, options.commands) if options.asked else []
+    if is_process(options.program, own):
+        show_process(given, own, named)
+        return
     run = _recorded(options, options.trace) if options.trace is not None else _executed(options)
     if options.location is None and run.failure:
         raise TestbedError(_failed(run))

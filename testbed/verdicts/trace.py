@@ -115,10 +115,14 @@ def judge_trace(
     if steps is not None:
         counted[: steps[0]], counted[steps[1] :] = False, False
     outcome, frame, callers = _outcomes(truth, backtraces, counted)
+    beside = _beside_a_signal(truth)
+    if beside.any():
+        outcome, frame, callers = _outcomes(truth, backtraces, counted & ~beside)
+        outcome[beside] = UNJUDGED
     changed = _changes_an_address(truth) & (outcome != OUTCOMES.index(Outcome.EXACT)) & (outcome != UNJUDGED)
     if changed.any():  # more than one pc may be right of a frame: only the specification knows
-        outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed)
-        outcome[changed] = UNJUDGED
+        outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed & ~beside)
+        outcome[changed | beside] = UNJUDGED
     for step in np.flatnonzero(outcome == UNJUDGED).tolist():
         verdict = _verdict(backtraces, truth, declared, limits, step)
         outcome[step], frame[step] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
@@ -136,6 +140,19 @@ def _changes_an_address(truth: Truth) -> NDArray[np.bool_]:
     for index in np.flatnonzero(activations.parent >= 0).tolist():  # a parent comes before its children
         changed[index] |= changed[activations.parent[index]]
     found: NDArray[np.bool_] = changed[truth.node]
+    return found
+
+
+def _beside_a_signal(truth: Truth) -> NDArray[np.bool_]:
+    """The steps with a signal's frame on the stack: of an interrupted frame more is judged than of a caller."""
+    arrived = np.flatnonzero(truth.trace.sizes == 0)
+    if not len(arrived):
+        return np.zeros(len(truth.node), np.bool_)
+    activations = truth.activations
+    beside = np.isin(activations.opened, arrived + 1) & (activations.parent >= 0)
+    for index in range(len(beside)):  # a parent comes before its children
+        beside[index] |= activations.parent[index] >= 0 and beside[activations.parent[index]]
+    found: NDArray[np.bool_] = beside[truth.node]
     return found
 
 

@@ -29,6 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "verdicts",
         "runs",
         "tables checks campaign",
+        "profiling",
         "vectors",
         "report",
         "cli",

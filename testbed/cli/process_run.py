@@ -1,0 +1,225 @@
+"""``testbed run`` of a real Linux program: run as a process, every thread watched, every strategy judged.
+
+A program file is run as a process if it says that it needs a kernel's start: it names a dynamic linker (``.interp``),
+it has thread-local storage (``.tdata``, ``.tbss``) or ``__libc_start_main``, as everything that is linked with a libc
+does; or if something was asked for that only a process has. Any other file is run on the simple machine of the corpus.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from testbed.cli.expressions import evaluate_rule
+from testbed.cli.progress import long_work
+from testbed.cli.terminal import console_for_reports, status
+from testbed.cli.writing import try_writing
+from testbed.contract.unwinder import Unwinder
+from testbed.image import read_image
+from testbed.process import run_process
+from testbed.profiling.judge import SAMPLE, judge_process, watch_process
+from testbed.profiling.result import WatchedProcess
+from testbed.words.errors import TestbedError, UsageError
+from unwinders import UNWINDERS
+
+if TYPE_CHECKING:
+    from testbed.profiling.samples import SampledProfile
+
+BUDGET = 4_000_000
+SHOWN = ("fp_chain", "eh_frame", "debug_frame", "ehabi", "stack_scan")  # without -u
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    """What only a process has."""
+
+    arguments: tuple[str, ...] = ()
+    process: bool = False
+    stdin: Path | None = None
+    stdout: Path | None = None
+    shown: tuple[str, ...] = ()
+    sysroot: Path | None = None
+    sample: int | None = None
+
+    @property
+    def asked(self) -> bool:
+        """True where one of them was given."""
+        return self != ProcessOptions()
+
+
+def process_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a process, below those of every run."""
+    for option in reversed(
+        (
+            click.argument("arguments", nargs=-1),
+            click.option("--process", is_flag=True, help="Run a program file as a Linux process, whatever it is."),
+            click.option(
+                "--stdin", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What it reads."
+            ),
+            click.option("--stdout", type=_FILE, help="Write what it prints to this file; else it is shown."),
+            click.option(
+                "--folder",
+                "shown",
+                multiple=True,
+                metavar="NAME=DIR",
+                help="Show it DIR as NAME, to read; repeatable.",
+            ),
+            click.option(
+                "--sysroot", type=click.Path(file_okay=False, path_type=Path), help="Where its libraries are."
+            ),
+            click.option(
+                "--sample",
+                type=click.IntRange(1),
+                metavar="N",
+                help="Also what a sampling profiler sees at every N-th step; --timeline FILE for speedscope.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def taken(given: dict[str, Any]) -> ProcessOptions:
+    """The options of a process, taken out of all that were given."""
+    return ProcessOptions(**{name: given.pop(name) for name in ProcessOptions.__dataclass_fields__})
+
+
+def is_process(program: str | None, options: ProcessOptions) -> bool:
+    """True where a program is to be run as a process. Raises UsageError where what was asked for needs one."""
+    path = Path(program) if program is not None else None
+    if path is None or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
+        if options.asked:
+            raise UsageError(
+                "arguments and --process, --stdin, --stdout, --folder, --sysroot, --sample need an ELF program"
+            )
+        return False
+    return options.asked or needs_a_kernel(path)
+
+
+def needs_a_kernel(path: Path) -> bool:
+    """True for a program file that a kernel and a libc start."""
+    image = read_image(path)
+    started = image.symbol_named("__libc_start_main") is not None
+    return started or bool(image.sections.keys() & {".interp", ".tdata", ".tbss"})
+
+
+def watched_process(program: str, seed: int, budget: int, options: ProcessOptions) -> WatchedProcess:
+    """The process that was named, run and watched."""
+    folders = {}
+    for each in options.shown:
+        name, found, folder = each.partition("=")
+        if not found:
+            raise UsageError(f"--folder {each}: NAME=DIR, for example /data=./files")
+        folders[name] = folder
+    with status(f"running {program}"):
+        run = run_process(
+            program,
+            options.arguments,
+            seed=seed,
+            budget=budget,
+            stdin=options.stdin.read_bytes() if options.stdin else b"",
+            sysroot=options.sysroot,
+            folders=folders,
+        )
+    if not run.tracks:
+        raise TestbedError(f"{program} executed no instruction: {run.why}")
+    with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
+        return watch_process(run, work.at)
+
+
+def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder]) -> None:
+    """Run, judge, and show a process. Exits with 1 where something is unexplained."""
+    _only_of_short_runs(given, own)
+    timeline = given["timeline"]
+    for path in (own.stdout, timeline):
+        if path is not None:
+            try_writing(path)
+    process = watched_process(given["program"], given["seed"], budget_of(given["budget"]), own)
+    images = process.run.images
+    chosen = named or [UNWINDERS[name] for name in SHOWN]
+    applicable = [each for each in chosen if any(each.applies_to(loaded.image) for loaded in images)]
+    shares = []
+    with long_work("judging", "strategies", len(applicable)) as work:
+        for unwinder in applicable:
+            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=SAMPLE))
+            work.advance(f"judging {unwinder.name}")
+    profiles = _profiles(process, applicable, timeline, own.sample)
+    if own.stdout is not None:
+        own.stdout.write_bytes(process.run.stdout)
+    if given["as_json"]:
+        from testbed.report.process_json import process_data
+
+        json.dump(process_data(process, shares, profiles), sys.stdout, separators=(",", ":"))
+        sys.stdout.write("\n")
+    else:
+        _print(process, shares, profiles, shown=own.stdout is None)
+    if not shares or any(each.unexplained for each in shares):
+        sys.exit(1)
+
+
+def _profiles(
+    process: WatchedProcess, unwinders: Sequence[Unwinder], timeline: Path | None, every: int | None
+) -> list[SampledProfile]:
+    if every is None:
+        return []
+    from testbed.profiling.samples import sampled_profiles
+    from testbed.report.process_profile import write_profile
+
+    with status(f"every {every}-th step, as a profiler sees it"):
+        profiles = sampled_profiles(process, unwinders, every)
+    if timeline is not None:
+        write_profile(str(process.run), profiles, timeline)
+    return profiles
+
+
+def _print(process: WatchedProcess, shares: Sequence[Any], profiles: Sequence[SampledProfile], *, shown: bool) -> None:
+    from testbed.report.process_text import process_page, profile_lines
+
+    console = console_for_reports()
+    for name, data in (("printed", process.run.stdout), ("printed to stderr", process.run.stderr)):
+        if data and (shown or name != "printed"):
+            console.print(f"{process.run.path.name} {name}:")
+            console.print(data.decode("utf-8", "backslashreplace").rstrip("\n"), soft_wrap=True)
+            console.print()
+    console.print(process_page(process, shares))
+    for line in profile_lines(profiles):
+        console.print(line)
+
+
+def budget_of(budget: int) -> int:
+    """The budget: that of a process, where none was asked for."""
+    source = click.get_current_context().get_parameter_source("budget")
+    return BUDGET if source is click.core.ParameterSource.DEFAULT else budget
+
+
+def _only_of_short_runs(given: Mapping[str, Any], own: ProcessOptions) -> None:
+    """Raise UsageError for what is not shown of a process."""
+    if given["timeline"] is not None and own.sample is None:
+        raise UsageError("--timeline of a process shows samples: with --sample N, every N-th step")
+    for option, name in _OF_STEPS.items():
+        if given[name]:
+            raise UsageError(
+                f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)"
+            )
+
+
+_OF_STEPS = {
+    "--at": "location",
+    "--differences": "differences",
+    "--steps": "every_step",
+    "--html": "html",
+    "--svg": "svg",
+    "--plot": "plot",
+    "--trace": "trace",
+    "--chunk": "chunk",
+    "--recipe": "recipe",
+    "--trait": "traits",
+    "--frame-record": "frame_records",
+}

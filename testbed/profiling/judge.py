@@ -1,0 +1,194 @@
+"""A process judged: every strategy at every step of every thread, or at a seeded sample of them.
+
+Strategies that judge whole traces are asked at every step, natively; the others at some steps, of which the result says
+how many. One that follows tables is explained by the wrong row of a named function (`testbed.profiling.tables`), any
+other by its limits, which are those of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.checks.options import TABLES
+from testbed.checks.row_rules import Evaluate
+from testbed.contract.unwinder import Unwinder
+from testbed.process import ProcessRun
+from testbed.profiling.places import WrongSteps, joined_places, wrong_places
+from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
+from testbed.profiling.tables import ProcessTables
+from testbed.truth import observe
+from testbed.truth.frame_sites import frame_sites
+from testbed.truth.frame_traits import LazyTraits
+from testbed.verdicts.one import judge_backtrace
+from testbed.verdicts.trace import OUTCOMES, UNEXPLAINED, judge_trace
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
+
+SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
+_EXACT = OUTCOMES.index(Outcome.EXACT)
+_STOPS = [OUTCOMES.index(outcome) for outcome in (Outcome.REFUSED, Outcome.STOPPED)]
+_LYING = np.array([outcome.lying for outcome in OUTCOMES])
+
+
+@dataclass(frozen=True, eq=False)
+class _ThreadVerdicts:
+    """The verdicts on some steps of one thread. ``limit`` numbers the strategy's limits, or is UNEXPLAINED."""
+
+    steps: NDArray[np.int64]
+    outcome: NDArray[np.uint8] = field(repr=False)
+    frame: NDArray[np.int32] = field(repr=False)
+    limit: NDArray[np.int8] = field(repr=False)
+
+
+def follows_tables(unwinder: Unwinder) -> bool:
+    """True for a strategy whose rows stand in a file; those of an analysis are made of the instructions."""
+    return unwinder.rows is not None and unwinder.name in (*TABLES, *_FINDS_ROWS)
+
+
+_FINDS_ROWS = ("eh_frame_hdr",)  # of another table
+
+
+def watch_process(run: ProcessRun, progress: Callable[[int], None] = lambda done: None) -> WatchedProcess:
+    """Watch every thread of a process. ``progress`` is told how many steps were watched."""
+    threads, done = [], 0
+    for track in run.tracks:
+        threads.append(WatchedThread(track.thread, observe(track.trace), track.begins))
+        done += len(track.trace)
+        progress(done)
+    return WatchedProcess(run, tuple(threads))
+
+
+def judge_process(
+    process: WatchedProcess,
+    unwinder: Unwinder,
+    *,
+    evaluate: Evaluate | None = None,
+    sample: int = SAMPLE,
+    declared: frozenset[Trait] = frozenset(),
+) -> StrategyShare:
+    """One strategy, judged. ``evaluate`` computes DWARF expressions of rows. ``declared``: see `judge_trace`."""
+    native = unwinder.unwind_trace is not None
+    chosen = _every_step(process) if native else _sampled(process, sample)
+    outcomes: Counter[Outcome] = Counter()
+    judged = whole = transition = explained = unexplained = 0
+    places: list[WrongPlace] = []
+    for thread, steps in zip(process.threads, chosen, strict=True):
+        if not len(steps):
+            continue
+        found = (_natively if native else _one_by_one)(thread, unwinder, steps, declared)
+        counted = ~thread.watched.transition[found.steps]
+        differs = counted & (found.outcome != _EXACT)
+        numbers = np.bincount(found.outcome[counted], minlength=len(OUTCOMES)).tolist()
+        outcomes.update({outcome: n for outcome, n in zip(OUTCOMES, numbers, strict=True) if n})
+        is_whole = differs & np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
+        judged, transition = judged + len(steps), transition + int((~counted).sum())
+        whole += int(is_whole.sum())
+        here = _places(thread, unwinder, found, np.flatnonzero(differs), evaluate)
+        explained += sum(place.steps for place in here if place.explained)
+        unexplained += sum(place.steps for place in here if not place.explained)
+        places += here
+    lies = sum(n for outcome, n in outcomes.items() if not outcome.honest)
+    exact = outcomes[Outcome.EXACT]
+    return StrategyShare(
+        unwinder.name,
+        judged,
+        exact,
+        whole,
+        judged - transition - exact - whole - lies,
+        lies,
+        transition,
+        explained,
+        unexplained,
+        not native,
+        joined_places(places),
+        {outcome.value: outcomes[outcome] for outcome in Outcome if outcomes[outcome]},
+    )
+
+
+def _every_step(process: WatchedProcess) -> list[NDArray[np.int64]]:
+    return [np.arange(thread.begins, len(thread.watched.trace)) for thread in process.threads]
+
+
+def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:
+    """Steps of all threads together, chosen by the run's seed; in order."""
+    seed = process.threads[0].watched.trace.seed if process.threads else 0
+    numbers = np.array(
+        sorted(Random(f"steps {seed}").sample(range(process.steps), min(count, process.steps))), np.int64
+    )
+    found, before = [], 0
+    for thread in process.threads:
+        own = numbers[(numbers >= before) & (numbers < before + thread.steps)] - before + thread.begins
+        found.append(own)
+        before += thread.steps
+    return found
+
+
+def _natively(
+    thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64], declared: frozenset[Trait]
+) -> _ThreadVerdicts:
+    watched = thread.watched
+    assert unwinder.unwind_trace is not None
+    limits = () if follows_tables(unwinder) else unwinder.limits_on(watched.trace.arch)
+    span = (thread.begins, len(watched.trace))
+    said = judge_trace(watched, unwinder.unwind_trace(watched.trace), declared=declared, limits=limits, steps=span)
+    return _ThreadVerdicts(steps, said.outcome[steps], said.frame[steps, 0], said.explained[steps])
+
+
+def _one_by_one(
+    thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64], declared: frozenset[Trait]
+) -> _ThreadVerdicts:
+    watched = thread.watched
+    arch, limits = watched.trace.arch, unwinder.limits_on(watched.trace.arch)
+    outcome, frame = np.empty(len(steps), np.uint8), np.empty(len(steps), np.int32)
+    limit = np.full(len(steps), UNEXPLAINED, np.int8)
+    for i, step in enumerate(steps.tolist()):
+
+        @cache
+        def traits(frame: int, step: int = step) -> LazyTraits:
+            return LazyTraits(watched, watched.frame_site(step, frame), declared)
+
+        said = unwinder.unwind(watched.trace.snapshot(step))
+        transition = bool(watched.transition[step])
+        verdict = judge_backtrace(arch, watched.stack(step), said, traits=traits, limits=limits, transition=transition)
+        outcome[i], frame[i] = OUTCOMES.index(verdict.outcome), verdict.frame
+        if verdict.explained_by is not None:
+            limit[i] = limits.index(verdict.explained_by)
+    return _ThreadVerdicts(steps, outcome, frame, limit)
+
+
+def _depths(thread: WatchedThread) -> NDArray[np.int64]:
+    """How many callers there are at each step."""
+    parents = thread.watched.activations.parent.tolist()
+    depth: list[int] = []
+    for parent in parents:  # a parent comes before its children
+        depth.append(0 if parent < 0 else depth[parent] + 1)
+    found: NDArray[np.int64] = np.array(depth, np.int64)[thread.watched.node]
+    return found
+
+
+def _places(
+    thread: WatchedThread,
+    unwinder: Unwinder,
+    found: _ThreadVerdicts,
+    wrong: NDArray[np.int64],
+    evaluate: Evaluate | None,
+) -> list[WrongPlace]:
+    """The functions at whose frames it goes wrong."""
+    if not len(wrong):
+        return []
+    watched = thread.watched
+    steps, frames = found.steps[wrong], found.frame[wrong].astype(np.int64)
+    sites = frame_sites(watched.trace, watched.activations, watched.node, steps, frames)
+    limits = unwinder.limits_on(watched.trace.arch)
+    by_table = follows_tables(unwinder)
+    tables = ProcessTables(watched, unwinder if by_table else None, evaluate)
+    why = tables.masks(sites) if by_table else (found.limit[wrong].astype(np.int64) + 1).astype(np.uint64)
+    wrongs = WrongSteps(thread, sites, why, _LYING[found.outcome[wrong]])
+    return wrong_places(wrongs, tables, None if by_table else tuple(limit.because for limit in limits))

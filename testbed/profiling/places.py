@@ -1,0 +1,119 @@
+"""The steps at which a strategy goes wrong, gathered by the function whose frame it goes wrong at."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.image import describe
+from testbed.image.model import Section
+from testbed.image.symbols import readable, symbol_for
+from testbed.profiling.result import WatchedThread, WrongPlace
+from testbed.profiling.tables import ProcessTables
+from testbed.truth.frame_sites import FrameSites
+
+
+@dataclass(frozen=True, eq=False)
+class WrongSteps:
+    """Steps that are not exact, the frame at which each goes wrong, why (0: nothing explains it), whether it lies."""
+
+    thread: WatchedThread
+    sites: FrameSites
+    why: NDArray[np.uint64] = field(repr=False)
+    lies: NDArray[np.bool_] = field(repr=False)
+
+
+def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str, ...] | None) -> list[WrongPlace]:
+    """One place per frame's pc and reason: what is wrong in the tables, or the sentence that ``why`` numbers from 1."""
+    trace, sites = wrong.thread.watched.trace, wrong.sites
+    calling = (sites.depth > 0) & (trace.sizes[sites.own] > 0)
+    keys = np.stack((sites.pc, calling.astype(np.uint64), wrong.why), axis=1)
+    rows, of_step = np.unique(keys, axis=0, return_inverse=True)
+    of_step = of_step.reshape(-1)
+    order = np.argsort(of_step, kind="stable")  # steps stay in order
+    starts = np.searchsorted(of_step[order], np.arange(len(rows)))
+    steps, lies = np.bincount(of_step), np.bincount(of_step, wrong.lies).astype(np.int64)
+    found = []
+    for i, (pc, is_caller, why) in enumerate(rows.tolist()):
+        first = int(order[starts[i]])
+        number = tables.image_at(pc - is_caller)
+        loaded = trace.images[number] if number >= 0 else None
+        image = loaded.image if loaded else None
+        own, because = int(sites.own[first]), ""
+        if why and sentences is not None:
+            because = sentences[why - 1]
+        elif why:
+            at = pc - (loaded.bias if loaded else 0)
+            because = tables.because(number, at, why, own, calling=bool(is_caller))
+        step = int(sites.step[first])
+        link = pc - is_caller - (loaded.bias if loaded else 0)
+        function, known = _named(wrong.thread, tables, number, link, int(sites.node[first]))
+        found.append(
+            WrongPlace(
+                function,
+                image.path.name if image else "no file",
+                because,
+                int(steps[i]),
+                int(lies[i]),
+                step - wrong.thread.begins,
+                wrong.thread.number,
+                describe(trace.images, int(trace.pc[step])),
+                image.path if image else None,
+                known,
+            )
+        )
+    return found
+
+
+def joined_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
+    """One place per function, those with the most steps first; its reason is that of most of its steps.
+
+    What nothing explains stays apart from what is explained.
+    """
+    groups: defaultdict[tuple[str, str, bool], list[WrongPlace]] = defaultdict(list)
+    for place in places:
+        groups[place.library, place.function, place.explained].append(place)
+    found = []
+    for group in groups.values():
+        most = max(group, key=lambda place: place.steps)
+        first = group[0] if len({place.thread for place in group}) > 1 else min(group, key=lambda place: place.first)
+        found.append(
+            replace(
+                most,
+                steps=sum(place.steps for place in group),
+                lies=sum(place.lies for place in group),
+                first=first.first,
+                thread=first.thread,
+                where=first.where,
+            )
+        )
+    return tuple(sorted(found, key=lambda place: (-place.steps, place.library, place.function)))
+
+
+def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int, node: int) -> tuple[str, str]:
+    """What the function at a link-time pc is called, and its symbol's name; without one, where it begins."""
+    if number < 0:
+        return "code", ""
+    image = thread.watched.trace.images[number].image
+    symbol = symbol_for(image, link)
+    if symbol is not None:
+        return readable(symbol), symbol.name
+    watched = thread.watched
+    entered = int(watched.trace.pc[int(watched.activations.opened[node])])
+    loaded = next(each for each in watched.trace.images if each.image is image)
+    start = entered - loaded.bias
+    if not image.covers(start) or not start <= link < start + _FAR or symbol_for(image, start) is not None:
+        start = tables.start_of(number, link)
+    plt = next((each for each in image.sections.values() if each.name.startswith(".plt") and _inside(each, link)), None)
+    return (plt.name, "") if plt else (f"+{start - image.base:#x}", "")
+
+
+_FAR = 0x4000  # bytes: a function without a name is not longer
+
+
+def _inside(section: Section, address: int) -> bool:
+    return section.address <= address < section.address + len(section.data)

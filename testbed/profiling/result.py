@@ -1,0 +1,103 @@
+"""What became of a judged process, as values: threads, strategies, and the places at which each goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.process import ProcessRun
+from testbed.truth import Truth
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedThread:
+    """A thread and the truth about it. Steps before ``begins`` are those of the parent on whose stack it goes on."""
+
+    number: int
+    watched: Truth = field(repr=False)
+    begins: int
+
+    @property
+    def steps(self) -> int:
+        return len(self.watched.trace) - self.begins
+
+    @property
+    def transition(self) -> int:
+        """How many steps have no single right answer."""
+        return int(self.watched.transition[self.begins :].sum())
+
+    @property
+    def activations(self) -> int:
+        return len(self.watched.activations)
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedProcess:
+    """A process that ran, with the truth about each of its threads."""
+
+    run: ProcessRun
+    threads: tuple[WatchedThread, ...]
+
+    @property
+    def steps(self) -> int:
+        return sum(thread.steps for thread in self.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPlace:
+    """A function at whose frames a strategy goes wrong, and why.
+
+    ``because`` is "" where nothing explains it. ``first`` is the first such step, of the thread ``thread``, ``where``
+    the instruction that was executed there; ``lies`` of the ``steps`` claim something false. ``file`` is the program or
+    library, None where no file has this code. ``known`` is the name that a symbol gives; "" where none does.
+    """
+
+    function: str
+    library: str
+    because: str
+    steps: int
+    lies: int
+    first: int
+    thread: int
+    where: str
+    file: Path | None = None
+    known: str = ""
+
+    @property
+    def explained(self) -> bool:
+        return bool(self.because)
+
+    @property
+    def command(self) -> str:
+        """What holds this function's table against its code, without this run; "" where no command can."""
+        return f"testbed check {self.file} --function {self.known}" if self.file and self.known else ""
+
+    def __str__(self) -> str:
+        return f"{self.function} in {self.library}"
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyShare:
+    """One strategy over all threads. exact + whole + stops + lies + transition = judged.
+
+    ``whole``: every caller was found, and it was not said that the last one is the root. ``explained`` and
+    ``unexplained`` are parts of whole + stops + lies. ``sampled``: only so many steps were chosen, by the seed, of all.
+    """
+
+    name: str
+    judged: int
+    exact: int
+    whole: int
+    stops: int
+    lies: int
+    transition: int
+    explained: int
+    unexplained: int
+    sampled: bool
+    places: tuple[WrongPlace, ...] = field(default=(), repr=False)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> int:
+        return self.judged - self.transition

@@ -1,0 +1,128 @@
+"""A judged process on the terminal: files, threads, every strategy's shares, where each goes wrong, one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from testbed.profiling.result import StrategyShare, WatchedProcess, WrongPlace
+from testbed.profiling.samples import SampledProfile
+from testbed.report.phrases import count, share
+
+MOST_PLACES = 10
+
+
+def process_page(process: WatchedProcess, shares: Sequence[StrategyShare]) -> RenderableType:
+    """All that is said of a process."""
+    parts: list[RenderableType] = [_title(process), *_files(process), *_threads(process)]
+    if shares:
+        parts.append(_summary(shares))
+    for each in shares:
+        parts += _places(each)
+    return Group(*parts, process_answer(process, shares))
+
+
+def _title(process: WatchedProcess) -> Text:
+    run = process.run
+    text = Text()
+    text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
+    text.append(f"   {count(process.steps, 'step')}, {count(len(process.threads), 'thread')}, {run.ending}\n")
+    return text
+
+
+def _files(process: WatchedProcess) -> Iterator[Text]:
+    for loaded in process.run.images:
+        yield Text(f"file    {loaded.image.path}", "dim")
+
+
+def _threads(process: WatchedProcess) -> Iterator[Text]:
+    for thread in process.threads:
+        said = f"thread  {thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
+        said += f", {count(thread.transition, 'step')} in transition: no answer is right" if thread.transition else ""
+        yield Text(said)
+    calls = process.run.calls
+    most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])
+    yield Text(f"calls   {count(sum(calls.values()), 'system call')}: {most}" + (", ..." if len(calls) > 8 else ""))
+    for refused in process.run.refused:
+        yield Text(f"refused {refused.name} at step {refused.step}: {refused.error}", "yellow")
+    for note in process.run.notes:
+        yield Text(f"note    {note}", "yellow")
+    if process.run.status is None:
+        yield Text(f"ended   {process.run.why}; what ran until then is judged", "bold yellow")
+
+
+def _summary(shares: Sequence[StrategyShare]) -> RenderableType:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table.add_column("strategy", no_wrap=True)
+    for name in ("exact", "all callers, no root", "honest stops", "lies", "unexplained", "steps"):
+        table.add_column(name, justify="right")
+    for each in shares:
+        parts = [share(n, each.counted) for n in (each.exact, each.whole, each.stops, each.lies)]
+        unexplained = Text(f"{each.unexplained:,}", "bold red" if each.unexplained else "")
+        steps = f"{each.counted:,}" + (" sampled" if each.sampled else "")
+        table.add_row(each.name, *parts, unexplained, steps)
+    return Group(Text(), table)
+
+
+def _places(each: StrategyShare) -> Iterator[Text]:
+    if not each.places:
+        return
+    more = len(each.places) - MOST_PLACES
+    yield Text.assemble((f"\n{each.name}", "bold"), " is not exact at frames of:")
+    for place in each.places[:MOST_PLACES]:
+        yield _place(place)
+    if more > 0:
+        rest = sum(place.steps for place in each.places[MOST_PLACES:])
+        yield Text(f"  and {count(more, 'other place')}, {count(rest, 'step')}", "dim")
+
+
+def _place(place: WrongPlace) -> Text:
+    text = Text(f"  {place.steps:>9,}  {place}: ", no_wrap=True, overflow="fold")
+    text.append(_clause(place.because) or "UNEXPLAINED", "" if place.explained else "bold red")
+    lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
+    text.append(f"\n{'':13}first at step {place.first} of thread {place.thread}, {place.where}", "dim")
+    return text.append(f"; {lies}" if place.lies else "", "dim")
+
+
+def _clause(because: str) -> str:
+    """The first clause of a limit's sentence; of a row, all: what it says and what is true."""
+    return because if "true" in because else re.split(r"[,:;(]", because)[0].strip()
+
+
+def process_answer(process: WatchedProcess, shares: Sequence[StrategyShare]) -> Text:
+    """The process in one sentence: who is right everywhere, who lies most and where, what nothing explains."""
+    if not shares:
+        return Text("\nNo strategy was asked: nothing is judged.", "bold")
+    right = sum(each.exact == each.counted for each in shares)
+    noun = "strategy" if len(shares) == 1 else "strategies"
+    said = f"{right} of {len(shares)} {noun} exact at all {count(process.steps, 'step')}"
+    unexplained = [each for each in shares if each.unexplained]
+    if unexplained:
+        first = next(place for place in unexplained[0].places if not place.explained)
+        names = ", ".join(each.name for each in unexplained)
+        return Text(f"\n{said}; UNEXPLAINED: {names}, most at {first}.", "bold red")
+    liars = [each for each in shares if each.lies]
+    if not liars:
+        return Text(f"\n{said}" + ("." if right == len(shares) else "; the others stop honestly: nobody lies."), "bold")
+    least = min(liars, key=lambda each: each.lies / max(each.counted, 1))
+    place = max(least.places, key=lambda place: place.lies)
+    lies = share(least.lies, least.counted)
+    return Text(f"\n{said}; {least.name} lies at {lies}, most for {place}: {_clause(place.because)}.", "bold")
+
+
+def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
+    """How many samples each strategy's flame graph shows in the wrong place."""
+    if not profiles:
+        return
+    samples, every = profiles[0].samples, profiles[0].every
+    yield Text(
+        f"\nA profiler that looks at every {every:,}th step takes {count(samples, 'sample')}. In the wrong place:"
+    )
+    for each in profiles[1:]:
+        cut = f", {share(each.cut, samples)} under missing callers" if each.cut else ""
+        yield Text(f"  {each.name}: {share(each.misplaced, samples)}{cut}")

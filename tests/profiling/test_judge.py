@@ -1,0 +1,87 @@
+"""A process judged: every wrong step is a named function's wrong row, the two witnesses agree, samples are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from testbed.campaign.prove import prove
+from testbed.cli.expressions import evaluate_rule
+from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.result import WatchedProcess
+from testbed.profiling.samples import sampled_profiles
+from testbed.report.process_profile import profile_data
+from tests.process.builds import ran
+from unwinders import UNWINDERS
+
+
+@cache
+def watched(name: str, target: str, link: str) -> WatchedProcess:
+    return watch_process(ran(name, target, link, "abc"))
+
+
+@pytest.mark.parametrize("target", ["x86_64", "arm64", "thumb"])
+def test_two_witnesses_agree_about_a_process_with_a_libc(target: str) -> None:
+    (thread,) = watched("hello", target, "static").threads
+    proof = prove(thread.watched)
+    assert proof.disagreed == proof.unfollowed == 0, proof.dissents
+    assert proof.agreed == proof.steps > 5_000
+
+
+@pytest.mark.parametrize(("target", "table"), [("x86_64", "eh_frame"), ("arm64", "eh_frame"), ("thumb", "ehabi")])
+def test_every_step_that_a_table_gets_wrong_is_a_functions_row(target: str, table: str) -> None:
+    share = judge_process(watched("hello", target, "static"), UNWINDERS[table], evaluate=evaluate_rule)
+    assert share.unexplained == 0, [place for place in share.places if not place.explained]
+    assert share.exact + share.whole + share.stops + share.lies + share.transition == share.judged
+    assert share.explained == sum(place.steps for place in share.places) == share.counted - share.exact
+    if table == "eh_frame":
+        assert share.exact > 0.98 * share.counted
+        assert "no row" in {place.because for place in share.places if place.function == "_init"}
+
+
+def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -> None:
+    share = judge_process(watched("hello", "arm64", "dynamic"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    assert not share.unexplained
+    lies = [place for place in share.places if place.library.startswith("ld-linux") and place.lies]
+    assert {"CFA is sp+0x0, true sp+0x10", "CFA is sp+0xd0, true sp+0xe0"} <= {place.because for place in lies}
+    assert sum(place.lies for place in lies) > 0.9 * share.lies > 1_000
+
+
+def test_a_strategy_that_does_not_say_what_its_table_says_is_unexplained() -> None:
+    false = replace(UNWINDERS["eh_frame"], unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
+    share = judge_process(watched("hello", "x86_64", "static"), false, evaluate=evaluate_rule)
+    assert share.unexplained > 0.9 * share.counted
+    assert share.explained == share.counted - share.exact - share.unexplained
+
+
+def test_a_strategy_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None:
+    process = watched("hello", "x86_64", "static")
+    first, second = (judge_process(process, UNWINDERS["stack_scan"], sample=40) for _ in range(2))
+    assert first == second
+    assert first.sampled and first.judged == 40 == first.exact + first.whole + first.stops + first.lies
+
+
+def test_the_verdicts_of_a_sample_are_those_of_every_step() -> None:
+    """The readable way beside the native one, at the same steps."""
+    process, unwinder = watched("hello", "arm64", "static"), UNWINDERS["eh_frame"]
+    everywhere = judge_process(process, unwinder, evaluate=evaluate_rule)
+    readable = judge_process(
+        process, replace(unwinder, unwind_trace=None), evaluate=evaluate_rule, sample=process.steps // 10
+    )
+    assert abs(readable.exact / readable.judged - everywhere.exact / everywhere.judged) < 0.02
+    assert {str(place) for place in readable.places} <= {str(place) for place in everywhere.places}
+
+
+def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right() -> None:
+    process, every = watched("hello", "x86_64", "static"), 50
+    true, table, chain = sampled_profiles(process, [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]], every)
+    assert true.samples == -(-process.steps // every) == table.samples
+    assert (true.misplaced, true.cut) == (0, 0)
+    assert table.misplaced <= 0.02 * table.samples and chain.misplaced > 0.5 * chain.samples
+    assert chain.cut <= chain.misplaced
+    data = profile_data("hello", (true, table, chain))
+    names = [frame["name"] for frame in data["shared"]["frames"]]
+    assert {names[stack[0]] for stack in data["profiles"][0]["samples"]} == {"_start"}
+    assert all(sum(each["weights"]) == each["endValue"] == every * true.samples for each in data["profiles"])
