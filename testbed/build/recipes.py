@@ -68,7 +68,7 @@ def _special() -> Iterator[Recipe]:
             "-fsanitize=shadow-call-stack",
             "-ffixed-x18",
         ),
-        traits=frozenset({Trait.FP_OMITTED}),
+        traits=frozenset({Trait.FP_OMITTED, Trait.SHADOW_STACK}),
         shadow=True,
     )
     yield Recipe(

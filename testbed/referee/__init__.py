@@ -30,6 +30,7 @@ _ALL = {  # the folder, the value in its strategy.py, the strategies
     "libgcc_backtrace": ("profilers", "LIBGCC_BACKTRACE", "libgcc_backtrace"),
     "glibc_backtrace": ("profilers", "GLIBC_BACKTRACE", "glibc_backtrace"),
     "llvm_backtrace": ("profilers", "LLVM_BACKTRACE", "llvm_backtrace"),
+    "nongnu_backtrace": ("profilers", "NONGNU_BACKTRACE", "nongnu_backtrace nongnu_backtrace_exidx"),
     "clang": ("clang", "REFEREE", ""),
     "gcc": ("gcc", "REFEREE", ""),
 }

@@ -83,6 +83,7 @@ class Trait(Enum):
         "a function that never returns, and so kept no return address for want of a table, as the recipe declares"
     )
     UNSAID_END = "a compact table that does not say that the start code has no caller, as the recipe declares"
+    SHADOW_STACK = "rows say where the shadow call stack is, by an expression for its register, as the recipe declares"
     LEAF_RECORD = "in a leaf whose frame pointer leads to no return address, as the recipe declares"
     NO_RECORD = "the frame pointer is there for locals and leads to no record, as the recipe declares"
     SPLIT_FUNCTION = "a symbol of a function where a jump enters a frame that is set up, as the header declares"
@@ -112,6 +113,7 @@ _DECLARED = frozenset(
         Trait.NOT_KEPT,
         Trait.UNSAID_END,
         Trait.LEAF_RECORD,
+        Trait.SHADOW_STACK,
         Trait.NO_RECORD,
     }
 )

@@ -18,6 +18,11 @@ _REALIGNED = (
 )
 _REASONS = {
     **reasons(),
+    "IN_NO_FILE": (
+        "a trampoline on the stack is in no file: the return address is taken from the top of the stack, and the word "
+        "that the trampoline has not popped yet is believed to be the caller's",
+        "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
+    ),
     "SIGNAL": (
         "every frame but the first is looked up before its pc, as is right behind a call: also the one that a signal "
         "interrupted, whose row is then that of the instruction before, or of the function before",
@@ -54,6 +59,7 @@ LIMITS = limits_of(
     NO_TABLE       arm64   refused stopped wrong_register phantom
     NO_TABLE       arm32   refused stopped wrong_register skipped
     NO_CODE        x86_64  wrong_register
+    IN_NO_FILE     x86_64  ended_early
     OPEN_END       x86_64  phantom
     OPEN_END       arm64   stopped phantom
     OPEN_END       arm32   stopped phantom

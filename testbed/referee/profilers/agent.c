@@ -9,10 +9,17 @@
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef NONGNU
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <ucontext.h>
+#else
 #include <unwind.h>
+#endif
 
 typedef uintptr_t word;
 
+enum { END = 5 }; /* _URC_END_OF_STACK */
 #ifdef __ARM_EABI_UNWINDER__
 #define STOP _URC_FAILURE /* EHABI has no other word for it */
 #else
@@ -68,7 +75,7 @@ __asm__(
     "mov x8, #139\nsvc #0\n.size testbed_restorer, .-testbed_restorer\n"
 #elif defined(__arm__)
     "bkpt\n.size testbed_done, .-testbed_done\n"
-#ifdef LLVM
+#if defined(LLVM) || defined(NONGNU)
     /* As in glibc: the entry says that the frame holds all registers, 160 bytes above SP. */
     ".p2align 2\n.fnstart\n.save {r0-r15}\n.pad #160\nnop\n.globl __default_rt_sa_restorer\n"
     ".type __default_rt_sa_restorer, %function\n__default_rt_sa_restorer:\nmov r7, #173\nsvc #0\n.fnend\n"
@@ -263,8 +270,39 @@ int strcmp(const char *a, const char *b)
 void __assert_fail(const char *a, const char *b, unsigned c, const char *d) { (void)a; (void)b; (void)c; (void)d; abort(); }
 #endif
 
-#ifdef GLIBC
+#if defined(GLIBC)
 extern int backtrace(void **, int);
+#elif defined(NONGNU)
+/* From the registers that the signal came with, as the library's documentation has it for handlers. */
+static int walk(ucontext_t *interrupted)
+{
+#ifdef __arm__
+    unw_context_t context;
+    memcpy(context.regs, &interrupted->uc_mcontext.arm_r0, sizeof context.regs);
+    unw_context_t *from = &context;
+#else
+    unw_context_t *from = (unw_context_t *)interrupted; /* it begins as the kernel's does */
+#endif
+    unw_cursor_t cursor;
+    int status = unw_init_local2(&cursor, from, UNW_INIT_SIGNAL_FRAME);
+    word behind_signal = 0;
+    while (status >= 0 && testbed_answer.count < MOST_FRAMES) {
+        struct frame *frame = &testbed_answer.at[testbed_answer.count++];
+        unw_get_reg(&cursor, UNW_REG_IP, (unw_word_t *)&frame->ip);
+        unw_get_reg(&cursor, UNW_REG_SP, (unw_word_t *)&frame->sp);
+        word signal = unw_is_signal_frame(&cursor) > 0;
+#ifdef __x86_64__
+        frame->before = signal; /* there it is said of the frame that was interrupted, elsewhere of the trampoline's */
+#else
+        frame->before = behind_signal;
+#endif
+        behind_signal = signal;
+        status = unw_step(&cursor);
+        if (status <= 0)
+            break;
+    }
+    return status == 0 ? END : status;
+}
 #else
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument)
 {
@@ -289,7 +327,9 @@ void testbed_handler(int number, void *information, void *context)
     (void)number;
     (void)information;
     (void)context;
-#ifdef GLIBC
+#if defined(NONGNU)
+    testbed_answer.code = (word)walk(context);
+#elif defined(GLIBC)
     static void *found[MOST_FRAMES];
     testbed_answer.count = (word)backtrace(found, MOST_FRAMES);
     for (word i = 0; i < testbed_answer.count; i++)

@@ -1,10 +1,11 @@
 """Agents: the signal handler of a profiler with a real unwinder inside, built as a program for the emulator.
 
-Three unwinders, each from where a distribution's programs get it:
+Four unwinders, each from where a distribution's programs get it:
 
 * ``libgcc``: GCC's ``_Unwind_Backtrace``, from the ``libgcc_eh.a`` of the GCC that is installed;
 * ``glibc``: glibc's ``backtrace``, from the ``libc.a`` of the C library that is installed, over the same libgcc;
-* ``llvm``: LLVM's libunwind, compiled from the sources inside the ``ziglang`` wheel.
+* ``llvm``: LLVM's libunwind, compiled from the sources inside the ``ziglang`` wheel;
+* ``nongnu``: nongnu libunwind, from the ``libunwind.a`` of the distribution's package for the architecture.
 
 `agent.c` beside this file holds the handler and the few functions of a C library that they call.
 """
@@ -12,6 +13,7 @@ Three unwinders, each from where a distribution's programs get it:
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,7 +33,9 @@ from testbed.words.errors import BuildError, ToolchainMissing
 from testbed.words.files import cache_folder
 
 SOURCE = Path(__file__).with_name("agent.c")
+STUBS = Path(__file__).with_name("libunwind_stubs.c")
 BASE = 0x5000_0000  # no program of the corpus lies there, whatever its slide
+_ALONE = ("-static", "-nostdlib", "-fno-pie", "-no-pie", "-Wl,--eh-frame-hdr", f"-Wl,-Ttext-segment={BASE:#x}")
 _TIMEOUT = 120  # seconds; the slowest takes 3
 _C = ("-std=gnu11", "-O2", "-ffreestanding", "-fno-stack-protector", "-fasynchronous-unwind-tables")
 _LLVM = ("-O2", "-g0", "-DNDEBUG", "-funwind-tables", "-fno-sanitize=all", "-D_LIBUNWIND_IS_NATIVE_ONLY")
@@ -61,25 +65,36 @@ GNU = PerArch(
     }
 )
 TRIPLES = PerArch({"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "arm-linux-gnueabihf"})
+_UNPACKED = "dpkg --add-architecture {0}; apt-get update; apt-get download libunwind-dev:{0}; dpkg -x *_{0}.deb /"
+NONGNU_PACKAGES = PerArch(
+    {
+        "x86_64": "apt-get install libunwind-dev",
+        "arm64": _UNPACKED.format("arm64"),  # unpacked, not installed: nothing of it is executed on the host
+        "arm32": _UNPACKED.format("armhf"),
+    }
+)
+NONGNU_VERSION = re.compile(r"^Version: (\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentLibrary:
-    """One of the three: its name, the macro that selects it in the agent, whether it is a GNU library.
+    """One of the four: its name, the macro that selects it in the agent.
 
     ``claims_sp``: it says each frame's SP, too. ``always_ends``: it returns nothing that tells an error from the end.
+    ``from_context``: it is given the registers that the signal came with, and does not pass its frame itself.
     """
 
     name: str
     macro: str
-    gnu: bool
     claims_sp: bool = True
     always_ends: bool = False
+    from_context: bool = False
 
 
-LIBGCC = AgentLibrary("libgcc", "LIBGCC", gnu=True)
-GLIBC = AgentLibrary("glibc", "GLIBC", gnu=True, claims_sp=False, always_ends=True)
-LLVM = AgentLibrary("llvm", "LLVM", gnu=False)
+LIBGCC = AgentLibrary("libgcc", "LIBGCC")
+GLIBC = AgentLibrary("glibc", "GLIBC", claims_sp=False, always_ends=True)
+LLVM = AgentLibrary("llvm", "LLVM")
+NONGNU = AgentLibrary("nongnu", "NONGNU", from_context=True)
 
 
 @lru_cache(maxsize=16)
@@ -90,8 +105,9 @@ def agent_for(source: AgentLibrary, arch: Arch) -> Image:
     """
     told = found_for(source, arch)
     if told is None:
-        raise ToolchainMissing(source.name, GNU[arch.name].packages if source.gnu else "pip install ziglang==0.17.0")
-    key = hashlib.sha256(b"\0".join((SOURCE.read_bytes(), Path(__file__).read_bytes(), str(told).encode()))).hexdigest()
+        raise ToolchainMissing(source.name, brought_by(source, arch))
+    files = (SOURCE, STUBS, Path(__file__))
+    key = hashlib.sha256(b"\0".join((*(file.read_bytes() for file in files), str(told).encode()))).hexdigest()
     path = cache_folder() / f"agent.{source.name}.{arch.name}.{key[:24]}.elf"
     return read_image(cache.kept(path, lambda: _built(source, arch)), arch=arch)
 
@@ -99,7 +115,7 @@ def agent_for(source: AgentLibrary, arch: Arch) -> Image:
 @lru_cache(maxsize=16)
 def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
     """Which one an agent would be built from; None where something is missing."""
-    if not source.gnu:
+    if source is LLVM:
         try:
             return Found(f"LLVM libunwind of ziglang {version('ziglang')}", str(_llvm_folder()))
         except ToolchainMissing:
@@ -107,6 +123,10 @@ def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
     command = shutil.which(GNU[arch.name].command)
     if command is None:
         return None
+    if source is NONGNU:
+        told = NONGNU_VERSION.search(_text(_nongnu_folder(arch) / "pkgconfig" / "libunwind.pc"))
+        archive = _nongnu_folder(arch) / "libunwind.a"
+        return Found(f"libunwind {told[1]}", str(archive)) if told and archive.is_file() else None
     library = "libc.a" if source is GLIBC or arch.isa_flag is not None else "libgcc_eh.a"
     path = Path(_printed((command, f"-print-file-name={library}")))
     if not path.is_absolute() or not path.is_file():
@@ -117,7 +137,7 @@ def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
 def _built(source: AgentLibrary, arch: Arch) -> bytes:
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         folder = Path(name)
-        for command in _gnu(source, arch) if source.gnu else _llvm(arch):
+        for command in _llvm(arch) if source is LLVM else _nongnu(arch) if source is NONGNU else _gnu(source, arch):
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
             if done.returncode:
                 raise BuildError(f"no agent of {source.name} for {arch}", command=command, output=done.stderr)
@@ -126,8 +146,27 @@ def _built(source: AgentLibrary, arch: Arch) -> bytes:
 
 def _gnu(source: AgentLibrary, arch: Arch) -> list[Sequence[str]]:
     libraries = ("-Wl,--start-group", "-lgcc_eh", "-lgcc", "-l:libc.a", "-Wl,--end-group")
-    alone = ("-static", "-nostdlib", "-fno-pie", "-no-pie", "-Wl,--eh-frame-hdr", f"-Wl,-Ttext-segment={BASE:#x}")
-    return [(GNU[arch.name].command, *_C, f"-D{source.macro}", str(SOURCE), *libraries, *alone, "-o", "agent")]
+    return [(GNU[arch.name].command, *_C, f"-D{source.macro}", str(SOURCE), *libraries, *_ALONE, "-o", "agent")]
+
+
+def _nongnu(arch: Arch) -> list[Sequence[str]]:
+    """With no C library at all: what the library asks of one is in `libunwind_stubs.c`."""
+    sources = (str(SOURCE), str(STUBS), f"-I/usr/include/{TRIPLES[arch.name]}", f"-D{NONGNU.macro}")
+    archive = str(_nongnu_folder(arch) / "libunwind.a")
+    libraries = ("-Wl,--start-group", archive, "-lgcc_eh", "-lgcc", "-Wl,--end-group")
+    return [(GNU[arch.name].command, *_C, *sources, *libraries, *_ALONE, "-o", "agent")]
+
+
+def _nongnu_folder(arch: Arch) -> Path:
+    return Path("/usr/lib") / TRIPLES[arch.name]
+
+
+def brought_by(source: AgentLibrary, arch: Arch) -> str:
+    """What brings an unwinder for an architecture."""
+    if source is LLVM:
+        return "pip install ziglang==0.17.0"
+    packages = GNU[arch.name].packages
+    return f"{packages}; {NONGNU_PACKAGES[arch.name]}" if source is NONGNU else packages
 
 
 def _llvm(arch: Arch) -> list[Sequence[str]]:
@@ -151,6 +190,13 @@ def _llvm_folder() -> Path:
     if not (folder / "src" / _LLVM_PARTS[0]).is_file():
         raise ToolchainMissing("LLVM's libunwind", "pip install ziglang==0.17.0")
     return folder
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def _printed(command: Sequence[str]) -> str:

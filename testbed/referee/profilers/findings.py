@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from testbed.referee.model import Finding
 from testbed.referee.profilers.limits import AT_CALLS_ONLY, LOST, OLD_ROWS, PARSER, PC_COLUMN
+from testbed.referee.profilers.nongnu_limits import BEHIND_THE_CALL, NO_CODE, SHADOW_STACK, SIGNED
 
 OF_LIBGCC = (
     Finding(
@@ -79,5 +80,52 @@ OF_LLVM = (
         at="main+0x1",
         limit=OLD_ROWS[0],
         upstream=PARSER,
+    ),
+)
+
+OF_NONGNU = (
+    Finding(
+        title="libunwind on arm64 takes what x30 holds for the return address where a function has signed its own",
+        unwinder="nongnu_backtrace",
+        tool="libunwind 1.6.2",
+        since="2026-11-22",
+        program="pac_ret",
+        arch="arm64",
+        recipe="keystone",
+        at="leaf+0x8",
+        limit=SIGNED,
+    ),
+    Finding(
+        title="libunwind on arm64 loses the second caller in code with a shadow call stack",
+        unwinder="nongnu_backtrace",
+        tool="libunwind 1.6.2",
+        since="2026-11-22",
+        program="function_pointers",
+        arch="arm64",
+        recipe="clang-O2-scs",
+        at="apply+0xc",
+        limit=SHADOW_STACK,
+    ),
+    Finding(
+        title="libunwind on arm64, in a signal handler, ends the process that has called a null pointer",
+        unwinder="nongnu_backtrace",
+        tool="libunwind 1.6.2",
+        since="2026-11-22",
+        program="null_call",
+        arch="arm64",
+        recipe="keystone",
+        at="@11",
+        limit=NO_CODE,
+    ),
+    Finding(
+        title="libunwind on arm32 looks up a return address behind the call, in the next function's entry",
+        unwinder="nongnu_backtrace_exidx",
+        tool="libunwind 1.6.2",
+        since="2026-11-22",
+        program="noreturn_last_call",
+        arch="arm32",
+        recipe="gcc-O2",
+        at="@13",
+        limit=BEHIND_THE_CALL,
     ),
 )

@@ -71,6 +71,8 @@ def executed(source: AgentLibrary, snapshot: Snapshot) -> Backtrace:
     bench = _bench(source, snapshot.arch)
     _lay_out(bench, snapshot)
     _describe_modules(bench, snapshot.images)
+    if source.from_context:
+        _describe_regions(bench)
     code = _enter(bench, snapshot)
     first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, None, "registers")
     failure = _run(bench, code)
@@ -134,6 +136,15 @@ def _describe_modules(bench: Bench, images: tuple[LoadedImage, ...]) -> None:
     bench.machine.mem_write(bench.address("testbed_modules"), packed)
 
 
+def _describe_regions(bench: Bench) -> None:
+    """What is mapped: the kernel would tell the agent that."""
+    word = bench.arch.word
+    ranges = [_pages(address, data) for address, data in bench.mapped.items()]
+    words = [len(ranges), *(edge for start, size in ranges for edge in (start, start + size))]
+    packed = struct.pack(f"<{len(words)}{'Q' if word == 8 else 'I'}", *words)
+    bench.machine.mem_write(bench.address("testbed_regions"), packed)
+
+
 def _enter(bench: Bench, snapshot: Snapshot) -> int:
     """Deliver the signal; the code pointer at which the handler begins."""
     arch, machine = bench.arch, bench.machine
@@ -172,12 +183,11 @@ def _answer(bench: Bench, source: AgentLibrary) -> tuple[list[Frame], bool]:
     words = _words(bench, "testbed_answer", 3 + 3 * count)[3:]
     given = [(arch.code_address(words[i]), words[i + 1], words[i + 2]) for i in range(0, len(words), 3)]
     restorer = bench.address("__default_rt_sa_restorer" if arch.isa_flag is not None else "testbed_restorer")
-    after = next((i for i, (ip, _, _) in enumerate(given) if ip == restorer), None)
+    after = -1 if source.from_context else next((i for i, (ip, _, _) in enumerate(given) if ip == restorer), None)
     if after is None or after + 1 >= len(given):
         return [], False
-    return list(
-        _frames(arch, given[after + 1 :], claims_sp=source.claims_sp)
-    ), source.always_ends or code == END_OF_STACK
+    frames = _frames(arch, given[after + 1 :], claims_sp=source.claims_sp)
+    return list(frames), source.always_ends or code == END_OF_STACK
 
 
 def _frames(arch: Arch, given: list[tuple[int, int, int]], *, claims_sp: bool) -> Iterator[Frame]:

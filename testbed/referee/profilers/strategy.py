@@ -14,8 +14,8 @@ from testbed.referee.limits import in_no_file
 from testbed.referee.llvm_libunwind.limits import NO_ROW_FOR_THE_CALLER, ROW_BEFORE_WRONG
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
-from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, AgentLibrary, found_for
-from testbed.referee.profilers.findings import OF_LIBGCC, OF_LLVM
+from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, NONGNU, NONGNU_PACKAGES, AgentLibrary, found_for
+from testbed.referee.profilers.findings import OF_LIBGCC, OF_LLVM, OF_NONGNU
 from testbed.referee.profilers.in_handler import executed
 from testbed.referee.profilers.limits import (
     AT_CALLS_ONLY,
@@ -31,6 +31,7 @@ from testbed.referee.profilers.limits import (
     PC_COLUMN_UNLISTED,
     SILENT_END,
 )
+from testbed.referee.profilers.nongnu_limits import NONGNU_EXIDX_LIMITS, NONGNU_LIMITS
 from testbed.words.outcome import Outcome
 
 
@@ -78,6 +79,33 @@ GLIBC_BACKTRACE = _referee(
     _GCC,
     (*BELIEVED, PC_COLUMN, PC_COLUMN_UNLISTED, *AT_CALLS_ONLY, *NO_END, SILENT_END, NOT_TOLD, NOT_TOLD_ON_ARM),
     (),
+)
+NONGNU_BACKTRACE = Referee(
+    name="nongnu_backtrace",
+    summary="nongnu libunwind's unw_step, executed in a signal handler",
+    package="; ".join(NONGNU_PACKAGES[name] for name in ("arm64", "arm32")),
+    find=lambda: next((found for name in ("arm64", "arm32") if (found := found_for(NONGNU, ARCHES[name]))), None),
+    unwinders=(
+        Unwinder(
+            name="nongnu_backtrace",
+            summary="nongnu libunwind on arm64, executed: .eh_frame_hdr's table, then the link register",
+            unwind=with_every_register(partial(executed, NONGNU), all_recorded),
+            arches=frozenset({"arm64"}),
+            needs=frozenset({".eh_frame_hdr"}),
+            limits=NONGNU_LIMITS,
+            tool=partial(_tool, NONGNU),
+        ),
+        Unwinder(
+            name="nongnu_backtrace_exidx",
+            summary="nongnu libunwind on arm32, executed: .ARM.exidx, then the frame pointer",
+            unwind=with_every_register(partial(executed, NONGNU), all_recorded),
+            arches=frozenset({"arm32"}),
+            needs=frozenset({".ARM.exidx"}),
+            limits=NONGNU_EXIDX_LIMITS,
+            tool=partial(_tool, NONGNU),
+        ),
+    ),
+    findings=OF_NONGNU,
 )
 LLVM_BACKTRACE = _referee(
     LLVM,
