@@ -41,6 +41,19 @@ def group(process: Process, a: tuple[int, ...]) -> int:
     return GROUP
 
 
+def become_user(process: Process, a: tuple[int, ...]) -> int:
+    """Only who one is already."""
+    if a[0] != USER:
+        raise Refusal(errno.EPERM)
+    return 0
+
+
+def become_group(process: Process, a: tuple[int, ...]) -> int:
+    if a[0] != GROUP:
+        raise Refusal(errno.EPERM)
+    return 0
+
+
 def three_users(process: Process, a: tuple[int, ...]) -> int:
     for address in a[:3]:
         process.memory.write(address, process.pack(USER, size=4))
@@ -247,6 +260,8 @@ CALLS = {
     "gettid": thread_number,
     **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), user),
     **dict.fromkeys(("getgid", "getegid", "getgid32", "getegid32"), group),
+    **dict.fromkeys(("setuid", "setuid32"), become_user),
+    **dict.fromkeys(("setgid", "setgid32"), become_group),
     **dict.fromkeys(("getresuid", "getresgid", "getresuid32", "getresgid32"), three_users),
     **dict.fromkeys(("getgroups", "getgroups32"), groups),
     **dict.fromkeys(("setpgid", "setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),
