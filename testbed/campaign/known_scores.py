@@ -3,6 +3,7 @@
 ::
 
     {"format": "testbed known scores", "version": 1, "phases": ["entry", ...],
+     "sample": ["leaf_call x86_64 keystone", ...],
      "known": {"fp_chain": {"summary": "...", "tool": "", "arches": ["x86_64", ...]}, ...},
      "units": {"leaf_call x86_64 keystone": {"sites": "3 2 14 4 2", "fp_chain": "0 0 14 0 2/0 0 0 1 0", "gdb": "="}}}
 
@@ -42,11 +43,15 @@ class KnownUnwinder:
 
 @dataclass(frozen=True)
 class KnownScores:
-    """The counts of known unwinders by unit; ``sites`` are those that the unit had when they were judged."""
+    """The counts of known unwinders by unit; ``sites`` are those that the unit had when they were judged.
+
+    ``sample`` are the units that everybody was asked about.
+    """
 
     known: Mapping[str, KnownUnwinder]
     sites: Mapping[Unit, ByPhase]
     counts: Mapping[Unit, Mapping[str, PhaseCounts]]
+    sample: tuple[Unit, ...] = ()
 
     def of(self, name: str, unit: Unit, sites: ByPhase) -> PhaseCounts | None:
         """What a known unwinder scores on a unit, or None: it was not judged on that one, or the unit has changed."""
@@ -68,13 +73,20 @@ def known_scores(path: Path = FILE) -> KnownScores:
         unit = Unit(*key.split())
         sites[unit] = _numbers(listed["sites"])
         counts[unit] = {name: _read(text, sites[unit]) for name, text in listed.items() if name != "sites"}
-    return KnownScores(known, sites, counts)
+    return KnownScores(known, sites, counts, tuple(Unit(*key.split()) for key in data["sample"]))
 
 
 def write_known(
-    scored: Iterable[ScoredUnit], unwinders: Iterable[Unwinder], path: Path, before: KnownScores | None
+    scored: Iterable[ScoredUnit],
+    unwinders: Iterable[Unwinder],
+    path: Path,
+    before: KnownScores | None,
+    sample: Iterable[Unit] | None = None,
 ) -> None:
-    """Write what was judged now, and of ``before`` what was not: other unwinders on the same units, and other units."""
+    """Write what was judged now, and of ``before`` what was not: other unwinders on the same units, and other units.
+
+    ``sample`` None: that of ``before``.
+    """
     known = dict(before.known) if before else {}
     sites = dict(before.sites) if before else {}
     counts = {unit: dict(each) for unit, each in before.counts.items()} if before else {}
@@ -93,11 +105,13 @@ def write_known(
     units: dict[str, dict[str, str]] = {}
     for unit in sorted(sites):
         told = {name: _text(counts[unit][name]) for name in known if name in counts[unit]}
-        units[f"{unit.program} {unit.arch} {unit.recipe}"] = {"sites": _words(sites[unit]), **told}
+        units[_key(unit)] = {"sites": _words(sites[unit]), **told}
+    asked = before.sample if sample is None and before else sample or ()
     data = {
         "format": FORMAT,
         "version": VERSION,
         "phases": [phase.value for phase in Phase],
+        "sample": [_key(unit) for unit in sorted(asked)],
         "known": {k.name: {"summary": k.summary, "tool": k.tool, "arches": list(k.arches)} for k in known.values()},
         "units": units,
     }
@@ -113,6 +127,10 @@ def _lines(data: Mapping[str, Any]) -> str:
         return "{\n" + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items()) + "\n }"
 
     return "{\n" + ",\n".join(f" {json.dumps(key)}: {inner(value)}" for key, value in data.items()) + "\n}\n"
+
+
+def _key(unit: Unit) -> str:
+    return f"{unit.program} {unit.arch} {unit.recipe}"
 
 
 def _text(counts: PhaseCounts) -> str:

@@ -1,4 +1,7 @@
-"""The sample of units that a score takes unless it is asked for everything: each trap, and what compilers make."""
+"""The sample of units that a score takes unless it is asked for everything: each trap, and what compilers make.
+
+Everybody who is known was asked about the sample as it was then; a card takes that one, from the file of known scores.
+"""
 
 from __future__ import annotations
 

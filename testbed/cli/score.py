@@ -72,12 +72,12 @@ def command(write_known: Path | None, **given: Any) -> None:
     """
     options = ScoreOptions(**given, known=write_known)
     chosen = [arch_named(name) for name in options.arches] or list(ARCHES.values())
-    planned = _planned(chosen, options.everything)
-    if options.known is not None:
-        _write_known(planned, strategies_named(options.names, options.commands), options.known, options.jobs)
-        return
     asked = strategies_named(options.names, options.commands) if options.names or options.commands else []
+    if options.known is not None:
+        _write_known(chosen, asked or strategies_named(()), options)
+        return
     known = known_scores(FILE)
+    planned = every_unit(chosen) if options.everything else sample_of(known, chosen)
     if not asked:
         results = [ScoredUnit(unit, known.sites[unit]) for unit in planned if unit in known.sites]
     else:
@@ -91,18 +91,30 @@ def command(write_known: Path | None, **given: Any) -> None:
         sys.exit(1)
 
 
-def _write_known(planned: Sequence[Unit], asked: Sequence[Unwinder], path: Path, jobs: int) -> None:
-    """Judge, and write the counts into a file of known scores."""
-    results = _judged(planned, asked, jobs)
+def _write_known(arches: Sequence[Arch], asked: Sequence[Unwinder], options: ScoreOptions) -> None:
+    """Judge, and write the counts into a file of known scores; without --everything, of a sample chosen anew."""
+    path = options.known
+    assert path is not None
+    before = known_scores(path) if path.exists() else None
+    planned = every_unit(arches) if options.everything else sample_units(PROGRAMS, arches)
+    results = _judged(planned, asked, options.jobs)
     if failed := [f"{result.unit}: {result.failed}" for result in results if result.failed]:
         raise UsageError(f"nothing is written, since {len(failed)} units failed: {failed[0]}")
-    write_known(results, asked, path, known_scores(path) if path.exists() else None)
+    names = {arch.name for arch in arches}
+    others = [unit for unit in before.sample if unit.arch not in names] if before else []
+    write_known(results, asked, path, before, None if options.everything else [*others, *planned])
     skipped = sum(1 for result in results if result.skipped)
     click.echo(f"{path}: {len(asked)} unwinders on {len(results) - skipped} units, {skipped} skipped")
 
 
-def _planned(arches: Sequence[Arch], everything: bool) -> Sequence[Unit]:
-    return units(PROGRAMS.values(), arches, RECIPES.values()) if everything else sample_units(PROGRAMS, arches)
+def every_unit(arches: Sequence[Arch]) -> Sequence[Unit]:
+    return units(PROGRAMS.values(), arches, RECIPES.values())
+
+
+def sample_of(known: KnownScores, arches: Sequence[Arch]) -> Sequence[Unit]:
+    """The units of the sample that are still there."""
+    names = {arch.name for arch in arches}
+    return [unit for unit in known.sample if unit.arch in names and unit.program in PROGRAMS]
 
 
 def _judged(planned: Sequence[Unit], asked: Sequence[Unwinder], jobs: int) -> list[ScoredUnit]:
