@@ -19,6 +19,7 @@ from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, summed
+from testbed.checks.producers import told_once
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.table_findings import CodeWords, table_findings
 from testbed.checks.true_rows import TrueRow, merged
@@ -144,7 +145,8 @@ def _findings(
         advises=name in OF_DIRECTIVES and name not in AT_CALLS,
     )
     found = tuple(_as_start_code(each) for each in found)
-    yield from sorted(_one_each([each for each in found if each.pc in wrong]), key=lambda each: each.pc)
+    own = told_once([each for each in found if each.pc in wrong], image, name, one.table, one.true)
+    yield from sorted(_one_each(own), key=lambda each: each.pc)
 
 
 def _as_start_code(finding: TableFinding) -> TableFinding:

@@ -29,6 +29,7 @@ class FindingKind(Enum):
     WRONG_ROW = "wrong-row"  # a row says something false
     NO_ROW = "no-row"  # code of a function that is called, and the table says nothing of it
     START_WITHOUT_ROW = "start-without-row"  # the same of code that nobody calls: where a program or a thread begins
+    NO_EPILOGUE_ROWS = "no-epilogue-rows"  # a compiler that is known for it wrote rows for prologues only
     UNREADABLE = "unreadable"  # a table has something there that cannot be read
 
 
@@ -44,6 +45,7 @@ SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.WRONG_ROW: Severity.ERROR,
     FindingKind.NO_ROW: Severity.ERROR,
     FindingKind.START_WITHOUT_ROW: Severity.NOTE,
+    FindingKind.NO_EPILOGUE_ROWS: Severity.NOTE,
     FindingKind.UNREADABLE: Severity.ERROR,
 }
 

@@ -42,6 +42,13 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
         "Nobody calls it, so there is nowhere to unwind to; an unwinder that comes here stops without knowing that "
         "this is the end. .cfi_undefined of the return address says so.",
     ),
+    FindingKind.NO_EPILOGUE_ROWS: (
+        "NoEpilogueRows",
+        "A compiler wrote no rows for the epilogues of its functions.",
+        "LLVM's ARM back end writes call frame information for prologues only: from the first instruction of an "
+        "epilogue on, the row still describes the whole frame, and so it does in code behind an epilogue. Debuggers "
+        "that stop there go wrong; exceptions, which come from calls, do not.",
+    ),
     FindingKind.UNREADABLE: (
         "UnreadableUnwindTable",
         "An unwind table has something that cannot be read.",

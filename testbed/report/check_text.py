@@ -9,7 +9,7 @@ from itertools import islice
 from rich.console import Console
 from rich.text import Text
 
-from testbed.checks.model import FileCheck, Severity, TableFinding
+from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import (
     answer,
@@ -30,7 +30,10 @@ from testbed.report.phrases import count, share
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold"}
 _INDENT = "    "
 _KNOWN = ("finding", "known from the baseline")
-_QUIET = ("note", "of code that nobody calls, where a program or a thread begins, and that has no row")
+_QUIET = {
+    FindingKind.START_WITHOUT_ROW: "of code that nobody calls, where a program or a thread begins, and that has no row",
+    FindingKind.NO_EPILOGUE_ROWS: "of a compiler that writes no rows for epilogues on this architecture",
+}
 _NARROW = 90  # columns; in fewer, what is said of a function takes two lines
 _BLOCK = 256  # lines that are printed at once: rich takes a millisecond for each call
 # The parts that the instructions of a file are divided into, and what each is called.
@@ -92,7 +95,8 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
             yield from _of_a_finding(reported.finding, width)
             yield Text()
     yield from _of_the_rest(known, _KNOWN, width, notes)
-    yield from _of_the_rest(quiet, _QUIET, width, notes)
+    for kind, what in _QUIET.items():
+        yield from _of_the_rest([each for each in quiet if each.finding.kind is kind], ("note", what), width, notes)
     for note in check.notes:
         yield from _wrapped(f"note: {plain(note)}", width)
     if known or quiet or check.notes:

@@ -24,6 +24,7 @@ _KINDS = {
     FindingKind.WRONG_ROW: "the row is wrong here",
     FindingKind.NO_ROW: "no row covers this instruction, and its function is called",
     FindingKind.START_WITHOUT_ROW: "no row covers this instruction, and nobody calls this code",
+    FindingKind.NO_EPILOGUE_ROWS: "this compiler writes no rows for epilogues on this architecture",
     FindingKind.UNREADABLE: "the table cannot be read here",
 }
 _WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW)
@@ -72,7 +73,8 @@ def wrong_things(finding: TableFinding) -> tuple[str, ...]:
     """A clause per wrong thing: ``the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here``."""
     if finding.kind in _WITHOUT_ROW or not finding.things:
         return (_KINDS[finding.kind],)
-    return tuple(plain(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
+    said = tuple(plain(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
+    return (*said, _KINDS[finding.kind]) if finding.kind is FindingKind.NO_EPILOGUE_ROWS else said
 
 
 def repair_words(finding: TableFinding) -> str:
@@ -141,9 +143,20 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     elif not tried:
         said = "nothing was tried, so nothing is known of its rows"
     else:
-        said = f"every row {'' if tried == instructions else 'that was tried '}is right; {extent}"
+        said = f"every row {'' if tried == instructions else 'that was tried '}is right{_but(checks)}; {extent}"
     rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""
     return f"{name}: {said}{rest}."
+
+
+def _but(checks: Sequence[FileCheck]) -> str:
+    """What is wrong and only noted."""
+    epilogues = sum(
+        finding.instructions
+        for check in checks
+        for finding in check.findings
+        if finding.kind is FindingKind.NO_EPILOGUE_ROWS
+    )
+    return f" but {count(epilogues, 'instruction')} of epilogues, which the compiler left out" if epilogues else ""
 
 
 _ANSWERS = {

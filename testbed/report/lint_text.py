@@ -37,6 +37,6 @@ def summary_line(said: TableLint) -> str:
 
 def table_lines(said: TableLint) -> list[str]:
     """All that is said of one table; notes, which fail nothing, are marked."""
-    marks = {FindingKind.START_WITHOUT_ROW: "note: "}
+    marks = {FindingKind.START_WITHOUT_ROW: "note: ", FindingKind.NO_EPILOGUE_ROWS: "note: "}
     lines = [plain(f"{said.strategy}: {marks.get(f.kind, '')}{finding_line(f)}") for f in said.findings]
     return [*lines, f"{said.strategy}: {summary_line(said)}"]
