@@ -21,6 +21,7 @@ from testbed.checks.groups import (
     opened,
 )
 from testbed.checks.inputs import program_file
+from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
@@ -38,11 +39,15 @@ def check_file(
     *,
     executor: Executor | None = None,
     progress: Counted | None = None,
+    goes_on: bool | None = None,
 ) -> FileCheck:
     """Check one file of any kind: source, object, archive, shared object, program.
 
-    Groups of functions are checked in ``options.jobs`` processes, or by ``executor``. Raises BuildError,
-    ToolchainMissing, ImageError, and UsageError for a file without tables, or without a function that was asked for.
+    Groups of functions are checked in ``options.jobs`` processes, or by ``executor``. ``goes_on``: each is kept until
+    all are done, and what an interrupted check of the same has kept is not done again (False: it is).
+
+    Raises BuildError, ToolchainMissing, ImageError, and UsageError for a file without tables, or without a function
+    that was asked for.
     """
     with program_file(path, options.arch, options.flags) as file:
         this = opened(file, path, replace(options, jobs=1), readers)
@@ -57,7 +62,12 @@ def check_file(
             for first, end in groups_of(this.pieces)
             if any(piece.start in starts for piece in this.pieces[first:end])
         ]
-        results = _done(planned, options.jobs, executor, progress)
+        kept = None if goes_on is None else KeptGroups.of(file, options)
+        if kept is not None and not goes_on:
+            kept.forget()
+        results = _done(planned, options.jobs, executor, progress, kept)
+        if kept is not None:
+            kept.forget()
         found = file_check(path, this.image, this.tables, results, options)
         return replace(found, notes=(*found.notes, *_notes(this, chosen)))
 
@@ -73,25 +83,35 @@ def _notes(this: FileAtWork, chosen: Sequence[CodePiece]) -> Iterator[str]:
 
 
 def _done(
-    planned: Sequence[Group], jobs: int, executor: Executor | None, progress: Counted | None
+    planned: Sequence[Group],
+    jobs: int,
+    executor: Executor | None,
+    progress: Counted | None,
+    kept: KeptGroups | None,
 ) -> list[GroupResult]:
     """The results of all groups, in order. A function over which the emulator dies costs its own result only."""
-    found: dict[int, list[GroupResult]] = {}
+    before = {number: kept.get(group) for number, group in enumerate(planned)} if kept is not None else {}
+    found: dict[int, list[GroupResult]] = {number: [result] for number, result in before.items() if result is not None}
 
     def took(number: int, results: list[GroupResult]) -> None:
         found[number] = results
+        if kept is not None and len(results) == 1:
+            kept.keep(planned[number], results[0])
         if progress is not None:
             progress(len(found), len(planned))
 
     with nullcontext(executor) if executor is not None else ProcessPoolExecutor(max(1, jobs)) as pool:
-        futures = {pool.submit(check_group, group): number for number, group in enumerate(planned)}
+        futures = {
+            pool.submit(check_group, group): number for number, group in enumerate(planned) if number not in found
+        }
         try:
             for future in as_completed(futures):
                 with suppress(BrokenExecutor):
                     took(futures[future], [future.result()])
         except BaseException:
-            for future in futures:
-                future.cancel()
+            for future, number in futures.items():
+                if not future.cancel() and future.done() and future.exception() is None and number not in found:
+                    took(number, [future.result()])
             raise
     for number, group in enumerate(planned):
         if number not in found:

@@ -97,11 +97,17 @@ def usage() -> tuple[int, int]:
 
 def clear() -> int:
     """Remove every kept check; how many there were. Nothing else in the folder is touched."""
+    _remove(_parts())
     return _remove(_files())
 
 
 def _files() -> Iterator[Path]:
     return folder().glob(f"*{_SUFFIX}") if folder().is_dir() else iter(())
+
+
+def _parts() -> Iterator[Path]:
+    """What `testbed.checks.kept_groups` keeps of checks that were interrupted."""
+    return folder().glob(f"*{_SUFFIX}-*") if folder().is_dir() else iter(())
 
 
 def _remove(files: Iterable[Path]) -> int:

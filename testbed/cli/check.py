@@ -250,18 +250,18 @@ def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told, executo
     keeps = stands_alone(content)
     if keeps and not fresh and (kept := kept_check(path, content, options)):
         return kept
-    check = _new_check(path, options, told, executor)
+    check = _new_check(path, options, told, executor, goes_on=not fresh)
     if keeps:
         keep_check(content, options, check)
     return check
 
 
-def _new_check(path: Path, options: CheckOptions, told: Told, executor: Executor | None) -> FileCheck:
+def _new_check(path: Path, options: CheckOptions, told: Told, executor: Executor | None, *, goes_on: bool) -> FileCheck:
     # Loaded only where something is called: a kept check is told in a moment.
     from testbed.checks.check_file import check_file
     from testbed.cli.table_readers import READERS
 
-    return check_file(path, options, READERS, executor=executor, progress=told)
+    return check_file(path, options, READERS, executor=executor, progress=told, goes_on=goes_on)
 
 
 def _tell(report: CheckReport, how: _HowTold) -> None:
