@@ -185,6 +185,7 @@ class _Stacks:
 
     def jump(self, happening: Happening) -> None:
         if happening.leaves and self._other_stack(happening):
+            self._made(happening)  # what a new stack's first function returns to
             return
         self._land(happening)
         self._made(happening)
