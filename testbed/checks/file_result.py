@@ -24,9 +24,10 @@ from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.table_findings import CodeWords, table_findings
 from testbed.checks.true_rows import TrueRow, merged
 from testbed.contract.rows import RowTable
-from testbed.image import Image
+from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.disassembly import disassemble
+from testbed.naming.symbolize import with_names
 from testbed.words.errors import UnwindError
 
 Pcs = NDArray[np.uint64]
@@ -266,4 +267,9 @@ def _words(image: Image) -> CodeWords:
         line = debug_info(image).line_at(pc)
         return (line.file, line.line) if line is not None and line.line else ("", 0)
 
-    return CodeWords(where, lambda pc: disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc), source)
+    own = (LoadedImage(image, 0),)
+
+    def text(pc: int) -> str:
+        return with_names(own, disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc))
+
+    return CodeWords(where, text, source)

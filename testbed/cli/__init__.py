@@ -108,7 +108,9 @@ def main() -> None:
         click.echo(told(error, COMMANDS), err=True)
         sys.exit(2)
     except TestbedError as error:
-        click.echo(f"error: {error}", err=True)
+        from testbed.words.printable import printable_lines
+
+        click.echo(printable_lines(f"error: {error}"), err=True)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)

@@ -13,6 +13,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import Arch, Isa
 from testbed.image.model import Symbol
+from testbed.words.printable import printable
 
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
 
@@ -69,6 +70,7 @@ def elf_symbols(elf: Any, arch: Arch) -> SymbolTables:
             # The last of several symbols at one address is the one a lookup meets first.
             order = (address, int(is_function), int(not local), entry.name)
             weak, is_data = entry["st_info"]["bind"] == "STB_WEAK", kind in ("STT_OBJECT", "STT_COMMON")
-            found.append((order, Symbol(entry.name, address, entry["st_size"], is_function, local, weak, is_data)))
+            name, size = printable(entry.name), entry["st_size"]
+            found.append((order, Symbol(name, address, size, is_function, local, weak, is_data)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
     return SymbolTables(tuple(unique.values()), marks, tuple(functions))

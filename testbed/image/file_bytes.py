@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.words.errors import ImageError
+from testbed.words.printable import printable
 
 _LEB_BYTES = 10  # a 64-bit value has no more
 
@@ -57,8 +58,8 @@ class FileBytes:
         raise self.error(offset, f"{what}: a LEB128 number has more than {_LEB_BYTES} bytes")
 
     def string(self, offset: int, what: str) -> str:
-        """Bytes up to a zero; what is not UTF-8 in a name shows as U+FFFD."""
+        """Bytes up to a zero; what is not UTF-8 shows as U+FFFD, and what would move a cursor is spelled out."""
         stop = self.data.find(b"\0", offset) if 0 <= offset < len(self.data) else -1
         if stop < 0:
             raise self.error(offset, f"{what} has no end")
-        return self.data[offset:stop].decode("utf-8", "replace")
+        return printable(self.data[offset:stop].decode("utf-8", "replace"))

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord, Isa
+from testbed.words.printable import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Image:
         return f"<Image {self}>"
 
     def __str__(self) -> str:
-        return self.path.name
+        return printable(self.path.name)
 
     def function_at(self, address: int) -> Symbol | None:
         """The function symbol that covers a link-time address, or None."""

@@ -12,6 +12,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot
 from testbed.words.errors import BrokenAnswer, ForeignStop, UnwindError
+from testbed.words.printable import printable
 
 MOST_FRAMES = 4096  # of one backtrace
 _SHOWN = 60  # characters of what it wrote that a message shows
@@ -176,11 +177,6 @@ def _shown(value: Any) -> str:
         text = json.dumps(value)
     text = text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
     return printable(text)
-
-
-def printable(text: str) -> str:
-    """A text of others for a terminal or a page: control characters, as in escape sequences, are spelled out."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testbed.contract.frames import Backtrace
-from testbed.protocol.answers import Hello, printable, read_frames, read_hello, read_line, read_request
+from testbed.protocol.answers import Hello, read_frames, read_hello, read_line, read_request
 from testbed.protocol.line_process import LineProcess
 from testbed.protocol.messages import (
     LARGEST_READ,
@@ -23,6 +23,7 @@ from testbed.protocol.messages import (
 )
 from testbed.trace import Snapshot
 from testbed.words.errors import BrokenAnswer, ForeignStop
+from testbed.words.printable import printable
 
 HELLO_SECONDS = 20.0  # from its start to its first line
 SESSION_SECONDS = 60.0  # to read the tables of a session's images

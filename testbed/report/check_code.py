@@ -16,8 +16,8 @@ from testbed.checks.model import FileCheck, FunctionCheck, TableFinding
 from testbed.image import Image
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.read import read_image
-from testbed.report.check_words import plain
 from testbed.words.errors import ImageError
+from testbed.words.printable import printable
 
 AROUND = 6  # instructions, or lines, shown on each side
 _LONGEST = 16  # bytes of an instruction
@@ -46,7 +46,7 @@ def instructions_around(
         return ()
     first = max(0, here - AROUND)
     return tuple(
-        ExcerptLine(f"{plain(function.name)}+{pc - function.start:#x}", plain(text), i == here)
+        ExcerptLine(f"{printable(function.name)}+{pc - function.start:#x}", printable(text), i == here)
         for i, (pc, text) in enumerate(listed[first : here + AROUND + 1], first)
     )
 
@@ -60,7 +60,7 @@ def source_around(finding: TableFinding) -> tuple[ExcerptLine, ...]:
         return ()
     first = max(1, finding.line - AROUND)
     return tuple(
-        ExcerptLine(str(number), plain(text.expandtabs(4)), number == finding.line)
+        ExcerptLine(str(number), printable(text.expandtabs(4)), number == finding.line)
         for number, text in enumerate(lines[first - 1 : finding.line + AROUND], first)
     )
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from testbed.checks.model import FileCheck, Severity
 from testbed.report.check_report import CheckReport, ReportedFinding
-from testbed.report.check_words import near, plain, sentence
+from testbed.report.check_words import near, sentence
 from testbed.report.phrases import count
+from testbed.words.printable import printable
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -31,7 +32,7 @@ def github_lines(report: CheckReport) -> Iterator[str]:
         yield _command("notice", f"{count(report.known, 'finding')} known from the baseline")
     for gone in report.gone:
         yield _command("notice", f"no longer found, and still in {report.baseline}: {gone}")
-    yield plain(report.answer)
+    yield printable(report.answer)
 
 
 def _annotation(check: FileCheck, reported: ReportedFinding) -> str:
@@ -64,4 +65,4 @@ def _property(text: str) -> str:
 
 def _unicode(text: str) -> str:
     """Text without what no terminal and no log should get; lines stay lines."""
-    return "\n".join(plain(line) for line in text.split("\n"))
+    return "\n".join(printable(line) for line in text.split("\n"))

@@ -19,13 +19,13 @@ from testbed.report.check_words import (
     instruction,
     listed,
     place,
-    plain,
     repair_words,
     tried_words,
     wrong_things,
 )
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, share
+from testbed.words.printable import printable
 
 _SCRIPTS = ("page.js", "check.js")
 
@@ -57,8 +57,8 @@ def check_html(report: CheckReport) -> str:
         title=f"testbed check {file_name(checks[0])}" if len(checks) == 1 else "testbed check",
         report=report,
         files=[_file(number, file) for number, file in enumerate(report.files)],
-        broken=[(plain(str(broken.path)), broken.reason) for broken in report.broken],
-        gone=[plain(sentence) for sentence in report.gone],
+        broken=[(printable(str(broken.path)), broken.reason) for broken in report.broken],
+        gone=[printable(sentence) for sentence in report.gone],
         headline=_headline(report, checks),
         parts=_PARTS,
         severities=[severity.value for severity in Severity],
@@ -98,11 +98,11 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         if function is not None:
             of[function.start].append(findings[-1])
     return {
-        "path": plain(str(check.path)),
+        "path": printable(str(check.path)),
         "arch": check.arch.name,
-        "tables": listed(list(map(plain, check.tables))) or "no table",
+        "tables": listed(list(map(printable, check.tables))) or "no table",
         "answer": answer(file_name(check), [check]),
-        "notes": list(map(plain, check.notes)),
+        "notes": list(map(printable, check.notes)),
         "kept": check.kept,
         "findings": findings,
         # Those with findings first.
@@ -114,7 +114,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         "gradient": _gradient([check.total(part.name) for part in _PARTS]),
         "instructions": check.total("instructions"),
         "without_row": check.total("without_row"),
-        "dropped": [(plain(reason), number) for reason, number in check.dropped.items()],
+        "dropped": [(printable(reason), number) for reason, number in check.dropped.items()],
     }
 
 
@@ -129,12 +129,12 @@ def _finding(
         "evidence": finding.evidence.value,
         "known": reported.known,
         "kind": finding.kind.value,
-        "table": plain(finding.table),
+        "table": printable(finding.table),
         "place": place(finding),
         "instruction": instruction(finding),
         "source": bool(finding.source),
         "things": wrong_things(finding),
-        "directives": [plain(d) for d in finding.repair.directives] if finding.repair else [],
+        "directives": [printable(d) for d in finding.repair.directives] if finding.repair else [],
         "repair": repair_words(finding),
         "tried": tried_words(finding),
         "how": evidence_words(finding),
@@ -146,8 +146,8 @@ def _function(function: FunctionCheck, findings: list[dict[str, Any]]) -> dict[s
     numbers = [getattr(function, part.name) for part in _PARTS]
     said = ", ".join(f"{part.label} {number:,}" for part, number in zip(_PARTS, numbers, strict=True) if number)
     return {
-        "name": plain(function.name),
-        "note": plain(function.note),
+        "name": printable(function.name),
+        "note": printable(function.note),
         "tried": share(function.instructions - function.never, function.instructions),
         "whole": function.never == 0,
         "instructions": function.instructions,

@@ -14,7 +14,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from testbed.checks.model import FunctionCheck, TableFinding
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
-from testbed.report.check_words import functions_by_address, plain, sentence
+from testbed.report.check_words import functions_by_address, sentence
+from testbed.words.printable import printable
 
 
 def check_junit(report: CheckReport) -> str:
@@ -23,7 +24,7 @@ def check_junit(report: CheckReport) -> str:
     for file in report.files:
         xml.add_testsuite(_suite(report, file))
     for broken in report.broken:
-        suite = TestSuite(plain(str(broken.path)))
+        suite = TestSuite(printable(str(broken.path)))
         suite.add_testcase(_case("check", broken.path, [Error(_lines(broken.reason))]))
         xml.add_testsuite(suite)
     text: bytes = xml.tostring()
@@ -32,7 +33,7 @@ def check_junit(report: CheckReport) -> str:
 
 def _suite(report: CheckReport, file: ReportedFile) -> TestSuite:
     check = file.check
-    suite = TestSuite(plain(str(check.path)))
+    suite = TestSuite(printable(str(check.path)))
     of: defaultdict[int, list[ReportedFinding]] = defaultdict(list)
     outside: list[ReportedFinding] = []
     covering = functions_by_address(check)
@@ -59,7 +60,7 @@ def _failures(report: CheckReport, found: list[ReportedFinding]) -> list[Failure
 def _skipped(function: FunctionCheck) -> list[Skipped]:
     if function.never < function.instructions:
         return []
-    return [Skipped(plain(function.note) or "nothing of it was tried")]
+    return [Skipped(printable(function.note) or "nothing of it was tried")]
 
 
 def _told(report: CheckReport, found: list[ReportedFinding]) -> str:
@@ -72,7 +73,7 @@ def _quiet(finding: TableFinding, known: bool) -> str:
 
 
 def _case(name: str, path: Path, results: list[Failure | Skipped | Error], told: str = "") -> TestCase:
-    case = TestCase(plain(name), classname=plain(path.name))
+    case = TestCase(printable(name), classname=printable(path.name))
     if results:
         case.result = results
     if told:
@@ -81,4 +82,4 @@ def _case(name: str, path: Path, results: list[Failure | Skipped | Error], told:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(plain(line) for line in text.splitlines())
+    return "\n".join(printable(line) for line in text.splitlines())

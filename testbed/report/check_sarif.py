@@ -16,8 +16,9 @@ from urllib.parse import quote
 
 from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
-from testbed.report.check_words import EVIDENCE, plain, sentence
+from testbed.report.check_words import EVIDENCE, sentence
 from testbed.words.distribution import own_version
+from testbed.words.printable import printable
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -138,13 +139,13 @@ def _result(
 
 def _location(check: FileCheck, reported: ReportedFinding, base: Path) -> dict[str, Any]:
     finding = reported.finding
-    where = plain(finding.where) or hex(finding.pc)
+    where = printable(finding.where) or hex(finding.pc)
     physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source or str(check.path), base)}}
     # A program file has no lines, but GitHub takes no location without one.
     physical["region"] = {"startLine": max(finding.line, 1)}
     if not finding.source:
         physical["address"] = {"absoluteAddress": finding.pc, "fullyQualifiedName": where, "kind": "instruction"}
-    logical = {"name": plain(finding.function) or where, "fullyQualifiedName": where, "kind": "function"}
+    logical = {"name": printable(finding.function) or where, "fullyQualifiedName": where, "kind": "function"}
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 

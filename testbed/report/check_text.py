@@ -19,13 +19,13 @@ from testbed.report.check_words import (
     listed,
     of_a_whole_table,
     place,
-    plain,
     repair_words,
     sentence,
     tried_words,
     wrong_things,
 )
 from testbed.report.phrases import count, share
+from testbed.words.printable import printable
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold"}
 _INDENT = "    "
@@ -59,13 +59,13 @@ def _lines(report: CheckReport, width: int, *, coverage: bool, notes: bool) -> I
             yield Text(answer(file_name(file.check), [file.check]), style="bold")
             yield Text()
     for broken in report.broken:
-        yield from _wrapped(f"{plain(str(broken.path))}: could not be checked", width, style="bold red")
+        yield from _wrapped(f"{printable(str(broken.path))}: could not be checked", width, style="bold red")
         for line in broken.reason.splitlines():
-            yield from _wrapped(plain(line), width, indent=_INDENT)
+            yield from _wrapped(printable(line), width, indent=_INDENT)
     if report.gone:
-        yield from _wrapped(f"no longer found, and still in {plain(str(report.baseline))}:", width, style="bold")
+        yield from _wrapped(f"no longer found, and still in {printable(str(report.baseline))}:", width, style="bold")
         for gone in report.gone:
-            yield from _wrapped(plain(gone), width, indent=_INDENT)
+            yield from _wrapped(printable(gone), width, indent=_INDENT)
     yield Text(report.answer, style="bold")  # one line, however long: `tail -1` gives all of it
 
 
@@ -84,9 +84,9 @@ def _wrapped(text: str, width: int, *, style: str = "", indent: str = "") -> Ite
 
 def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -> Iterator[Text]:
     check = file.check
-    tables = listed(list(map(plain, check.tables))) or "no table that can be checked"
+    tables = listed(list(map(printable, check.tables))) or "no table that can be checked"
     kept = " (kept from an earlier check)" if check.kept else ""
-    yield from _wrapped(f"{plain(str(check.path))}: {check.arch}, {tables}{kept}", width, style="bold")
+    yield from _wrapped(f"{printable(str(check.path))}: {check.arch}, {tables}{kept}", width, style="bold")
     yield Text()
     known = [r for r in file.findings if r.known]
     quiet = [r for r in file.findings if not r.known and r.finding.severity is Severity.NOTE]
@@ -98,7 +98,7 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
     for kind, what in _QUIET.items():
         yield from _of_the_rest([each for each in quiet if each.finding.kind is kind], ("note", what), width, notes)
     for note in check.notes:
-        yield from _wrapped(f"note: {plain(note)}", width)
+        yield from _wrapped(f"note: {printable(note)}", width)
     if known or quiet or check.notes:
         yield Text()
     if coverage:
@@ -111,8 +111,8 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
 def _of_a_finding(finding: TableFinding, width: int) -> Iterator[Text]:
     head = Text.assemble(place(finding), ": ", (finding.severity.value, _STYLES[finding.severity]), ": ")
     # Without a file and a line, the place in the function is told already.
-    at = instruction(finding) if finding.source else plain(finding.instruction)
-    table = "" if of_a_whole_table(finding) else plain(finding.table)
+    at = instruction(finding) if finding.source else printable(finding.instruction)
+    table = "" if of_a_whole_table(finding) else printable(finding.table)
     yield head.append(", ".join(filter(None, (at, table))) or "the whole table")
     for thing in wrong_things(finding):
         yield from _wrapped(thing, width, indent=_INDENT)
@@ -147,7 +147,7 @@ def _of_coverage(check: FileCheck) -> Iterator[Text]:
         rows.append(("  of all, without a row", without, share(without, instructions)))
     if thrown := sum(check.dropped.values()):
         rows.append(("forced paths thrown away", thrown, ""))
-        rows += [(f"  {plain(reason)}", number, "") for reason, number in check.dropped.items()]
+        rows += [(f"  {printable(reason)}", number, "") for reason, number in check.dropped.items()]
     return _columns([(f"{number:,}", part, name) for name, number, part in rows])
 
 
@@ -168,7 +168,7 @@ _HEADS = ("tried", "instructions", "forced", "static", "never", "no row", "calls
 def _function_rows(check: FileCheck) -> Iterator[tuple[str, ...]]:
     for f in check.functions:
         numbers = (f.instructions, f.forced, f.static, f.never, f.without_row, f.calls)
-        name = f"{plain(f.name)}: {plain(f.note)}" if f.note else plain(f.name)
+        name = f"{printable(f.name)}: {printable(f.note)}" if f.note else printable(f.name)
         yield share(f.instructions - f.never, f.instructions), *(f"{n:,}" for n in numbers), name
 
 

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
 from testbed.report.phrases import count, share
+from testbed.words.printable import printable
 
 EVIDENCE = {
     HowKnown.EXECUTED: "seen when it was executed",
@@ -30,11 +31,6 @@ _KINDS = {
 _WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW)
 
 
-def plain(text: str) -> str:
-    """Text on one line: whatever cannot be printed is written as Python writes it, ``\\x1b``."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
 def listed(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
@@ -44,7 +40,7 @@ def place(finding: TableFinding) -> str:
     """``file:line`` where that is known, else the place in the function or the address; of a whole table, its name."""
     if finding.source:
         source = near(finding.source)
-        return plain(f"{source}:{finding.line}" if finding.line else source)
+        return printable(f"{source}:{finding.line}" if finding.line else source)
     return _where(finding)
 
 
@@ -58,7 +54,7 @@ def near(file: str) -> str:
 def instruction(finding: TableFinding) -> str:
     """``crc32_z+0x4 (push rbx)``."""
     where = _where(finding)
-    return f"{where} ({plain(finding.instruction)})" if finding.instruction else where
+    return f"{where} ({printable(finding.instruction)})" if finding.instruction else where
 
 
 def of_a_whole_table(finding: TableFinding) -> bool:
@@ -66,14 +62,14 @@ def of_a_whole_table(finding: TableFinding) -> bool:
 
 
 def _where(finding: TableFinding) -> str:
-    return plain(finding.where or (finding.table if of_a_whole_table(finding) else hex(finding.pc)))
+    return printable(finding.where or (finding.table if of_a_whole_table(finding) else hex(finding.pc)))
 
 
 def wrong_things(finding: TableFinding) -> tuple[str, ...]:
     """A clause per wrong thing: ``the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here``."""
     if finding.kind in _WITHOUT_ROW or not finding.things:
         return (_KINDS[finding.kind],)
-    said = tuple(plain(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
+    said = tuple(printable(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
     return (*said, _KINDS[finding.kind]) if finding.kind is FindingKind.NO_EPILOGUE_ROWS else said
 
 
@@ -82,13 +78,12 @@ def repair_words(finding: TableFinding) -> str:
     repair = finding.repair
     if repair is None:
         return ""
-    text = f"add {listed([f'`{plain(directive)}`' for directive in repair.directives])} before it"
+    text = f"add {listed([f'`{printable(directive)}`' for directive in repair.directives])} before it"
     if repair.remembered:
-        text += f", with `.cfi_remember_state` before {plain(repair.remembered)}"
+        text += f", with `.cfi_remember_state` before {printable(repair.remembered)}"
     for later in repair.later:
-        text += (
-            f", and {listed([f'`{plain(directive)}`' for directive in later.directives])} before {plain(later.where)}"
-        )
+        directives = listed([f"`{printable(directive)}`" for directive in later.directives])
+        text += f", and {directives} before {printable(later.where)}"
     return text
 
 
@@ -109,11 +104,11 @@ def sentence(finding: TableFinding) -> str:
     """All of a finding but its file and line, in one sentence."""
     fix = f": {repair}" if (repair := repair_words(finding)) else ""
     said = f"{'; '.join(wrong_things(finding))}{fix}"
-    return f"{instruction(finding)}: {said} ({plain(finding.table)}; {evidence_words(finding)})"
+    return f"{instruction(finding)}: {said} ({printable(finding.table)}; {evidence_words(finding)})"
 
 
 def file_name(check: FileCheck) -> str:
-    return plain(PurePath(check.path).name)
+    return printable(PurePath(check.path).name)
 
 
 def functions_by_address(check: FileCheck) -> Callable[[int], FunctionCheck | None]:
@@ -174,7 +169,7 @@ def _wrong(checks: Sequence[FileCheck], functions: int) -> str:
             of = f" of {count(functions, 'function')}" if not parts else ""
             parts.append(f"{number:,}{of} {'has' if number == 1 else 'have'} {what}")
     whole = {finding.table for check in checks for finding in check.findings if of_a_whole_table(finding)}
-    return listed([*parts, *(f"{plain(table)} cannot be read" for table in sorted(whole))])
+    return listed([*parts, *(f"{printable(table)} cannot be read" for table in sorted(whole))])
 
 
 def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from testbed.checks.model import FindingKind, TableFinding
 from testbed.checks.watched_run import TableLint
-from testbed.report.check_words import instruction, place, plain, repair_words, wrong_things
+from testbed.report.check_words import instruction, place, repair_words, wrong_things
 from testbed.report.phrases import count
+from testbed.words.printable import printable
 
 
 def finding_line(finding: TableFinding) -> str:
@@ -38,5 +39,5 @@ def summary_line(said: TableLint) -> str:
 def table_lines(said: TableLint) -> list[str]:
     """All that is said of one table; notes, which fail nothing, are marked."""
     marks = {FindingKind.START_WITHOUT_ROW: "note: ", FindingKind.NO_EPILOGUE_ROWS: "note: "}
-    lines = [plain(f"{said.strategy}: {marks.get(f.kind, '')}{finding_line(f)}") for f in said.findings]
+    lines = [printable(f"{said.strategy}: {marks.get(f.kind, '')}{finding_line(f)}") for f in said.findings]
     return [*lines, f"{said.strategy}: {summary_line(said)}"]

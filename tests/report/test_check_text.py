@@ -11,7 +11,8 @@ from rich.console import Console
 from testbed.checks.model import FileCheck, HowKnown, Severity, WrongThing
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_text import print_check
-from testbed.report.check_words import plain, sentence
+from testbed.report.check_words import sentence
+from testbed.words.printable import printable
 from tests.report.checked import (
     CHECK,
     CLEAN,
@@ -173,4 +174,4 @@ def test_names_cannot_command_a_terminal() -> None:
     text = printed(of(check), coverage=True, notes=True)
     assert not set(text) & {"\x1b", "\u202e", "\udcff"}
     assert not any(line.lstrip().startswith("::error") for line in text.splitlines())
-    assert plain(evil) == "f\\x1b[2J\\n::error::\\u202e\\udcff"
+    assert printable(evil) == "f\\x1b[2J\\n::error::\\u202e\\udcff"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError
+from testbed.words.printable import printable
 
 _LEB_BYTES = 19  # of a 128-bit value; more is damage
 
@@ -69,7 +70,7 @@ class Cursor:
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
             raise self.error("a string without an end")
-        out = self.data[self.at : stop].decode("utf-8", "replace")
+        out = printable(self.data[self.at : stop].decode("utf-8", "replace"))
         self.at = stop + 1
         return out
 

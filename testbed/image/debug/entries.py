@@ -16,6 +16,7 @@ from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag, UnitType
 from testbed.image.debug.forms import AttributeValue, address_at, offset_text, read_form, string_at
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError
+from testbed.words.printable import printable
 
 MAX_DEPTH = 512  # of nesting: more is damage
 
@@ -78,7 +79,7 @@ class CompilationUnit:
 
     def text(self, value: AttributeValue) -> str | None:
         if isinstance(value.raw, bytes):
-            return value.raw.decode("utf-8", "replace")
+            return printable(value.raw.decode("utf-8", "replace"))
         if value.form in (Form.STRX, Form.STRX1, Form.STRX2, Form.STRX3, Form.STRX4):
             base = self.base(Attribute.STR_OFFSETS_BASE, 8 if self.offset_size == 4 else 16)
             return string_at(self.image, base, value.raw, self.offset_size)

@@ -18,6 +18,7 @@ from testbed.image.debug.cursor import Cursor, cursor
 from testbed.image.debug.dwarf_numbers import Attribute
 from testbed.image.debug.entries import CompilationUnit
 from testbed.image.debug.forms import AttributeValue, read_form
+from testbed.words.printable import printable
 
 MAX_FILES = 1 << 16
 MAX_ROWS = 1 << 22
@@ -166,7 +167,7 @@ def _names(unit: CompilationUnit, at: Cursor, header: _LineHeader) -> list[tuple
 
 def _text(unit: CompilationUnit, value: AttributeValue) -> str:
     if isinstance(value.raw, bytes):
-        return value.raw.decode("utf-8", "replace")
+        return printable(value.raw.decode("utf-8", "replace"))
     return unit.text(value) or ""
 
 
