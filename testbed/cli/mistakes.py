@@ -27,6 +27,8 @@ def _sentence(error: click.ClickException, context: click.Context | None, comman
         names = [str(choice) for choice in error.param.type.choices]
         return f"{error.param.human_readable_name.upper()} cannot be {given!r}; {nearest(given, names)}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
+        if isinstance(error.param, click.Option):
+            return f"{max(error.param.opts, key=len)} is missing"
         return f"{error.param.human_readable_name.upper()} is missing"
     message = error.format_message()
     unknown = message.partition("No such command '")[2].partition("'")[0]

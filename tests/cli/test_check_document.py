@@ -38,7 +38,7 @@ def test_each_command_of_the_page_is_understood(
 ) -> None:
     asked: list[CheckOptions] = []
 
-    def check(path: Path, options: CheckOptions, *_: object) -> object:
+    def check(path: Path, options: CheckOptions, *_: object, **__: object) -> object:
         asked.append(options)
         return replace(CLEAN, path=path)
 
