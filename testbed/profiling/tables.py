@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, RETURN_ADDRESS, SIGNATURE, UNREADABLE
+from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_rules import Evaluate
 from testbed.checks.table_findings import cfa_words, rule_words
@@ -24,6 +25,8 @@ from testbed.image import LoadedImage
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites
 from testbed.words.errors import UnwindError
+
+BETWEEN_CALLS = "the row is for calls only"  # what such a table promises nothing of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,7 @@ class ProcessTables:
 
     def __init__(self, watched: Truth, unwinder: Unwinder | None, evaluate: Evaluate | None) -> None:
         self._watched, self._trace = watched, watched.trace
+        self._at_calls = unwinder is not None and unwinder.name in AT_CALLS
         self._images = [_checked(watched, loaded, unwinder, evaluate) for loaded in watched.trace.images]
         self._image_of: dict[int, int] = {}
 
@@ -117,7 +121,8 @@ class ProcessTables:
         assert checks is not None and row is not None
         own = int(checks.pc[step])
         true = true_rows(self._watched, _only(checks, step), each.table, [own]).get(own)
-        return _words(row, mask, true, checks)
+        said = _words(row, mask, true, checks)
+        return said if calling or not self._at_calls else f"{BETWEEN_CALLS}: {said}"
 
 
 def _checked(

@@ -20,6 +20,7 @@ from testbed.cli.expressions import evaluate_rule
 from testbed.process import ProcessRun, run_process
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import StrategyShare, WatchedProcess, WrongPlace
+from testbed.profiling.tables import BETWEEN_CALLS
 from testbed.report.phrases import share
 from tests.process.builds import ALL, elsewhere, ran, told
 from unwinders import UNWINDERS
@@ -144,11 +145,14 @@ def _worst(rows: Sequence[ProcessRow], confirmed: bool) -> Iterator[str]:
     for row in rows:
         for each in row.shares:
             for place in each.places if each.name in TABLES else ():
+                if place.because.startswith(BETWEEN_CALLS):
+                    continue  # by design: such a table promises nothing there
                 library = "the program" if place.file == row.run.path else place.library
                 found[f"{row.run.arch} {each.name}", place.function, library].append((row, place))
     ranked = sorted(found.items(), key=lambda item: -sum(place.lies for _, place in item[1]))[:_PLACES]
     yield "\n## Where tables lie most\n"
-    yield "Steps at which a table strategy claims something false, over all runs, by the function whose row is wrong.\n"
+    yield "Steps at which a table strategy claims something false, over all runs, by the function whose row is wrong;"
+    yield "tables that promise rows at calls only (EHABI) count at calls only.\n"
     for number, ((what, function, library), places) in enumerate(ranked, 1):
         row, place = max(places, key=lambda each: each[1].lies)
         lies = sum(each.lies for _, each in places)
