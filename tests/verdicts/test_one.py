@@ -262,7 +262,7 @@ def test_a_tally_counts_what_is_no_transition() -> None:
     outcomes = {Outcome.EXACT: 2, Outcome.SKIPPED: 2, Outcome.WRONG: 1, Outcome.PHANTOM: 1}
     callers = Callers(2 + 1 + 2 + 4 + 5, 2 + 3 * 4, 2 + 1 + 1 + 0 + 3)
     shown = {(verdicts[2].explained_by.mechanism, Outcome.SKIPPED): 2}  # type: ignore[union-attr]
-    assert tally(verdicts) == Tally(7, outcomes, 2, 2, 1, shown, 2, 4, callers)
+    assert tally(verdicts) == Tally(7, outcomes, 2, 2, 1, shown, 2, 4, callers, first_lie=2)
 
 
 def test_parts_of_a_run_counted_together_are_the_whole_counted() -> None:
