@@ -82,7 +82,7 @@ def _places(each: StrategyShare) -> Iterator[Text]:
 
 
 def _place(place: WrongPlace) -> Text:
-    text = Text(f"  {place.steps:>9,}  {place}: ", no_wrap=True, overflow="fold")
+    text = Text(f"  {place.steps:>9,}  {place}: ")
     text.append(_clause(place.because) or "UNEXPLAINED", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
     text.append(f"\n{'':13}first at step {place.first} of thread {place.thread}, {place.where}", "dim")
