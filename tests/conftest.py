@@ -15,7 +15,9 @@ from testbed.words.errors import ToolchainMissing
 
 # How long an example takes says something about the machine, and nothing about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+# What one run finds another one finds too; pytest --hypothesis-profile "any machine" searches anew each time.
+settings.register_profile("the same examples", parent=settings.get_profile("any machine"), derandomize=True)
+settings.load_profile("the same examples")
 
 _SEEN = {"cpu": 0.0}  # by this process, at the report before
 

@@ -29,7 +29,10 @@ def _divided(left: int, right: int) -> int:
 def _shifted(left: int, right: int) -> int:
     if not 0 <= right < _BITS:
         raise ValueError(f"a shift by {right}; 0 to {_BITS - 1} are possible")
-    return left << right
+    shifted = left << right
+    if -(1 << _BITS - 1) <= shifted < 1 << _BITS:
+        return shifted
+    return (shifted + (1 << _BITS - 1)) % (1 << _BITS) - (1 << _BITS - 1)  # what is shifted out is gone
 
 
 def _shifted_right(left: int, right: int) -> int:

@@ -19,7 +19,7 @@ from testbed.image import Image, read_elf
 from testbed.program.model import Source, program_from_text
 from testbed.words.errors import BuildError
 from unwinders.formats.cfi import cfi_table
-from unwinders.formats.ehabi import exception_index, operation_bytes
+from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
 from unwinders.formats.orc import orc_table
 from unwinders.formats.sframe import sframe_table
 
@@ -201,8 +201,8 @@ def test_any_directives_give_tables_or_an_error_with_a_place(arch: Arch, tmp_pat
             if section in built.sections:
                 assert len(table(built)) >= 0
         if ".ARM.exidx" in built.sections:
-            for entry in exception_index(built).entries:
-                if not entry.cannot_unwind:
+            for entry in exception_index(built):
+                if isinstance(entry, IndexEntry) and not entry.cannot_unwind:
                     operation_bytes(built, entry)
         outcomes.add("built")
 
@@ -240,7 +240,8 @@ def operations(built: Image) -> list[tuple[int, list[int]]]:
     """Each function with its unwinding operations; [] where it cannot be unwound."""
     return [
         (entry.start, [] if entry.cannot_unwind else [value for _, value in operation_bytes(built, entry).bytes])
-        for entry in exception_index(built).entries
+        for entry in exception_index(built)
+        if isinstance(entry, IndexEntry)
     ]
 
 
