@@ -22,13 +22,12 @@ from testbed.cli.terminal import console_for_reports, status
 from testbed.cli.writing import try_writing
 from testbed.contract.unwinder import Unwinder
 from testbed.image import read_image
-from testbed.process import run_process
-from testbed.profiling.judge import SAMPLE, judge_process, watch_process
-from testbed.profiling.result import WatchedProcess
 from testbed.words.errors import TestbedError, UsageError
+from testbed.words.printable import printable_lines
 from unwinders import UNWINDERS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
+    from testbed.profiling.result import WatchedProcess
     from testbed.profiling.samples import SampledProfile
 
 BUDGET = 4_000_000
@@ -112,6 +111,9 @@ def needs_a_kernel(path: Path) -> bool:
 
 def watched_process(program: str, seed: int, budget: int, options: ProcessOptions) -> WatchedProcess:
     """The process that was named, run and watched."""
+    from testbed.process import run_process
+    from testbed.profiling.judge import watch_process
+
     folders = {}
     for each in options.shown:
         name, found, folder = each.partition("=")
@@ -136,6 +138,8 @@ def watched_process(program: str, seed: int, budget: int, options: ProcessOption
 
 def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained."""
+    from testbed.profiling.judge import SAMPLE, judge_process
+
     _only_of_short_runs(given, own)
     timeline = given["timeline"]
     for path in (own.stdout, timeline):
@@ -186,7 +190,7 @@ def _print(process: WatchedProcess, shares: Sequence[Any], profiles: Sequence[Sa
     for name, data in (("printed", process.run.stdout), ("printed to stderr", process.run.stderr)):
         if data and (shown or name != "printed"):
             console.print(f"{process.run.path.name} {name}:")
-            console.print(data.decode("utf-8", "backslashreplace").rstrip("\n"), soft_wrap=True)
+            console.print(printable_lines(data.decode("utf-8", "backslashreplace").rstrip("\n")), soft_wrap=True)
             console.print()
     console.print(process_page(process, shares))
     for line in profile_lines(profiles):

@@ -58,7 +58,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON: every architecture, phase and trap.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/score.json).")
 @click.option("--markdown", is_flag=True, help="Print the ranking as tables of Markdown.")
 @click.option("--html", type=_PATH, help="Write the card as a self-contained page.")
 @click.option("--badge", type=_PATH, help="Write a badge, as SVG.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_MOST = 12  # names that are listed where none is close
+_MOST = 30  # names that are listed where none is close
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -28,7 +28,10 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     """Files that need no emulator: bad.o has findings, good.o none, broken.o is none. What was asked of each."""
     seen: Asked = []
 
-    def check(path: Path, options: CheckOptions, progress: Callable[[int, int], None], _: object) -> FileCheck:
+    def check(
+        path: Path, options: CheckOptions, progress: Callable[[int, int], None], _: object, *, goes_on: bool
+    ) -> FileCheck:
+        assert isinstance(goes_on, bool)
         seen.append((path, options))
         progress(1, 2)
         if path.name == "broken.o":
@@ -161,12 +164,15 @@ def test_a_baseline_knows_what_was_written(testbed: Testbed, asked: Asked, monke
     assert "6 findings written to base.json" in said.err
     said = testbed("check", "bad.o", "--baseline", "base.json")
     assert said.status == 0 and "6 findings known from the baseline" in said.out
-    monkeypatch.setattr(module, "_new_check", lambda path, *_: replace(CHECK, path=path, findings=(START,)))
+    monkeypatch.setattr(module, "_new_check", lambda path, *_, **__: replace(CHECK, path=path, findings=(START,)))
     said = testbed("check", "bad.o", "--baseline", "base.json", "--fresh")
     assert said.status == 0 and "no longer found, and still in base.json" in said.out
     assert "bad.o: crc32_z+0x4 (push rbx)" in said.out
-    other = replace(WRONG, where="crc32_z+0x6")
-    monkeypatch.setattr(module, "_new_check", lambda path, *_: replace(CHECK, path=path, findings=(other,)))
+    moved = replace(WRONG, where="crc32_z+0x6")
+    monkeypatch.setattr(module, "_new_check", lambda path, *_, **__: replace(CHECK, path=path, findings=(moved,)))
+    assert testbed("check", "bad.o", "--baseline", "base.json", "--fresh").status == 0, "known wherever it moves"
+    other = replace(WRONG, instruction="pop rbp")
+    monkeypatch.setattr(module, "_new_check", lambda path, *_, **__: replace(CHECK, path=path, findings=(other,)))
     assert testbed("check", "bad.o", "--baseline", "base.json", "--fresh").status == 1
 
 
@@ -193,8 +199,8 @@ def test_a_list_names_files(testbed: Testbed, asked: Asked) -> None:
         (["check", "good.o", "--write-baseline", "no/where"], "no/where cannot be written"),
         (["check", "good.o", "--baseline", "none.json"], "none.json cannot be read"),
         (["check", "good.o", "--baseline", "source.S"], "source.S is no baseline"),
-        (["check", "good.o", "--format", "xml"], "Invalid value for '--format'"),
-        (["check", "good.o", "--runs", "0"], "Invalid value for '--runs'"),
+        (["check", "good.o", "--format", "xml"], "FORM cannot be 'xml'; there are: text, json"),
+        (["check", "good.o", "--runs", "0"], "invalid value for '--runs'"),
     ],
 )
 def test_a_mistake_is_said_before_the_work(testbed: Testbed, asked: Asked, arguments: list[str], message: str) -> None:

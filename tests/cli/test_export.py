@@ -39,7 +39,7 @@ def test_what_is_exported_unwinds_with_names_and_says_that_nothing_is_judged(
     status, out, err = testbed("unwind", file.name, "--json", "-u", table, "-u", "fp_chain")
     data = json.loads(out)
     jsonschema.validate(data, schema("unwind"))
-    assert list(data["backtraces"]) == [table, "fp_chain"] and data["judged"] is False
+    assert set(data["backtraces"]) == {table, "fp_chain"} and data["judged"] is False
     assert data["backtraces"][table]["root_claimed"] is True
 
 

@@ -18,6 +18,7 @@ from tests.cli.command import Testbed
         (["findings", "clang", "--json"], "findings"),
         (["fuzz", "--seeds", "1", "-a", "x86_64", "-r", "keystone", "-u", "eh_frame", "--json"], "fuzz"),
         (["list", "arches", "--json"], "list"),
+        (["score", "-u", "fp_chain", "-a", "x86_64", "--json"], "score"),
     ],
 )
 def test_what_is_printed_follows_its_schema(
