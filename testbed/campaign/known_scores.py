@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import ARCHES
+from testbed.campaign.findings import version_of
 from testbed.campaign.phase_counts import NONE, ByPhase, PhaseCounts, ScoredUnit
 from testbed.campaign.results import Unit
 from testbed.contract.unwinder import Unwinder
@@ -92,7 +93,7 @@ def write_known(
     counts = {unit: dict(each) for unit, each in before.counts.items()} if before else {}
     for unwinder in unwinders:
         arches = tuple(name for name in ARCHES if unwinder.arches is None or name in unwinder.arches)
-        tool = unwinder.tool() if unwinder.tool else ""
+        tool = version_of(unwinder.tool()) if unwinder.tool else ""
         known[unwinder.name] = KnownUnwinder(unwinder.name, unwinder.summary, tool, arches)
     for result in scored:
         if result.skipped or result.failed:
