@@ -13,15 +13,12 @@ from testbed.campaign.names import true_frames
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
-from testbed.naming.beside import Alignment
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.causes import Causes
-from testbed.report.frames_beside import LEGEND, told
+from testbed.report.frames_beside import FRAME_STYLES, LEGEND, told
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
-
-_FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
 
 
 def print_site(
@@ -100,6 +97,6 @@ def _true_stack(run: Run, step: int) -> Iterator[RenderableType]:
 
 def _said(run: Run, step: int, backtrace: Backtrace) -> Text:
     """The frames as a strategy has them, innermost first, beside the true ones, and the end."""
-    parts = [Text(text, style=_FRAME_STYLES[place]) for place, text in told(run, step, backtrace)]
+    parts = [Text(text, style=FRAME_STYLES[place]) for place, text in told(run, step, backtrace)]
     end = Text(" (root)" if backtrace.stopped is None else f" < stops: {backtrace.stopped.reason}")
     return Text(" < ").join(parts) + end

@@ -131,7 +131,8 @@ class StepLines:
         for step, row in zip(self.steps, rows, strict=True):
             line = Text(f"{row[0]:>{number}}  ", "dim")
             for column in columns:
-                line.append(*_shown(int(column.marks[step])))
+                mark, style = shown_mark(int(column.marks[step]))
+                line.append(f"{mark:<2}", style)
             cells = (_cut(cell, w).ljust(w) for cell, w in zip(row[1:], widths, strict=False))
             line.append(" " + "  ".join(cells).rstrip())
             yield line
@@ -139,12 +140,12 @@ class StepLines:
             yield Text(f"({left_out} left out: {width} columns are too few)", "dim")
 
 
-def _shown(mark: int) -> tuple[str, str]:
-    """A mark as two letters, and how they look."""
+def shown_mark(mark: int) -> tuple[str, str]:
+    """A mark as a letter, with ``?`` where nothing explains it, and its style."""
     if mark >= TRANSITION:
-        return "~ ", "dim"
+        return "~", "dim"
     outcome = OUTCOMES[mark % UNEXPLAINED]
-    return outcome.mark + ("?" if mark >= UNEXPLAINED else " "), STYLES[outcome]
+    return outcome.mark + ("?" if mark >= UNEXPLAINED else ""), STYLES[outcome]
 
 
 def _staircase(columns: Sequence[MarkColumn], width: int) -> Iterator[str]:

@@ -15,13 +15,12 @@ from rich.text import Text
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
-from testbed.naming.beside import Alignment
-from testbed.report.frames_beside import told
+from testbed.report.frames_beside import FRAME_STYLES, told
 from testbed.report.listing import CodeLine, listing
 from testbed.report.phrases import STYLES, count, frame_pointer, stack_pointer
 from testbed.report.show_text import word_label
 from testbed.report.stack_drawing import StackWord, changed_registers, draw_stack
-from testbed.report.step_lines import EXACT, TRANSITION, UNEXPLAINED, Marks, marks_of
+from testbed.report.step_lines import EXACT, TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark
 from testbed.report.table_text import row_cells
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
@@ -30,7 +29,6 @@ from testbed.words.outcome import Outcome
 
 Lines = list[Text]
 StepNumbers = Sequence[int]
-_FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
 _LYING = [OUTCOMES.index(outcome) for outcome in Outcome if outcome.lying]
 
 
@@ -108,14 +106,6 @@ def _visit(screen: ScreenRun, pc: int, step: int) -> int | None:
     return min(visits, key=lambda visit: abs(visit - step)) if visits else None
 
 
-def shown_mark(mark: int) -> tuple[str, str]:
-    """A mark as a letter (with ``?`` where nothing explains it), and its style."""
-    if mark >= TRANSITION:
-        return "~", "dim"
-    outcome = OUTCOMES[mark % UNEXPLAINED]
-    return outcome.mark + ("?" if mark >= UNEXPLAINED else ""), STYLES[outcome]
-
-
 def stack_lines(screen: ScreenRun, step: int, width: int, height: int) -> Lines:
     """The stack, highest address first, down to what lies below SP."""
     run = screen.run
@@ -172,7 +162,7 @@ def _answer(screen: ScreenRun, step: int, k: int, focus: int, unwinder: Unwinder
     text = Text("▶ " if k == focus else "  ", "bold")
     text.append(f"{unwinder.name:<{names - 2}} ", "bold" if k == focus else "")
     text.append(f"{verdict.outcome.label:<9} ", STYLES[verdict.outcome])
-    parts = [Text(name, _FRAME_STYLES[place]) for place, name in told(screen.run, step, said)]
+    parts = [Text(name, FRAME_STYLES[place]) for place, name in told(screen.run, step, said)]
     text.append_text(Text(" < ").join(parts))
     return text.append(" (root)" if said.stopped is None else f" < stops: {said.stopped.reason}")
 

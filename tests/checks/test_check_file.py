@@ -16,7 +16,7 @@ from testbed.checks.readers import Readers
 from testbed.words.errors import BuildError, TestbedError, UsageError
 
 READERS = Readers("unwinders:UNWINDERS", ("eh_frame", "debug_frame", "ehabi"), "testbed.cli.expressions:evaluate_rule")
-pytest.importorskip("ziglang")
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 ATT = """// Licensed under nothing in particular.
 #include "frame.h"

@@ -15,7 +15,7 @@ from testbed.checks.readers import Readers
 from testbed.words.errors import TestbedError
 
 distributed = pytest.importorskip("distributed")
-pytest.importorskip("ziglang")
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 READERS = Readers("unwinders:UNWINDERS", ("eh_frame",), "testbed.cli.expressions:evaluate_rule")
 BODY = "".join(

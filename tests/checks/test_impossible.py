@@ -11,7 +11,7 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 
-pytest.importorskip("ziglang")
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 # The last instruction calls an import that does not come back, which nobody can know. The next function has a frame.
 ENDS_WITH_A_CALL = {

@@ -16,7 +16,7 @@ from testbed.cli.table_readers import READERS
 from testbed.image import read_image
 from testbed.words.errors import BuildError, TestbedError, UsageError
 
-pytest.importorskip("ziglang")
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 SOURCE = ".globl f\n.type f, {type}\nf: .cfi_startproc\nret\n.cfi_endproc\n.size f, .-f\n"
 RETURNS = {"x86_64": "@function", "arm64": "%function"}

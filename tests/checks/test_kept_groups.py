@@ -14,7 +14,7 @@ from testbed.checks.kept_groups import SUFFIX
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 
-pytest.importorskip("ziglang")
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 OPTIONS = CheckOptions(runs=5, steps=60)
 BODY = "".join(

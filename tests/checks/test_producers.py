@@ -12,7 +12,7 @@ from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.report.check_words import answer
 
-pytest.importorskip("ziglang")
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 SOURCE = """
 extern int g(int *, int);

@@ -262,7 +262,7 @@ f:      .cfi_startproc
 
 
 def test_a_push_that_the_table_was_not_told_of_is_one_finding(tmp_path: Path) -> None:
-    pytest.importorskip("ziglang")
+    pytest.importorskip("ziglang", reason="needs pip install ziglang")
     finding = _finding_of(tmp_path, FORGOTTEN_PUSH)
     assert (finding.where, finding.instructions) == ("f+0x1", 6)
     assert finding.repair is not None
@@ -275,7 +275,7 @@ def test_a_push_that_the_table_was_not_told_of_is_one_finding(tmp_path: Path) ->
 
 
 def test_what_a_directive_is_to_end_with_is_said_where_the_table_only_remembers_a_state(tmp_path: Path) -> None:
-    pytest.importorskip("ziglang")
+    pytest.importorskip("ziglang", reason="needs pip install ziglang")
     finding = _finding_of(tmp_path, REMEMBERED_THERE)
     assert finding.where == "f+0x9"
     assert finding.repair is not None

@@ -53,7 +53,7 @@ def test_the_script_asks_for_names(testbed: Testbed, shell: str) -> None:
     assert said.status == 0 and f"_TESTBED_COMPLETE={shell}_complete" in said.out
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="apt-get install bash")
 def test_bash_asks_the_command(testbed: Testbed, tmp_path: Path) -> None:
     command = tmp_path / "testbed"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m testbed.cli "$@"\n')

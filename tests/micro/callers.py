@@ -15,7 +15,7 @@ from testbed.micro.layout import CallableImage, make_callable
 
 def built(text: str, suffix: str, arch: str, *flags: str) -> Image:
     """A source as a shared object: its text, its suffix, the architecture."""
-    pytest.importorskip("ziglang")
+    pytest.importorskip("ziglang", reason="needs pip install ziglang")
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"code{suffix}"
         path.write_text(text, encoding="utf-8")
