@@ -11,12 +11,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
 
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
+from testbed.naming.beside import folded_names
 from testbed.referee import Finding, Referee
 from testbed.runs.by_name import Programs, named_run
+from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run, run_built
 from testbed.verdicts.one import Verdict
@@ -78,8 +79,8 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         tool,
         run.where(snapshot.pc),
         run.instruction(step),
-        " < ".join(run.frame_names(run.truth(step).frames)) + " (root)",
-        _words(run, said),
+        folded_names(run.place(frame) for frame in run.truth(step).frames) + " (root)",
+        _words(run, step, said),
         verdict,
         shows=limit.covers(verdict.outcome, verdict.frame, lambda frame: run.lazy_traits(step, frame)),
     )
@@ -97,9 +98,7 @@ def version_of(tool: str) -> str:
     return "; ".join(dict.fromkeys(_PLACE.sub("", part) for part in tool.split("; ")))
 
 
-def _words(run: Run, said: Backtrace) -> str:
-    """The frames by name, a frame that repeats once, with its count."""
-    named = [(name, len(list(same))) for name, same in groupby(run.frame_names(said.frames))]
-    parts = [name if count == 1 else f"{name} ({count} times)" for name, count in named]
+def _words(run: Run, step: int, said: Backtrace) -> str:
+    """The frames by name, beside the true ones: ``[gap]``, ``≠false``, repeats folded; and how the stack ends."""
     end = "root" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
-    return " < ".join(parts) + f" ({end})"
+    return " < ".join(name for _, name in told(run, step, said)) + f" ({end})"

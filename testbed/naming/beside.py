@@ -40,20 +40,28 @@ def beside(true: Sequence[int], said: Sequence[int]) -> tuple[Beside, ...]:
 
     What the truth has behind the last frame that both have is left out: nobody expects it of who stopped.
     """
-    same = 0
-    while same < min(len(true), len(said)) and true[same] == said[same]:
-        same += 1
+    same = _equal_at_front(true, said)
+    behind = _equal_at_front(true[same:][::-1], said[same:][::-1])
     shown = [Beside(i, i) for i in range(same)]
-    some_true, some_said = true[same : same + _SEARCHED], said[same : same + _SEARCHED]
+    true_end, said_end = len(true) - behind, len(said) - behind
+    some_true, some_said = true[same:true_end][:_SEARCHED], said[same:said_end][:_SEARCHED]
     for kind, a, b, c, d in SequenceMatcher(None, some_true, some_said, autojunk=False).get_opcodes():
         if kind == "equal":
             shown += [Beside(same + i, same + c + i - a) for i in range(a, b)]
         else:
             shown += [Beside(same + i, None) for i in range(a, b)]
             shown += [Beside(None, same + i) for i in range(c, d)]
-    shown += [Beside(None, i) for i in range(same + len(some_said), len(said))]
+    shown += [Beside(i, None) for i in range(same + len(some_true), true_end)]
+    shown += [Beside(None, i) for i in range(same + len(some_said), said_end)]
+    shown += [Beside(true_end + i, said_end + i) for i in range(behind)]
     last = max((i for i, each in enumerate(shown) if each.alignment is Alignment.TRUE), default=0)
     return tuple(each for i, each in enumerate(shown) if i < last or each.alignment is not Alignment.MISSING)
+
+
+def _equal_at_front(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many of the first frames are equal."""
+    most = min(len(one), len(other))
+    return next((i for i in range(most) if one[i] != other[i]), most)
 
 
 def counted(items: Iterable[T]) -> Iterator[tuple[T, int]]:

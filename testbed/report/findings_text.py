@@ -17,6 +17,9 @@ program of the corpus that shows it, and the one command that does. Written by `
 findings`, which tries all of them again; nothing here was typed by hand. `testbed findings --check` fails where one
 no longer shows. `testbed findings --report ID DIR` writes one as a bug report, with its files.
 
+What a tool says stands beside the truth: `[name]` is a true caller that it lacks, `≠name` a frame that never was, `×`
+how often one repeats.
+
 Behind them stands a list of its own: what shows the limit of a technique, such as code without a table.
 """
 _OF_TECHNIQUES = """# What a technique cannot know

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from testbed.naming.beside import Alignment
 from testbed.words.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ STYLES = {
     Outcome.CRASHED: "bold magenta",
     Outcome.HUNG: "bold magenta",
 }
+
+FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
 
 
 def share(part: int, whole: int) -> str:

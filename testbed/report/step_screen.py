@@ -15,9 +15,9 @@ from rich.text import Text
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
-from testbed.report.frames_beside import FRAME_STYLES, told
+from testbed.runs.frames_beside import told
 from testbed.report.listing import CodeLine, listing
-from testbed.report.phrases import STYLES, count, frame_pointer, stack_pointer
+from testbed.report.phrases import FRAME_STYLES, STYLES, count, frame_pointer, stack_pointer
 from testbed.report.show_text import word_label
 from testbed.report.stack_drawing import StackWord, changed_registers, draw_stack
 from testbed.report.step_lines import EXACT, TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark

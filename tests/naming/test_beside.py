@@ -30,6 +30,8 @@ def drawn(true: str, said: str) -> str:
         ("abcd", "xyz", "!x!y!z"),
         ("abcd", "", ""),
         ("aaab", "aab", "aaAb"),
+        ("abab", "ab", "ab"),  # the same names again, further out: whoever stops early has not left out the first ones
+        ("abcab", "abxab", "abC!xab"),
     ],
 )
 def test_a_missing_frame_is_a_gap_and_a_false_one_is_marked(true: str, said: str, shown: str) -> None:
@@ -40,6 +42,12 @@ def test_two_deep_stacks_are_compared_in_bounded_time() -> None:
     true = list(range(20_000))
     shown = beside(true, [0, *(3 * i + 100_000 for i in range(20_000))])
     assert [each.alignment for each in shown[:2]] == [Alignment.TRUE, Alignment.FALSE] and len(shown) == 20_001
+
+
+def test_one_missing_frame_far_out_in_a_deep_stack_is_one_gap() -> None:
+    true = [*range(5_000), 7, 8]
+    shown = beside(true, [*range(2_500), *range(2_501, 5_000), 7, 8])
+    assert [each.true for each in shown if each.alignment is not Alignment.TRUE] == [2_500]
 
 
 def test_repeats_are_folded_and_the_middle_of_a_deep_stack_is_counted() -> None:

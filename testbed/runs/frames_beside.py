@@ -15,7 +15,6 @@ from testbed.contract.frames import Backtrace
 from testbed.naming.beside import Alignment, beside, counted
 from testbed.runs.run import Run
 
-FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
 LEGEND = "[name]: a true caller that the answer lacks. ≠: a frame that never was. ×: as often as that."
 
 
