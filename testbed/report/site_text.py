@@ -15,8 +15,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.causes import Causes
-from testbed.runs.frames_beside import LEGEND, told
 from testbed.report.phrases import FRAME_STYLES, STYLES, frame_pointer, stack_pointer
+from testbed.runs.frames_beside import LEGEND, told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 

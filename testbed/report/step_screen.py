@@ -15,13 +15,13 @@ from rich.text import Text
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
-from testbed.runs.frames_beside import told
 from testbed.report.listing import CodeLine, listing
 from testbed.report.phrases import FRAME_STYLES, STYLES, count, frame_pointer, stack_pointer
 from testbed.report.show_text import word_label
 from testbed.report.stack_drawing import StackWord, changed_registers, draw_stack
 from testbed.report.step_lines import EXACT, TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark
 from testbed.report.table_text import row_cells
+from testbed.runs.frames_beside import told
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import OUTCOMES
