@@ -12,14 +12,13 @@ from testbed.report.answers import Answers
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.stack_drawing import WordKind
-from testbed.report.stepper_data import stepper_data
+from testbed.report.stepper_data import occurring, stepper_data
 from testbed.report.stepper_moves import Move
 from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
-_SCRIPTS = ("page.js", "stepper_model.js", "stepper_time.js", "stepper_panels.js", "stepper.js")
+_SCRIPTS = ("page.js", "stepper_model.js", "stepper_time.js", "stepper_panels.js", "stepper_callers.js", "stepper.js")
 # In the order of the buttons: the sign, and whether a phone does without it.
 _SIGNS = {
     Move.FIRST: ("|◀", True),
@@ -47,8 +46,8 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell]) -> str:
         seed=run.trace.seed,
         moves=[(move.name, move.key, move.does, *_SIGNS[move]) for move in _SIGNS],
         row_legend=LEGEND,
-        outcomes=list(Outcome),
-        traits=list(Trait),
+        outcomes=[o for o in Outcome if o is Outcome.EXACT or any(cell.outcomes.get(o) for cell in cells)],
+        traits=occurring(columns),
         kinds=list(WordKind),
     )
 

@@ -6,24 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from testbed.campaign.results import Cell
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.naming.symbolize import names_at, with_places
 from testbed.report.answers import Answers
-from testbed.report.json_data import counts
 from testbed.report.listing import listing
 from testbed.report.phrases import uncalled
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
+from testbed.report.stepper_answers import StepperColumns, answer_data
 from testbed.report.stepper_moves import Move
 from testbed.report.table_text import LEGEND, row_cells
 from testbed.runs.run import Run
+from testbed.truth.phases import PHASES
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-
-StepperColumns = dict[str, NDArray[Any]]
 
 
 def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], StepperColumns]:
@@ -40,6 +38,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
             {"name": o.value, "mark": o.mark, "label": o.label, "lying": o.lying, "meaning": o.meaning} for o in Outcome
         ],
         "traits": [{"name": trait.name, "meaning": trait.value, "declared": trait.declared} for trait in Trait],
+        "phases": [{"name": phase.value, "meaning": phase.meaning} for phase in PHASES],
         "kinds": [{"name": kind.name, "mark": kind.mark, "meaning": kind.value} for kind in WordKind],
         "moves": {move.name: [move.key, move.does] for move in Move},
         "row_legend": LEGEND,
@@ -54,7 +53,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     _events(run, columns)
     _traits(run, columns)
     facts["tables"] = _tables(run, [answer.unwinder for answer in answers.each], columns)
-    facts["strategies"], facts["notes"] = _strategies(run, answers, cells, columns)
+    facts |= answer_data(run, answers, cells, columns)
     facts["ends"] = [with_places(run.trace.images, end) for end in answers.ends]
     facts["names"], facts["inlined"] = _names(run, answers)
     return facts, columns
@@ -128,6 +127,12 @@ def _traits(run: Run, columns: StepperColumns) -> None:
         columns[f"traits{number}"] = np.array([word >> 32 * number & 0xFFFF_FFFF for word in bits], np.uint32)
 
 
+def occurring(columns: StepperColumns) -> list[Trait]:
+    """The traits that some step has: what a page has to explain."""
+    words = [int(np.bitwise_or.reduce(columns[f"traits{i}"])) for i in range(-(-len(Trait) // 32))]
+    return [trait for i, trait in enumerate(Trait) if words[i // 32] >> i % 32 & 1]
+
+
 def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) -> list[dict[str, Any]]:
     """The rows in force at each line of the listing, for every strategy that is a table."""
     tables: list[dict[str, Any]] = []
@@ -147,36 +152,6 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) ->
         columns[f"t{len(tables)}"] = np.array(of_line, np.int32)
         tables.append({"name": unwinder.name, "rows": [list(said) for said in known]})
     return tables
-
-
-def _strategies(
-    run: Run, answers: Answers, cells: Sequence[Cell], columns: StepperColumns
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Per step and strategy: the outcome, what explains it, how deep it is right, what differs, its callers."""
-    index = {outcome: i for i, outcome in enumerate(Outcome)}
-    notes: dict[str, int] = {"": 0}
-    out = []
-    for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
-        limits: dict[Limit | None, int] = {limit: k + 1 for k, limit in enumerate(answer.unwinder.limits)}
-        verdicts = answer.verdicts
-        columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
-        columns[f"s{i}limit"] = np.array([limits.get(v.explained_by, 0) for v in verdicts], np.uint8)
-        columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
-        columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
-        columns[f"s{i}note"] = np.array([notes.setdefault(run.difference(v), len(notes)) for v in verdicts], np.uint32)
-        columns[f"s{i}callers"] = answer.callers
-        columns[f"s{i}cfa"] = answer.cfa
-        out.append(
-            {
-                "name": answer.unwinder.name,
-                "summary": answer.unwinder.summary,
-                "counts": counts(cell),
-                "limits": [[limit.mechanism, limit.because, limit.reference] for limit in answer.unwinder.limits],
-            }
-        )
-    columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
-    columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
-    return out, list(notes)
 
 
 def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[str]]]:

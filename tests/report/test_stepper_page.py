@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks.workload import TARGETS, scale_for, workload
 from testbed.campaign.cells import cell_of
+from testbed.naming.beside import beside
 from testbed.report.answers import NOTHING, answers_of
 from testbed.report.packed_columns import packed, unpacked
 from testbed.report.show_text import word_words
@@ -16,6 +18,7 @@ from testbed.report.stack_drawing import changed_registers, draw_stack
 from testbed.report.stepper import write_stepper
 from testbed.report.stepper_data import stepper_data
 from testbed.runs.run import run_built
+from testbed.words.outcome import Outcome
 from tests.report.chromium import opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS
@@ -87,13 +90,39 @@ def test_a_deep_link_opens_its_step_and_follows(leaf_call: Path) -> None:
         page.wait_for_function("stepper.at() === 24")
 
 
-def test_the_frame_that_differs_is_marked_and_explained(leaf_call: Path) -> None:
+def test_a_missing_frame_is_a_gap_and_explained(leaf_call: Path) -> None:
     with opened(leaf_call, fragment="#step=11") as page:
         heads = page.locator("#callers thead th").all_inner_texts()
         assert [head.split() for head in heads if "fp_chain" in head.split()] == [["SKIPPED", "fp_chain"]]
-        assert page.locator("#callers .differs").first.inner_text() == "≠ main+0x10"
+        assert page.locator("#callers .gap").all_inner_texts() == ["[middle+0x10]"]
+        assert page.locator("#callers .differs").count() == 0  # main and _start are true
         assert "PROLOGUE+UNLINKED: the function has linked no frame record yet" in page.inner_text("#why")
         page.wait_for_function("document.getElementById('live').textContent.includes('fp_chain skipped')")
+
+
+def test_a_false_frame_stands_between_the_true_ones_and_repeats_are_folded(tmp_path: Path) -> None:
+    run, answers, cells = judged("recursion", "arm64", "clang-O0", ("qi_stack_frame", "eh_frame"))
+    write_stepper(run, answers, cells, tmp_path / "page.html")
+    deepest = max(range(len(run)), key=lambda step: len(run.truth(step).frames))
+    twice = next(k for k, verdict in enumerate(answers.each[0].verdicts) if verdict.outcome is Outcome.PHANTOM)
+    with opened(tmp_path / "page.html", fragment=f"#step={deepest}") as page:
+        assert any("×5" in row for row in page.locator("#callers td.truth").all_inner_texts())
+        page.evaluate(f"stepper.go({twice})")
+        assert page.locator("#callers .differs").count() == 1
+        assert page.locator("#callers .gap").count() == 0
+
+
+def test_each_strategy_has_a_sentence_and_its_phases(leaf_call: Path) -> None:
+    with opened(leaf_call, fragment="#focus=fp_chain_entry") as page:
+        said = page.inner_text("#sentence")
+        assert said.startswith("fp_chain_entry loses leaf's caller at leaf+0x4")
+        assert "sees it from leaf+0x8 on: mov x29, sp links the frame record" in said
+        assert page.evaluate("stepper.at()") == 4  # its own first lie, not that of fp_chain
+        assert page.locator("#seen tbody tr").count() == 1
+        page.wait_for_function("location.hash === '#step=4&focus=fp_chain_entry'")
+        page.click("#strips button.strategy >> nth=1")
+        rows = [" ".join(row.split()) for row in page.locator("#seen tbody tr").all_inner_texts()]
+        assert rows[-1] == "eh_frame, eh_frame_hdr right at every instruction 4/4 3/3 12/12 3/3 3/3"
 
 
 def test_strategies_can_be_filtered(leaf_call: Path) -> None:
@@ -187,6 +216,13 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
                 [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
               truth: stepper.model.truthAt(step).map((f) => [f.pc, f.name, f.inlined]),
               said: stepper.model.facts.strategies.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
+              aligned: stepper.model.facts.strategies.map((_, i) => {
+                const { at, extra, end } = stepper.model.alignedAt(i, step), out = [];
+                for (let level = 0; level <= end; level++) {
+                  out.push(...(extra.get(level) ?? []).map((f) => [null, f.pc]));
+                  if (level < end) out.push([level, at[level] && at[level].pc]);
+                }
+                return out; }),
               changed: stepper.model.changedAt(step).map((i) => stepper.model.names[i]),
             }))""",
             steps,
@@ -205,7 +241,14 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
         for each, said in zip(answers.each, shown["said"], strict=True):
             claimed = [frame.pc for frame in each.unwinder.unwind(run[step]).frames]
             assert said == claimed
+        for each, aligned in zip(answers.each, shown["aligned"], strict=True):
+            assert aligned == placed(run.truth(step).pcs, [f.pc for f in each.unwinder.unwind(run[step]).frames]), step
             assert int(each.callers[step]) != NOTHING
+
+
+def placed(true: Sequence[int], said: Sequence[int]) -> list[list[int | None]]:
+    """Each frame as its level in the truth, or None, and the pc that was said there, or None."""
+    return [[each.true, None if each.said is None else said[each.said]] for each in beside(true, said)]
 
 
 def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ async function start() {
   const slider = document.getElementById("slider"), field = document.getElementById("step");
   slider.max = field.max = model.last;
   const time = timeOf(model, shown, go);
-  const panels = [codePanel(model, shown, go), stackPanel(model), registersPanel(model), rowsPanel(model, shown), callersPanel(model, shown)];
+  const panels = [codePanel(model, shown, go), stackPanel(model), registersPanel(model), rowsPanel(model, shown), callersPanel(model, shown), seenPanel(model, shown)];
   const title = document.getElementById("where"), traits = document.getElementById("traits"), live = document.getElementById("live");
   let linked, spoken;
 
@@ -26,7 +26,7 @@ async function start() {
     time.move(step);
     // Browsers limit how often the address may change, and a screen reader needs time to speak.
     clearTimeout(linked);
-    linked = setTimeout(() => history.replaceState(null, "", `#step=${step}`), 250);
+    linked = setTimeout(() => history.replaceState(null, "", `#step=${step}${time.focusedName() && `&focus=${time.focusedName()}`}`), 250);
     clearTimeout(spoken);
     spoken = setTimeout(() => { live.textContent = spokenOf(step, where, text); }, 400);
   }
@@ -65,7 +65,9 @@ async function start() {
     event.preventDefault();
   });
   const fromLink = () => {
-    const match = /step=(\d+)/.exec(location.hash);
+    const match = /step=(\d+)/.exec(location.hash), wanted = /focus=([^&]+)/.exec(location.hash);
+    const named = wanted ? facts.strategies.findIndex((strategy) => strategy.name === decodeURIComponent(wanted[1])) : -1;
+    if (named >= 0) time.focus(named, named);
     go(match ? Number(match[1]) : time.firstLie(), true);
   };
   addEventListener("hashchange", fromLink);

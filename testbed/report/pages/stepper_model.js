@@ -157,6 +157,23 @@ function modelOf(facts, col) {
     return { frames, end: facts.ends[-1 - node] };
   }
 
+  // An answer beside the truth (facts.besides): at[level] is its frame there, null where it lacks that true caller;
+  // extra[level] are frames that never were, in front of that level; it ends in front of level `end`.
+  function alignedAt(strategy, step) {
+    const said = saidAt(strategy, step), way = facts.besides[col[`s${strategy}beside`][step]];
+    const at = [], extra = new Map();
+    let next = 0;
+    if (!way) at.push(...said.frames);
+    for (const [, kind, times] of way.matchAll(/([=+-])(\d+)/g)) {
+      for (let i = 0; i < Number(times); i++) {
+        if (kind === "-") at.push(null);
+        else if (kind === "=") at.push(said.frames[next++]);
+        else extra.set(at.length, [...(extra.get(at.length) ?? []), said.frames[next++]]);
+      }
+    }
+    return { at, extra, end: at.length, reason: said.end };
+  }
+
   function changedAt(step) { // columns of the registers that the step before this one changed
     const changed = [];
     for (let i = 0; step > 0 && i < names.length; i++) {
@@ -195,5 +212,5 @@ function modelOf(facts, col) {
     depth[i] = col.parent[i] < 0 ? 0 : depth[col.parent[i]] + 1;
     deepest = Math.max(deepest, depth[i]);
   }
-  return { facts, col, last, names, register, sp, pc, functionOf, stackAt, wordLabel, truthAt, saidAt, changedAt, moves, depth, deepest, hex };
+  return { facts, col, last, names, register, sp, pc, functionOf, stackAt, wordLabel, truthAt, saidAt, alignedAt, changedAt, moves, depth, deepest, hex };
 }

@@ -10,6 +10,11 @@ function codePanel(model, shown, go) {
     for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[outcome[k]] > gravity[out[col.line[k]]]) out[col.line[k]] = outcome[k];
     return out;
   });
+  const times = (i, at) => { // how many visits of a line have the outcome that stands beside it
+    let n = 0;
+    for (let k = 0; k < facts.steps; k++) if (col.line[k] === at && col[`s${i}outcome`][k] === worst[i][at] && !col.transition[k]) n++;
+    return n;
+  };
   const sourced = facts.code.some((line) => line[5]);
   let from = -1, to = -1, current = null, key = "";
 
@@ -37,7 +42,7 @@ function codePanel(model, shown, go) {
         ...chosen.map((i) => {
           if (!executed) return el("td", { class: "o" });
           const outcome = facts.outcomes[worst[i][at]];
-          return el("td", { class: "o", title: `${facts.strategies[i].name}: ${outcome.name}` },
+          return el("td", { class: "o", title: `${facts.strategies[i].name}: ${outcome.name} at ${number(times(i, at))} of ${number(visits[at])} visits` },
             el("span", { class: `swatch o-${outcome.name}` }, outcome.name === "exact" ? null : el("b", {}, outcome.mark)));
         }),
         sourced ? el("td", { class: "source" }, lineNumber ? `${lineNumber}  ${source}` : "") : null));
@@ -133,47 +138,6 @@ function rowsPanel(model, shown) {
     });
     body.tBodies[0].replaceChildren(...[...same.values()].map(([said, names]) =>
       el("tr", {}, el("th", { scope: "row" }, names.join(", ")), ...said.map((text) => el("td", { class: "mono" }, text)))));
-  };
-}
-
-function callersPanel(model, shown) {
-  const { facts, col } = model, table = document.getElementById("callers"), why = document.getElementById("why");
-  return (step) => {
-    const truth = model.truthAt(step), groups = new Map();
-    for (const i of [...shown].sort((a, b) => a - b)) {
-      const said = model.saidAt(i, step), outcome = col[`s${i}outcome`][step], depth = col[`s${i}depth`][step];
-      const key = [outcome, depth, said.end, ...said.frames.map((frame) => frame.pc)].join();
-      if (groups.has(key)) groups.get(key).members.push(i);
-      else groups.set(key, { members: [i], said, outcome: facts.outcomes[outcome], depth });
-    }
-    const columns = [...groups.values()];
-    const height = Math.min(Math.max(truth.length, ...columns.map((column) => column.said.frames.length)), 64);
-    const head = el("tr", {}, el("th", { scope: "col" }, "#"), el("th", { scope: "col", class: "truth" }, "truth"),
-      ...columns.map(({ members, outcome }) => el("th", { scope: "col" },
-        el("div", {}, el("span", { class: `chip o-${outcome.name}${col[`s${members[0]}unexplained`][step] ? " unexplained" : ""}` }, outcome.lying ? outcome.name.toUpperCase() : outcome.name)),
-        el("div", { class: "who" }, members.map((i) => facts.strategies[i].name).join(", ")))));
-    const rows = [];
-    for (let level = 0; level <= height; level++) {
-      rows.push(el("tr", {}, el("th", { scope: "row" }, level < height ? String(level) : ""),
-        el("td", { class: "truth" }, level < truth.length ? named(truth[level]) : level === truth.length ? el("span", { class: "end" }, "root") : ""),
-        ...columns.map(({ said, outcome, depth }) => {
-          const frame = said.frames[level];
-          if (frame) {
-            const differs = level >= truth.length || truth[level].pc !== frame.pc || (outcome.name === "wrong_register" && level === depth);
-            return el("td", { class: differs ? "differs" : "" }, differs ? "≠ " : "", named(frame));
-          }
-          if (level !== said.frames.length) return el("td", {});
-          const wrong = !said.end && level !== truth.length;
-          return el("td", { class: wrong ? "differs" : "" }, el("span", { class: "end", title: said.end }, said.end ? `stops: ${said.end.split(":")[0]}` : wrong ? "≠ root" : "root"));
-        })));
-    }
-    table.replaceChildren(el("thead", {}, head), el("tbody", {}, rows));
-    why.replaceChildren(...columns.filter(({ outcome }) => outcome.name !== "exact").map(({ members }) => {
-      const i = members[0], limit = facts.strategies[i].limits[col[`s${i}limit`][step] - 1];
-      const note = facts.notes[col[`s${i}note`][step]];
-      const because = col.transition[step] ? "In transition: no single answer is right here." : limit ? el("span", {}, el("b", {}, limit[0]), `: ${limit[1]}. `, reference(limit[2])) : el("b", {}, "UNEXPLAINED");
-      return el("p", {}, el("b", {}, members.map((m) => facts.strategies[m].name).join(", ")), `: ${note}. `, because);
-    }));
   };
 }
 

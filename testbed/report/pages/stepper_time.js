@@ -18,15 +18,24 @@ function timeOf(model, shown, go) {
   let at = 0, focused = -1;
 
   // One strategy alone below the strips; the same one again: all of them.
-  function focus(strategy) {
-    focused = strategy === focused ? -1 : strategy;
+  function focus(strategy, only = strategy === focused ? -1 : strategy) {
+    focused = only;
     rows.forEach((row, i) => {
       const seen = focused < 0 || i === focused;
       seen ? shown.add(i) : shown.delete(i);
       row.classList.toggle("off", !seen);
       row.querySelector("button").setAttribute("aria-pressed", i === focused);
     });
+    say();
     go(at, true);
+  }
+
+  // What the focused strategy sees, or, where none is, the first that lies.
+  const sentence = document.getElementById("sentence");
+  function say() {
+    const i = focused >= 0 ? focused : firstLiar();
+    const strategy = facts.strategies[i];
+    sentence.replaceChildren(...(strategy ? [el("b", {}, strategy.name), " ", ...worded(strategy.sentence), "."] : []));
   }
 
   facts.strategies.forEach((strategy, i) => {
@@ -129,12 +138,18 @@ function timeOf(model, shown, go) {
   document.getElementById("words").replaceChildren(...byGravity.filter((kind) => occur.has(kind)).map((kind) => el("span", {},
     el("span", { class: `swatch o-${names[kind]}` }), kind === TRANSITION ? " ~ in transition" : ` ${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`)));
 
-  // Where a page opens: the first lie of the first strategy that tells one.
+  // Where a page opens: the first lie of the focused strategy, or of the first that tells one.
+  function lieOf(i) {
+    const outcome = col[`s${i}outcome`];
+    for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[outcome[k]] >= 4) return k;
+    return -1;
+  }
+  function firstLiar() {
+    const liar = facts.strategies.findIndex((_, i) => lieOf(i) >= 0);
+    return Math.max(liar, 0);
+  }
   function firstLie() {
-    for (let i = 0; i < facts.strategies.length; i++) {
-      for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[col[`s${i}outcome`][k]] >= 4) return k;
-    }
-    return 0;
+    return facts.strategies.length ? Math.max(lieOf(focused >= 0 ? focused : firstLiar()), 0) : 0;
   }
 
   function hue(activation) {
@@ -202,5 +217,6 @@ function timeOf(model, shown, go) {
   }
 
   const all = () => { view.from = 0; view.to = facts.steps; draw(); };
-  return { draw, move, zoom, all, view, firstLie };
+  say();
+  return { draw, move, zoom, all, view, firstLie, focus, focusedName: () => (focused < 0 ? "" : facts.strategies[focused].name) };
 }
