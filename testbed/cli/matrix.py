@@ -45,6 +45,7 @@ class MatrixOptions:
     fresh: bool
     json_file: Path | None
     html: Path | None
+    steppers: bool
     junit: Path | None
     svg: Path | None
     plot: Path | None
@@ -65,6 +66,7 @@ class MatrixOptions:
 @click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell as JSON.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a self-contained page.")
+@click.option("--steppers", is_flag=True, help="With --html: a stepper for each unit, to which its cells link.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML, a test case per cell.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture of the table.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write a heat map, as .svg or .png.")
@@ -75,11 +77,13 @@ def command(**given: Any) -> None:
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
     options = MatrixOptions(**given)
+    if options.steppers and options.html is None:
+        raise UsageError("--steppers writes pages that the one of --html links to: give --html too")
     programs = {program.name: program for program in chosen_programs(options.programs, options.folders)}
     planned = _planned(options, list(programs.values()))
     chosen = _strategies(options)
     matrix, interrupted = _judge_all(planned, programs, chosen, options)
-    _show(matrix, programs, options)
+    _show(matrix, programs, chosen, options)
     if interrupted:
         sys.exit(130)
     if not matrix.all_explained:
@@ -100,7 +104,9 @@ def _planned(options: MatrixOptions, programs: Sequence[Program]) -> Sequence[Un
     return planned
 
 
-def _show(matrix: Matrix, programs: Mapping[str, Program], options: MatrixOptions) -> None:
+def _show(
+    matrix: Matrix, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], options: MatrixOptions
+) -> None:
     """Print the matrix, and write it in every way that was asked for."""
     from testbed.report.matrix_text import matrix_page
 
@@ -111,9 +117,7 @@ def _show(matrix: Matrix, programs: Mapping[str, Program], options: MatrixOption
 
         options.json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
     if options.html:
-        from testbed.report.matrix_html import write_matrix_html
-
-        write_matrix_html(matrix, options.html, {name: program.summary for name, program in programs.items()})
+        _write_page(matrix, programs, unwinders, options.html, steppers=options.steppers)
     if options.junit:
         from testbed.report.junit import write_matrix_junit
 
@@ -123,6 +127,22 @@ def _show(matrix: Matrix, programs: Mapping[str, Program], options: MatrixOption
 
         plot_matrix(matrix, options.plot)
     save(console, "testbed matrix", options.svg)
+
+
+def _write_page(
+    matrix: Matrix, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], path: Path, *, steppers: bool
+) -> None:
+    """The page, and with ``steppers`` those that its cells link to."""
+    from testbed.report.matrix_html import write_matrix_html
+    from testbed.report.stepper_pages import pages_beside, stepper_link, write_unit_stepper
+
+    judged = {result.unit for result in matrix.results if result.cells} if steppers else set()
+    with long_work("writing steppers", "units", len(judged)) as progress:
+        for unit in sorted(judged):
+            write_unit_stepper(unit, programs, unwinders, pages_beside(path))
+            progress.advance(f"writing {unit}")
+    summaries = {name: program.summary for name, program in programs.items()}
+    write_matrix_html(matrix, path, summaries, lambda unit: stepper_link(path, unit) if unit in judged else None)
 
 
 def _strategies(options: MatrixOptions) -> list[Unwinder]:

@@ -1,16 +1,21 @@
-"""The matrix as one self-contained page: filters, first differences, headline numbers, the traps. No network."""
+"""The matrix as one self-contained page: what is interesting first, then all cells. No network.
+
+Where steppers are written beside it (`stepper_pages.py`), every cell links to its unit's, at its first difference.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from testbed.campaign.results import Cell, Matrix
+from testbed.campaign.results import Cell, Matrix, Unit
 from testbed.report.json_data import matrix_data
+from testbed.report.matrix_highlights import dividing, heat_map
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import share
@@ -18,6 +23,7 @@ from testbed.verdicts.one import NO_CALLERS
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
+SHOWN_TRAPS = 8  # the others are behind a click
 _SCRIPTS = ("page.js", "matrix.js")
 _HEADLINE = (
     ("exact", "the whole truth"),
@@ -28,18 +34,26 @@ _HEADLINE = (
 )
 
 
-def write_matrix_html(matrix: Matrix, path: Path, summaries: Mapping[str, str] | None = None) -> None:
+Steppers = Callable[[Unit], str | None]
+
+
+def write_matrix_html(
+    matrix: Matrix, path: Path, summaries: Mapping[str, str] | None = None, steppers: Steppers = lambda _: None
+) -> None:
     """Write the matrix page to ``path``; ``summaries`` says in a line what each program does."""
-    path.write_text(matrix_html(matrix, summaries or {}), encoding="utf-8")
+    path.write_text(matrix_html(matrix, summaries or {}, steppers), encoding="utf-8")
 
 
-def matrix_html(matrix: Matrix, summaries: Mapping[str, str]) -> str:
-    """The matrix page as text."""
+def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers = lambda _: None) -> str:
+    """The matrix page as text; ``steppers`` says where a unit's own page is, if it has one."""
     unwinders = list(matrix.unwinders)
     by_unit: dict[Any, dict[str, tuple[int, Cell]]] = defaultdict(dict)
     for index, cell in enumerate(matrix.cells):
         by_unit[cell.unit][cell.unwinder] = index, cell
     data = matrix_data(matrix)
+    pages = {unit: steppers(unit) for unit in by_unit}
+    for cell, shown in zip(matrix.cells, data["cells"], strict=True):
+        shown["page"] = _at_first_difference(pages[cell.unit], cell)
     return render_page(
         "matrix.html",
         css=page_text("page.css") + page_text("matrix.css"),
@@ -47,6 +61,9 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str]) -> str:
         block=packed({"cells": data["cells"], "strategies": unwinders}, {}),
         data=data,
         headline=_HEADLINE,
+        heat=heat_map(matrix),
+        dividing=dividing(matrix, summaries),
+        shown_traps=SHOWN_TRAPS,
         unwinders=unwinders,
         arches=list(dict.fromkeys(unit.arch for unit in by_unit)),
         rows=[
@@ -54,31 +71,46 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str]) -> str:
                 "program": unit.program,
                 "arch": unit.arch,
                 "recipe": unit.recipe,
-                "cells": [_shown(*cells[name]) if name in cells else None for name in unwinders],
+                "cells": [_shown(*cells[name], pages[unit]) if name in cells else None for name in unwinders],
             }
             for unit, cells in by_unit.items()
         ],
         totals=[_total(*key, group) for key, group in matrix.by_strategy().items()],
         traps=_traps(matrix, summaries),
         outcomes=list(Outcome),
-        traits=list(Trait),
+        traits=_named(matrix),
         kinds=(),
     )
 
 
-def _shown(index: int, cell: Cell) -> dict[str, Any]:
+def _named(matrix: Matrix) -> list[Trait]:
+    """The traits that the mechanisms of this matrix are made of: what the page has to explain."""
+    names = {name for cell in matrix.cells for mechanism, _ in cell.shown for name in re.split(r"[+<>]", mechanism)}
+    return [trait for trait in Trait if trait.name in names]
+
+
+def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:
     judged = cell.sites - cell.transition
     others = [(outcome, cell.outcomes[outcome]) for outcome in Outcome if cell.outcomes.get(outcome)]
     words = ", ".join(f"{outcome.value} {n}" for outcome, n in others if outcome is not Outcome.EXACT)
     marks = "".join(outcome.mark for outcome, _ in others if outcome is not Outcome.EXACT)
     return {
         "index": index,
+        "page": _at_first_difference(page, cell),
         "share": share(cell.exact, judged),
         "marks": marks + ("?" if cell.unexplained else ""),
         "class": "bad" if cell.unexplained else "good" if cell.exact == judged else "part",
         "style": f"--parts:{_gradient(others, max(judged, 1))}",
         "title": f"{cell}: {cell.exact} of {judged} exact" + (f"; {words}" if words else ""),
     }
+
+
+def _at_first_difference(page: str | None, cell: Cell) -> str | None:
+    """The link into a stepper: this strategy focused, at the first step that it has to answer for."""
+    if page is None:
+        return None
+    first = cell.first_unexplained or cell.first_lie or cell.first
+    return f"{page}#{f'step={first.step}&' if first else ''}focus={cell.unwinder}"
 
 
 def _gradient(counts: list[tuple[Outcome, int]], whole: int) -> str:

@@ -7,18 +7,25 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=PackageLoader("testbed", "report/pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["breakable"] = breakable
+    return made
+
+
+def breakable(name: str) -> Markup:
+    """A long name that may be broken behind its underscores."""
+    return Markup(escape(name)).replace("_", Markup("_<wbr>"))
 
 
 def page_text(name: str) -> Markup:

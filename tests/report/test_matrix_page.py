@@ -12,7 +12,10 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Matrix
 from testbed.campaign.units import units
+from testbed.report.matrix_highlights import dividing
 from testbed.report.matrix_html import write_matrix_html
+from testbed.report.phrases import share
+from testbed.report.stepper_pages import pages_beside, stepper_link, write_unit_stepper
 from tests.report.chromium import opened
 from unwinders import UNWINDERS
 
@@ -64,7 +67,7 @@ def test_a_cell_opens_its_first_difference(page_file: Path, matrix: Matrix) -> N
     cell = next(cell for cell in matrix.cells if cell.unwinder == "fp_chain" and cell.first)
     assert cell.first is not None
     with opened(page_file) as page:
-        page.focus("#matrix button >> nth=0")
+        page.focus("#matrix .cell >> nth=0")
         page.keyboard.press("Enter")
         assert page.inner_text("#difference-title").endswith("fp_chain")
         assert cell.first.sentence in page.inner_text("#difference")
@@ -81,6 +84,49 @@ def test_the_traps_name_whom_they_catch(page_file: Path, matrix: Matrix) -> None
     assert "fp_chain (" in first
 
 
+def test_it_opens_with_a_heat_map_that_chooses_cells(page_file: Path, matrix: Matrix) -> None:
+    mine = [cell for cell in matrix.cells if cell.unwinder == "fp_chain" and cell.unit.arch == "arm64"]
+    exact, sites = sum(cell.exact for cell in mine), sum(cell.sites - cell.transition for cell in mine)
+    with opened(page_file) as page:
+        assert page.locator("#heat tbody tr").count() == len(matrix.unwinders)
+        hot = page.locator("#heat button[data-strategy=fp_chain][data-arch=arm64]")
+        assert hot.inner_text() == share(exact, sites)
+        hot.click()
+        assert page.locator(SHOWN).count() == len(mine)
+        assert page.inner_text("#total-exact") == f"{exact:,}"  # and not those of fp_chain_entry
+
+
+def test_the_programs_that_divide_strategies_most_come_first(page_file: Path, matrix: Matrix) -> None:
+    rows = dividing(matrix, {})
+    assert [row["unit"].program for row in rows] == ["leaf_no_frame", "leaf_call"]
+    for row in rows:
+        cells = [matrix.cells[bar["index"]] for bar in row["bars"]]
+        assert {cell.unit for cell in cells} == {row["unit"]}
+        assert row["right"].split(", ") == [c.unwinder for c in cells if c.exact == c.sites - c.transition]
+        assert [sum(n for _, n in bar["parts"]) for bar in row["bars"]] == [c.sites - c.transition for c in cells]
+    with opened(page_file) as page:
+        page.click(".dividing li >> nth=1 >> .bars button >> nth=0")
+        assert page.inner_text("#difference-title").startswith("leaf_call")
+
+
+def test_every_cell_links_to_its_stepper_there(matrix: Matrix, tmp_path: Path) -> None:
+    path, unit = tmp_path / "a matrix.html", matrix.results[0].unit
+    write_unit_stepper(unit, PROGRAMS, list(UNWINDERS.values()), pages_beside(path))
+    write_matrix_html(matrix, path, {}, lambda each: stepper_link(path, each))
+    cell = next(c for c in matrix.cells if c.unit == unit and c.unwinder == "fp_chain_entry")
+    assert cell.first_lie is not None
+    with opened(path) as page:
+        assert page.locator("#matrix a.cell").count() == len(matrix.cells)
+        page.click(f"#matrix a.cell[href*='{unit}'][href$='focus=fp_chain_entry']")
+        page.click(".to-stepper")
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        assert page.evaluate("stepper.at()") == cell.first_lie.step
+        assert page.inner_text("#sentence").startswith("fp_chain_entry")
+
+
 def test_a_phone_scrolls_only_down(page_file: Path) -> None:
     with opened(page_file, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        buttons = "[...document.querySelectorAll('#heat button')]"
+        right = page.evaluate(f"Math.max(...{buttons}.map((b) => b.getBoundingClientRect().right))")
+        assert right <= 390  # every number of the heat map is on the screen

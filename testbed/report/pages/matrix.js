@@ -4,11 +4,13 @@ async function start() {
   const [data] = await readBlock("data");
   const form = document.getElementById("filter"), table = document.getElementById("matrix");
   const rows = [...table.tBodies[0].rows], strategies = data.strategies;
+  const names = { program: rows.map((row) => row.dataset.program), recipe: rows.map((row) => row.dataset.recipe) };
   const keys = ["exact", "explained", "unexplained", "lying", "transition"];
 
-  // A pattern is a part of the name, or a glob where it has a star.
-  const fits = (pattern) => {
+  // A pattern is a name, a part of one, or a glob where it has a star.
+  const fits = (pattern, names) => {
     const wanted = pattern.trim().toLowerCase();
+    if (names.includes(wanted)) return (name) => name === wanted;
     if (!wanted.includes("*")) return (name) => name.toLowerCase().includes(wanted);
     const expression = new RegExp(`^${wanted.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*")}$`);
     return (name) => expression.test(name.toLowerCase());
@@ -17,7 +19,7 @@ async function start() {
 
   function apply() {
     const wanted = Object.fromEntries(new FormData(form)), sums = Object.fromEntries([...keys, "sites"].map((key) => [key, 0]));
-    const program = fits(wanted.program), recipe = fits(wanted.recipe), strategy = fits(wanted.strategy);
+    const program = fits(wanted.program, names.program), recipe = fits(wanted.recipe, names.recipe), strategy = fits(wanted.strategy, strategies);
     const column = strategies.map(strategy);
     let cells = 0, units = 0;
     table.tHead.rows[0].querySelectorAll(".s").forEach((head, i) => { head.hidden = !column[i]; });
@@ -58,15 +60,23 @@ async function start() {
       el("ul", { class: "counts" }, parts.map(([name, count]) => el("li", { class: `chip o-${name}` }, `${name} ${number(count)}`)),
         ...["explained", "unexplained", "lying", "transition"].map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
       first ? el("p", {}, el("b", {}, cell.first_unexplained ? "First unexplained difference: " : "First difference: "), first.sentence) : el("p", {}, "Exact at every site."),
-      el("p", { class: "muted" }, "See it step by step:"),
-      el("pre", {}, `testbed run ${cell.program} --arch ${cell.arch} --recipe ${cell.recipe} --html page.html` + (first ? `\n# then open page.html#step=${first.step}` : "")));
+      cell.page ? el("p", {}, el("a", { class: "to-stepper", href: cell.page }, "Step through it, from there")) : null,
+      el("p", { class: "muted" }, cell.page ? "Or write that page anew:" : "See it step by step:"),
+      el("pre", {}, `testbed run ${cell.program} --arch ${cell.arch} --recipe ${cell.recipe} --html page.html` + (first ? `\n# then open page.html#step=${first.step}&focus=${cell.unwinder}` : "")));
     document.getElementById("difference").showModal();
   }
 
-  table.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-cell]");
-    if (button) open(data.cells[button.dataset.cell]);
+  document.querySelector(".page").addEventListener("click", (event) => {
+    const cell = event.target.closest("[data-cell]"), hot = event.target.closest("#heat button"), program = event.target.closest("button[data-program]");
+    if (cell && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(data.cells[cell.dataset.cell]); }
+    if (hot) only({ strategy: hot.dataset.strategy, arch: hot.dataset.arch });
+    if (program) only({ program: program.dataset.program });
   });
+  function only(wanted) { // these cells alone, and there
+    for (const field of form.elements) if (field.name) field.value = wanted[field.name] ?? "";
+    apply();
+    form.scrollIntoView({ block: "start" });
+  }
   const dialog = document.getElementById("difference");
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   form.addEventListener("input", apply);
