@@ -61,10 +61,19 @@ class KnownScores:
 
 @cache
 def known_scores(path: Path = FILE) -> KnownScores:
-    """What the file says. Raises UsageError for another version of it."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    if (data["format"], data["version"]) != (FORMAT, VERSION):
-        raise UsageError(f"{path} is no {FORMAT} of version {VERSION}; install the package again")
+    """What the file says. Raises UsageError for another version of it, and for one that is damaged."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if (data["format"], data["version"]) != (FORMAT, VERSION):
+            raise UsageError(f"{path} is no {FORMAT} of version {VERSION}; install the package again")
+        return _known(data)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}; install the package again") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{path} is damaged ({type(error).__name__}: {error}); install the package again") from error
+
+
+def _known(data: Mapping[str, Any]) -> KnownScores:
     known = {
         name: KnownUnwinder(name, said["summary"], said["tool"], tuple(said["arches"]))
         for name, said in data["known"].items()

@@ -22,6 +22,7 @@ from testbed.build.compile import find_zig
 from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.words.errors import BuildError, UsageError
+from testbed.words.printable import printable
 
 SOURCES = (".S", ".s", ".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".i", ".ii")
 _TARGETS = PerArch({"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "armv7-linux-gnueabihf"})
@@ -146,10 +147,14 @@ def _heads(objects: Path, path: Path) -> Iterator[bytes]:
         is_index = name in (b"/", b"//", b"/SYM64/")
         if is_thin and not is_index and name[1:].isdigit():
             member = objects.parent / os.fsdecode(names[int(name[1:]) :].split(b"/\n")[0])
+            if not member.is_file():  # nor is a device or a pipe read
+                raise UsageError(f"{path}: its member {printable(str(member))} cannot be read: it is no file")
             try:
                 yield member.open("rb").read(64)
             except OSError as error:
-                raise UsageError(f"{path}: its member {member} cannot be read: {error.strerror}") from error
+                raise UsageError(
+                    f"{path}: its member {printable(str(member))} cannot be read: {error.strerror}"
+                ) from error
         elif not is_index:
             yield content[body : body + 64]
         at = body + (length + (length & 1) if is_index or not is_thin else 0)

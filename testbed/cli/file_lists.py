@@ -22,6 +22,7 @@ def _listed_in(path: Path) -> list[str]:
     """The lines of a list that are neither empty nor begin with ``#``."""
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()]
-    except OSError as error:
-        raise UsageError(f"the list {path} cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a name with a zero in it
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"the list {path} cannot be read: {said}") from error
     return [line for line in lines if line and not line.startswith("#")]

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from warnings import catch_warnings, simplefilter
 
 from testbed.arch import Arch
 from testbed.micro.conventions import CONVENTIONS
@@ -99,7 +100,9 @@ def _argument(call: str, item: str, at: int) -> tuple[Argument, bytes]:
     """One argument, and the data that belongs to it."""
     try:
         if item.startswith('"'):
-            text = ast.literal_eval(item).encode() + b"\0"
+            with catch_warnings():  # Python warns of an escape that it does not know, and keeps it as it stands
+                simplefilter("ignore")
+                text = ast.literal_eval(item).encode() + b"\0"
             return Argument(at, "data"), text.ljust(-(-len(text) // 16) * 16, b"\0")
         if item.startswith("buf:"):
             size = int(item[4:], 0)

@@ -23,6 +23,7 @@ _POINT = re.compile(r"([Zz])([0-4]),([0-9a-f]+),([0-9a-f]+)")
 _MOVE = re.compile(r"(?:vCont;)?(bs|bc|[cCsS])(?:[0-9a-f]{2})?(?:[:;].*)?")
 _MOVES = {"s": (1, True), "c": (1, False), "bs": (-1, True), "bc": (-1, False)}
 _SUPPORTED = "ReverseStep+;ReverseContinue+;swbreak+;hwbreak+;vContSupported+"
+_64 = (1 << 64) - 1
 _REASONS = {"0": "swbreak:;", "1": "hwbreak:;"}
 
 
@@ -78,6 +79,8 @@ class Replay:
         set_or_clear, kind, address, size = match.groups()
         if kind not in ("0", "1", "2"):
             return ""  # reads are not recorded
+        if len(address.lstrip("0")) > 16 or len(size.lstrip("0")) > 16:
+            return "E.more than 64 bits"
         point = kind, int(address, 16), int(size, 16)
         if set_or_clear == "Z":
             self.points.add(point)
@@ -101,15 +104,16 @@ class Replay:
         watched = np.zeros(len(writes), dtype=bool)
         ranges = [(address, size) for kind, address, size in self.points if kind == "2"]
         for address, size in ranges:
-            watched |= (writes.address < np.uint64(address + size)) & (
-                writes.address + writes.size > np.uint64(address)
+            # A write begins in the range, or the range begins in the write; differences of 64 bits, without overflow.
+            watched |= (writes.address - np.uint64(address) < np.uint64(size)) | (
+                np.uint64(address) - writes.address < writes.size
             )
         watched &= writes.step >= self.step if direction > 0 else writes.step < self.step
         found = np.flatnonzero(watched)
         if not len(found):
             return None
         i = int(found[0] if direction > 0 else found[-1])
-        low, high = int(writes.address[i]), int(writes.address[i]) + int(writes.size[i])
-        address = next(start for start, size in ranges if start < high and low < start + size)
+        low, wide = int(writes.address[i]), int(writes.size[i])
+        address = next(start for start, size in ranges if (low - start) & _64 < size or (start - low) & _64 < wide)
         step = int(writes.step[i])
         return min(step + 1, len(self.trace) - 1) if direction > 0 else step, f"watch:{address:x};"

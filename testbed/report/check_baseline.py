@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from testbed.checks.model import FileCheck, TableFinding
@@ -58,10 +58,13 @@ def read_baseline(path: Path) -> tuple[KnownFinding, ...]:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
             raise UsageError(f"{path} is a baseline of another version ({data['schema']}); write it again")
-        return tuple(KnownFinding(**each) for each in data["findings"])
+        findings = tuple(KnownFinding(**each) for each in data["findings"])
+        if not all(isinstance(text, str) for each in findings for text in astuple(each)):
+            raise TypeError("a finding has something that is no text")
+        return findings
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{path} is no baseline of testbed check: --write-baseline {path} writes one") from error
 
 

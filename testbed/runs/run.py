@@ -118,8 +118,10 @@ class Run:
         if symbol is None:
             names = [s.name for s in self.built.image.symbols]
             raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
-        pc = symbol.address + self.loaded.bias + int(match["offset"] or "0", 0)
-        return pc, int(match["visit"] or 1)
+        try:
+            return symbol.address + self.loaded.bias + int(match["offset"] or "0", 0), int(match["visit"] or 1)
+        except ValueError as error:  # a number with a leading zero, or of thousands of digits
+            raise UsageError(f"{location[:60]!r} is no location: its offset or visit is no number") from error
 
     @cached_property
     def _visits(self) -> Mapping[int, Sequence[int]]:

@@ -204,7 +204,7 @@ def load_trace_and_notes(path: Path | str) -> tuple[SavedTrace, Mapping[str, str
 
 def _natural(told: Mapping[str, Any], key: str, limit: int) -> int:
     value = told[key]
-    if not isinstance(value, int) or not 0 <= value < limit:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < limit:
         raise Malformed(f"{key} {value!r} is no number from 0 to {limit - 1}")
     return value
 

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests/mutation")
+FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests/hostile", "tests/mutation")
 MOST_OF_A_MODULE = 300
 MOST_OF_A_FUNCTION = 60
 

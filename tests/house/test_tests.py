@@ -7,7 +7,7 @@ import re
 from tests.house.sources import ROOT, imported, modules, relative
 
 # What is tested besides the rooms of testbed.
-BESIDES = {"golden", "house", "mutation", "programs", "unwinders"}
+BESIDES = {"golden", "hostile", "house", "mutation", "programs", "unwinders"}
 
 
 def test_nobody_imports_from_a_test() -> None:

@@ -208,7 +208,7 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
             raise at.error(f"more than {MAX_ROWS} rows")
 
     def close() -> None:
-        ends = [*(address for address, _ in pending[1:]), state.address]
+        ends = [*(address for address, _ in pending[1:]), state.address][: len(pending)]  # a sequence may have no rows
         code = image.arch.code_address
         for (start, line), end in zip(pending, ends, strict=True):
             if start < end and image.covers(code(start)) and image.covers(code(end) - 1):

@@ -1,0 +1,57 @@
+"""Real programs, files and snapshots that hostile input is made from: small ones of the corpus, built once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import Built, build
+from testbed.build.recipes import RECIPES
+from testbed.runs.run import Run, run_built
+from testbed.trace import Snapshot
+
+# Small programs, by recipes that together give every kind of table, of frame and of debug information.
+# An input of the corpus names a file by its place here: new ones come last.
+_BUILT = (
+    *(("leaf_call", arch, "keystone") for arch in ("x86_64", "arm64", "arm32")),
+    *(("leaf_call", arch, "clang-asm") for arch in ("x86_64", "arm64", "arm32")),
+    ("leaf_call", "arm32", "keystone-thumb"),
+    *(("inlined_call", arch, "clang-O2") for arch in ("x86_64", "arm64", "arm32")),
+    ("recursion", "x86_64", "clang-O2-sframe"),
+    ("alloca_vla", "x86_64", "clang-O2-debug_frame"),
+    ("recursion", "arm64", "clang-O2-fp-pac"),
+    ("recursion", "arm64", "macho-O2"),
+    ("alloca_vla", "arm64", "macho-O2-dwarf"),
+    ("recursion", "x86_64", "macho-O0"),
+    ("recursion", "arm32", "clang-thumb-O2"),
+)
+
+
+@cache
+def built() -> tuple[Built, ...]:
+    """The program files, each with what made it."""
+    return tuple(build(PROGRAMS[name], ARCHES[arch], RECIPES[recipe]) for name, arch, recipe in _BUILT)
+
+
+@cache
+def runs() -> tuple[Run, ...]:
+    """A run of each."""
+    return tuple(run_built(each) for each in built())
+
+
+@cache
+def snapshots() -> tuple[Snapshot, ...]:
+    """Of each run one in the middle, and one near the end."""
+    return tuple(run.trace.snapshot(len(run.trace) * part // 8) for run in runs() for part in (4, 7))
+
+
+@cache
+def elf_files() -> Sequence[bytes]:
+    return tuple(each.image.content for each in built() if each.image.content[:4] == b"\x7fELF")
+
+
+@cache
+def macho_files() -> Sequence[bytes]:
+    return tuple(each.image.content for each in built() if each.image.content[:4] != b"\x7fELF")

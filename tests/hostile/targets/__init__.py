@@ -1,0 +1,17 @@
+"""All targets: one catalogue, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tests.hostile.target import Target
+from tests.hostile.targets import dumps, images, remote, snapshots, tables, texts, traces
+
+TARGETS: Mapping[str, Target] = MappingProxyType(
+    {
+        target.name: target
+        for module in (images, tables, dumps, traces, snapshots, texts, remote)
+        for target in module.TARGETS
+    }
+)

@@ -1,0 +1,166 @@
+"""Many inputs for a target, in a process of its own: a crash or a hang costs one input and not the rest.
+
+The process notes the number of the input that it is at in memory that both share, and says what it found through a
+pipe. Inputs follow from their numbers, so the one that a dead process was at is made again.
+"""
+
+from __future__ import annotations
+
+import mmap
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+from tests.hostile.bounds import SECONDS, Fate, try_input
+from tests.hostile.folder import folder
+from tests.hostile.target import Target, numbered_input
+
+_ADDRESS_SPACE = 16 << 30  # bytes that a process may map: an input that wants more does not take the machine along
+_SAY_EVERY = 2.0  # seconds between two reports
+_WALL = 6 * SECONDS  # seconds without any processor time that are taken for a hang
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An input that failed: its number (with the seed, the input itself), why, and what was said.
+
+    ``content`` is the input where no number makes it again: one that coverage led to.
+    """
+
+    number: int
+    kind: str
+    told: str
+    content: bytes | None = None
+
+
+@dataclass
+class Tally:
+    """What came of the inputs of one target so far; ``worst`` are those that cost most and were read or refused."""
+
+    target: str
+    counts: Counter[Fate] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)  # the first of each kind
+    seconds: float = 0.0
+    worst_seconds: float = 0.0
+    worst_memory: int = 0
+
+    @property
+    def inputs(self) -> int:
+        return sum(self.counts.values())
+
+    def add(self, more: Tally) -> None:
+        self.counts += more.counts
+        known = {failure.kind for failure in self.failures}
+        for failure in more.failures:
+            if failure.kind not in known:
+                known.add(failure.kind)
+                self.failures.append(failure)
+        self.seconds += more.seconds
+        self.worst_seconds = max(self.worst_seconds, more.worst_seconds)
+        self.worst_memory = max(self.worst_memory, more.worst_memory)
+
+
+def tried(target: Target, seed: int, first: int, count: int, until: float | None = None) -> Tally:
+    """What comes of inputs ``first`` to ``first + count``, or of as many as there is time for (``time.monotonic``)."""
+    folder(), target.seeds()  # once, before processes are forked
+    total = Tally(target.name)
+    at, end = first, first + count
+    while at < end and (until is None or time.monotonic() < until):
+        with mmap.mmap(-1, 8) as place:
+            tally, died = _in_process(target, seed, at, end, until, place)
+            total.add(tally)
+            if died is None:
+                break
+            number = int.from_bytes(place[:8], "little")
+            total.add(Tally(target.name, Counter([Fate.FAILED]), [Failure(number, died, died)]))
+            at = number + 1
+    return total
+
+
+def _in_process(
+    target: Target, seed: int, first: int, end: int, until: float | None, place: mmap.mmap
+) -> tuple[Tally, str | None]:
+    """One process over inputs, until it is through or dies: what it found, and how it died."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    place[:8] = first.to_bytes(8, "little")
+    child = context.Process(target=_work, args=(target, seed, first, end, until, place, theirs), daemon=True)
+    child.start()
+    theirs.close()
+    total = Tally(target.name)
+    hung = _collect(ours, total, place, lambda: _cpu_of(child.pid))
+    if hung:
+        child.kill()
+        child.join()
+        return total, "hang: no processor time used, or no signal taken"
+    child.join()
+    code = child.exitcode or 0
+    return total, None if code == 0 else f"crash: {signal.Signals(-code).name if code < 0 else f'exit status {code}'}"
+
+
+def _collect(pipe: Connection, total: Tally, place: mmap.mmap, cpu: Callable[[], float]) -> bool:
+    """Add up what a process says until it ends; True where it does not get on."""
+    before, used, since = place[:8], cpu(), time.monotonic()
+    while True:
+        with suppress(EOFError, OSError):
+            if pipe.poll(1.0):
+                total.add(pipe.recv())
+                continue
+            now = place[:8]
+            if now != before:
+                before, used, since = now, cpu(), time.monotonic()
+            elif cpu() - used > 2 * SECONDS or time.monotonic() - since > _WALL:
+                return True
+            continue
+        return False
+
+
+def _cpu_of(pid: int | None) -> float:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _work(
+    target: Target, seed: int, first: int, end: int, until: float | None, place: mmap.mmap, pipe: Connection
+) -> None:
+    """The process: every input in turn."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    seeds = target.seeds()
+    part, said = Tally(target.name), time.monotonic()
+    for number in _numbers(first, end, until):
+        place[:8] = number.to_bytes(8, "little")
+        content = numbered_input(target, seeds, seed, number)
+        one = try_input(target, content)
+        part.counts[one.fate] += 1
+        part.seconds += one.seconds
+        if one.fate is Fate.FAILED:
+            part.add(Tally(target.name, failures=[Failure(number, one.failure, one.told)]))
+        else:
+            part.worst_seconds = max(part.worst_seconds, one.seconds)
+            part.worst_memory = max(part.worst_memory, one.memory)
+        if time.monotonic() - said > _SAY_EVERY:
+            pipe.send(part)
+            part, said = Tally(target.name), time.monotonic()
+    pipe.send(part)
+    pipe.close()
+    os._exit(0)  # without the hooks of the process that it was forked from
+
+
+def _numbers(first: int, end: int, until: float | None) -> Iterator[int]:
+    for number in range(first, end):
+        if until is not None and number % 16 == 0 and time.monotonic() >= until:
+            return
+        yield number
