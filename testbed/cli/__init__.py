@@ -27,6 +27,7 @@ _SENTENCES = """
 check      Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
 run        Run PROGRAM and judge every strategy at every instruction.
 show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
+serve      Edit PROGRAM in a browser on this machine, and see rows, outcomes and verdicts change.
 record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
 matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
 score      How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.

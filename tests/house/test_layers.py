@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "tables checks campaign",
         "profiling",
         "vectors",
-        "report",
+        "report serve",
         "cli",
         "pytest_plugin",
     )

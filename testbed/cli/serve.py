@@ -1,0 +1,112 @@
+"""``testbed serve``: an editor beside the stepper, in a browser on this machine."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import recipes_for
+from testbed.cli.serve_work import judge_edits
+from testbed.program.model import Program, Source
+from testbed.runs.by_name import SOURCES, named_arch, named_program
+from testbed.serve.edited_source import EditedSource
+from testbed.serve.server import EditorServer
+from testbed.serve.work_process import WorkProcess
+from testbed.words.errors import UsageError
+
+SECONDS = 20.0  # after which a change is given up; it takes some tenths
+BUDGET = 5_000  # steps
+
+
+@click.command("serve")
+@click.argument("program", required=False, default="leaf_call")
+@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
+@click.option(
+    "--unwinder",
+    "-u",
+    "names",
+    multiple=True,
+    metavar="GLOB",
+    help="These strategies; repeatable. Default: six of ours.",
+)
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Of 127.0.0.1 (default: one that is free).")
+@click.option("--budget", default=BUDGET, show_default=True, help="Give a run up after this many instructions.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+def command(program: str, arch: str | None, names: tuple[str, ...], port: int, budget: int, opens: bool) -> None:
+    """Edit PROGRAM in a browser on this machine, and see rows, outcomes and verdicts change.
+
+    PROGRAM is a name from `testbed list programs`, or the path of a source; the file is not written to. The server
+    listens on this machine alone (127.0.0.1), for whoever has the address that is printed.
+    """
+    first = named_program(PROGRAMS, program)
+    chosen = named_arch(first, arch).name
+    server, work = editor_server(first, chosen, names, port=port, budget=budget)
+    try:
+        click.echo(f"{server.guard.url}\nCtrl-C ends it.")
+        if opens:
+            click.launch(server.guard.url)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        click.echo("")
+    finally:
+        server.server_close()
+        work.stop()
+
+
+def editor_server(
+    first: Program, arch: str, names: tuple[str, ...] = (), *, port: int = 0, budget: int = BUDGET
+) -> tuple[EditorServer, WorkProcess]:
+    """A server that is not serving yet, and the process that works for it, starting."""
+    from testbed.report.editor_page import editor_html
+
+    programs = {first.name: first, **{name: each for name, each in PROGRAMS.items() if _is_editable(each)}}
+    work = WorkProcess(partial(judge_edits, names, budget), seconds=SECONDS)
+    try:
+        server = EditorServer(
+            lambda: editor_html(
+                {name: [each.name for each in program.arches()] for name, program in programs.items()}, first.name, arch
+            ),
+            lambda name, asked: _source(programs, name, asked),
+            lambda edit: work.ask((edit, _folder(programs, edit))),
+            port=port,
+        )
+    except OSError as error:
+        raise UsageError(f"port {port} of 127.0.0.1 cannot be had: {error.strerror or error}") from error
+    work.start()
+    return server, work
+
+
+def _is_editable(program: Program) -> bool:
+    """Hand-written ones, and small C: not what is generated."""
+    return all(source.path.suffix in SOURCES and source.path.is_file() for source in program.sources.values())
+
+
+def _source(programs: dict[str, Program], name: str, arch: str) -> dict[str, Any]:
+    """A program's source for an architecture, and the recipes that can build it."""
+    if name not in programs or arch not in ARCHES:
+        raise UsageError("no such program or architecture")
+    program = programs[name]
+    recipes = [recipe for recipe in recipes_for(program, ARCHES[arch], everything=True)]
+    source = _of(program, recipes[0].source_of(program, ARCHES[arch]) if recipes else None)
+    return {
+        "program": program.name,
+        "suffix": source.path.name.removeprefix(program.name),
+        "text": source.text,
+        "summary": program.summary,
+        "recipes": [recipe.name for recipe in recipes if recipe.source_of(program, ARCHES[arch]) is source],
+    }
+
+
+def _of(program: Program, source: Source | None) -> Source:
+    return source if source is not None else next(iter(program.sources.values()))
+
+
+def _folder(programs: dict[str, Program], edit: EditedSource) -> Path | None:
+    """Where the files are that a program includes."""
+    known = programs.get(edit.program)
+    return None if known is None else next(iter(known.sources.values())).path.resolve().parent

@@ -1,0 +1,145 @@
+"""The HTTP server of the editor: the loopback address alone, a token in every path, bounded in every direction."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import BoundedSemaphore, Lock
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from testbed.serve.edited_source import EditedSource, read_edit
+from testbed.serve.guard import Guard, RefusedRequest
+from testbed.words.errors import TestbedError
+
+KEPT_PAGES = 8
+MOST_CONNECTIONS = 32
+SECONDS = 15.0  # of silence after which a connection is closed
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
+        "frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+
+
+class EditorServer(ThreadingHTTPServer):
+    """``page()`` is the editor, ``source(program, arch)`` a program to begin with, ``judge(edit)`` what became of one.
+
+    What ``judge`` returns holds ``page``, the stepper's text; it is kept, and the browser is told where it lies.
+    """
+
+    daemon_threads = True
+
+    def __init__(
+        self,
+        page: Callable[[], str],
+        source: Callable[[str, str], dict[str, Any]],
+        judge: Callable[[EditedSource], dict[str, Any]],
+        *,
+        port: int = 0,
+    ) -> None:
+        self.page, self.source, self.judge = page, source, judge
+        self._pages: OrderedDict[int, str] = OrderedDict()
+        self._lock, self._number = Lock(), 0
+        self._connections = BoundedSemaphore(MOST_CONNECTIONS)
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.guard = Guard(self.server_address[1])
+
+    def keep(self, text: str) -> int:
+        """The number under which a page can be asked for, for a while."""
+        with self._lock:
+            self._number += 1
+            self._pages[self._number] = text
+            while len(self._pages) > KEPT_PAGES:
+                self._pages.popitem(last=False)
+            return self._number
+
+    def kept(self, number: str) -> str | None:
+        with self._lock:
+            return self._pages.get(int(number)) if number.isascii() and number.isdecimal() and len(number) < 9 else None
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._connections.acquire(blocking=False):
+            self.shutdown_request(request)  # one program holds all connections: others are not queued behind it
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks off is nothing to report."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: EditorServer
+    timeout = SECONDS
+    server_version, sys_version = "testbed", ""
+
+    def do_GET(self) -> None:
+        self._answered(self._get)
+
+    def do_POST(self) -> None:
+        self._answered(self._post)
+
+    def _get(self, path: str) -> None:
+        asked = urlsplit(path)
+        if asked.path == "":
+            self._send(HTTPStatus.OK, "text/html", self.server.page())
+        elif asked.path == "source":
+            words = {name: values[0] for name, values in parse_qs(asked.query, max_num_fields=8).items()}
+            self._send_json(self.server.source(words.get("program", ""), words.get("arch", "")))
+        elif asked.path.startswith("page/") and (text := self.server.kept(asked.path.removeprefix("page/"))):
+            self._send(HTTPStatus.OK, "text/html", text)
+        else:
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
+
+    def _post(self, path: str) -> None:
+        if path != "judge":
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, "nothing is here")
+        length = self.server.guard.length(self.headers)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "the body is shorter than was stated")
+        answer = self.server.judge(read_edit(body))
+        if page := answer.pop("page", None):
+            answer["at"] = f"page/{self.server.keep(page)}"
+        self._send_json(answer)
+
+    def _answered(self, answer: Callable[[str], None]) -> None:
+        try:
+            answer(self.server.guard.path(self.path, self.headers))
+        except RefusedRequest as refused:
+            self.close_connection = True  # what is left of the request is not read
+            self._send(refused.status, "text/plain", f"{refused}\n")
+        except TestbedError as error:
+            self._send_json({"error": str(error)})
+
+    def _send_json(self, data: dict[str, Any]) -> None:
+        self._send(HTTPStatus.OK, "application/json", json.dumps(data))
+
+    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+        body = text.encode("utf-8", "replace")
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are not logged: their paths hold the token."""
