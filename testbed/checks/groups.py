@@ -262,12 +262,13 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
     """Watch a batch and compare it; ``taken`` is empty afterwards."""
     batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), group.options.seed)
     taken.clear()
-    watched = observe(batch.trace)
+    watched = observe(batch.trace, natively=True)  # one batch comes after the other: loading it pays
     natural, forced, true = {}, {}, {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        checks = check_rows(watched, table, this.loaded, at_calls=name in AT_CALLS, evaluate=group.readers.evaluator)
+        at_calls, evaluate = name in AT_CALLS, group.readers.evaluator
+        checks = check_rows(watched, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
         row_at = group.readers.rows_of_instructions
         checks = without_never_returning(checks, batch, this.image, table, row_at)
         checks = without_spoiled(checks, batch, watched, table)

@@ -16,16 +16,17 @@ from unicorn import UcError
 from unicorn import unicorn_const as const
 
 from testbed.machine.load import PAGE, MappedPages
+from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT
 from testbed.machine.native.run import NativeRun
 from testbed.machine.start import Machine, plant, powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_stops import CallStops
+from testbed.micro.detours import Detours
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
 from testbed.trace import Writes
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
-_STUCK = 4  # calls answered one after the other, with nothing executed between them
 _ROOM = 1 << 16  # rows of one path, and entries of its journal at first
 
 
@@ -90,6 +91,8 @@ class Caller:
         self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
         machine = Machine(arch, uc, callable_image.mappings, at, planted)
         self._run = NativeRun(machine, lambda run, journal: self._full(run, journal), CallStops, MOST_CODE)
+        # Few instructions execute so often here that to learn what they write would pay: all registers are read.
+        self._run.planned.plan(())
         stops = self._run.stops
         assert isinstance(stops, CallStops)
         self._stops = stops
@@ -97,13 +100,23 @@ class Caller:
         self._run.grow_steps(_ROOM)
         self._run.grow_writes(_ROOM)
         self._journal_room = _ROOM
+        self._detours = Detours(
+            self._run.state,
+            _ROOM + 2,
+            answer=self._start + convention.answer,
+            result=self._ids[convention.result],
+            value=max(callable_image.stub_values.values(), default=0),
+        )
         self._context = uc.context_save()
         self._kept = arch.preserved
         self._writable = tuple(m for m in callable_image.mappings if m.permissions & const.UC_PROT_WRITE)
-        self.natural = np.zeros(self._run.code_size, np.uint8)
-        for place in (self._stop, *callable_image.never_return):
-            self.natural[place - self._run.code] = 1
         self.code = self._run.code
+        self.natural = np.zeros(self._run.code_size, np.uint8)
+        self.alone = np.full(self._run.code_size, ANSWER_0, np.uint8)
+        for stub, value in callable_image.stub_values.items():
+            self.alone[stub - self.code] = ANSWER_VALUE if value else ANSWER_0
+        for place in (self._stop, *callable_image.never_return):
+            self.natural[place - self.code] = self.alone[place - self.code] = HALT
         self.asked: dict[int, None] = {}  # pages that some path asked for
 
     def _full(self, run: NativeRun, journal: bool) -> None:
@@ -115,9 +128,9 @@ class Caller:
     def call(self, path: CallPath, places: NDArray[np.uint8], steps: int) -> CallTape:
         """Run a path for at most ``steps`` steps.
 
-        ``places`` is a byte per byte of code from ``code`` on. Where it is not 0 the machine does not execute: a call
-        that leads there is answered at once, with a pointer for a stub that gives one, with 0 otherwise; a function
-        that never returns ends the path.
+        ``places`` is a byte per byte of code from ``code`` on, like ``natural`` and ``alone``. Where it is not 0 the
+        machine does not execute: a call that leads there is answered at once, with a pointer for a stub that gives one,
+        with 0 otherwise; a function that never returns ends the path.
         """
         run, uc, stops = self._run, self._uc, self._stops
         assert steps < _ROOM
@@ -128,31 +141,28 @@ class Caller:
         run.halt_at(places)
         run.begin(steps)
         stops.begin()
-        at, skipped, over = self._start, list[tuple[int, int]](), None
-        forced = list(path.forced)
+        run.limit_steps(steps)
+        self._detours.begin(path.forced)
+        at, over = self._start, None
         while over is None:
             run.go_on()
-            run.limit_steps(forced[0][0] if forced else steps)
             status = run.go(at)
-            over, at = self._after(status, forced, steps, skipped)
+            over, at = self._after(status, steps)
         detail = stops.ending.detail if isinstance(stops.ending, Fault) else ""
-        return self._taken(over, detail, tuple(skipped))
+        return self._taken(over, detail, self._detours.answered)
 
-    def _after(
-        self, status: int, forced: list[tuple[int, int]], steps: int, skipped: list[tuple[int, int]]
-    ) -> tuple[Over | None, int]:
+    def _after(self, status: int, steps: int) -> tuple[Over | None, int]:
         """What follows a stop: the end of the path, or the address where it goes on."""
         run, stops = self._run, self._stops
-        if len(skipped) >= _STUCK and skipped[-_STUCK][0] + _STUCK > run.steps - 1:
-            return Over.STRAY, 0  # every place that it comes back to is one that is not executed
-        if forced and run.steps == forced[0][0] and (stops.wild or run.halted):
+        if self._detours.is_stuck(run.steps):
+            return Over.STRAY, 0
+        if (stops.wild or run.halted) and (forced := self._detours.force(run.steps)) is not None:
             # What is forced is a jump that led astray, or out of the function.
             stops.ending, stops.wild = None, False
-            return None, forced.pop(0)[1] | self._isa_bit()
+            return None, forced | self._isa_bit()
         if stops.wild and (self._is_in_arena(stops.to) or self._was_called()):
             # A function pointer out of made-up data: a callee of which nothing is known.
             stops.ending, stops.wild = None, False
-            skipped.append((run.steps - 1, stops.to))
             return None, self._answered(stops.to)
         if stops.exits:
             return Over.NEVER_RETURNS, 0
@@ -164,10 +174,7 @@ class Caller:
                 return self._returned(), 0
             if pc in self.image.never_return:
                 return Over.NEVER_RETURNS, 0
-            skipped.append((run.steps - 1, pc))
             return None, self._answered(pc)
-        if forced and run.steps == forced[0][0]:
-            return None, forced.pop(0)[1] | self._isa_bit()
         return (Over.STEPS, 0) if run.steps >= steps else (Over.FAULT, 0)
 
     def _is_in_arena(self, address: int) -> bool:
@@ -188,6 +195,7 @@ class Caller:
 
     def _answered(self, callee: int) -> int:
         """A callee that is not executed gives its result; where its return is."""
+        self._detours.note(self._run.steps - 1, callee)
         self._uc.reg_write(self._ids[self._convention.result], self.image.stub_values.get(callee, 0))
         return self._start + self._convention.answer
 

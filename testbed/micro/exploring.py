@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from testbed.machine.native.detours import HALT
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
@@ -72,14 +73,15 @@ class Explorer:
         arch = self._image.arch
         self._pc, self._sp = arch.index[arch.pc], arch.index[arch.sp]
         # Alone, only parts of functions and the harness are executed besides the function itself.
-        self._alone = np.ones_like(caller.natural)
+        self._alone = caller.alone.copy()
         at = image.harness.image.entry - caller.code
         self._alone[at : at + len(image.convention.harness)] = 0
-        self._alone[at + image.convention.stop] = 1
+        self._alone[at + image.convention.stop] = HALT
         self._covered = np.zeros_like(caller.natural)
         self._pieces = sorted(pieces, key=lambda piece: piece.start)
         self._starts = [piece.start for piece in self._pieces]
         self._behind: dict[int, bool] = {}
+        self._codes: dict[int, PieceCode] = {}
         for piece in pieces:
             self._covered[self._places(piece)] = 1
             if not piece.is_entry:
@@ -94,9 +96,14 @@ class Explorer:
         if address not in self._behind:
             at = address - self._bias
             piece = self._piece_at(at - 1)
-            ended = piece is not None and (at >= piece.end or at not in piece_code(self._image, piece).sizes)
+            ended = piece is not None and (at >= piece.end or at not in self._code(piece).sizes)
             self._behind[address] = ended
         return self._behind[address]
+
+    def _code(self, piece: CodePiece) -> PieceCode:
+        if piece.start not in self._codes:
+            self._codes[piece.start] = piece_code(self._image, piece)
+        return self._codes[piece.start]
 
     def _piece_at(self, address: int) -> CodePiece | None:
         place = bisect_right(self._starts, address) - 1
@@ -106,7 +113,7 @@ class Explorer:
         self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int
     ) -> tuple[Exploration, Iterator[TakenPath]]:
         """What is found of a piece, filled in while its paths are taken one after the other."""
-        found = Exploration(piece, piece_code(self._image, piece))
+        found = Exploration(piece, self._code(piece))
         return found, self._paths(found, plans, runs, steps)
 
     def _paths(self, found: Exploration, plans: Sequence[ArgumentPlan], runs: int, steps: int) -> Iterator[TakenPath]:
@@ -119,12 +126,14 @@ class Explorer:
         for tape in without_doubtful(tapes, image, found.code):
             self._note(found, tape, forced=False)
             yield TakenPath(tape, forced=False)
-        self._alone[self._places(piece)] = 0
+        own = self._alone[self._places(piece)]
+        others = own.copy()
+        own[:] = 0
         try:
             if found.missing:
                 yield from self._forced(found, paths, runs, steps)
         finally:
-            self._alone[self._places(piece)] = piece.is_entry
+            own[:] = others
 
     def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
         queue, tries = deque(paths), _Tries()

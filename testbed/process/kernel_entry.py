@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from unicorn import Uc
 
-from testbed.machine.native import hooks
+from testbed.machine.native import places
 from testbed.machine.native.run import NativeStops
 
 
@@ -41,7 +41,7 @@ class KernelStops(NativeStops):
 
     def enter(self, entry: KernelEntry) -> None:
         self.entered = self.entered or entry
-        self.state[hooks.ENDED] = 1
+        self.state[places.ENDED] = 1
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
         self.enter(Refused(access, address, size))

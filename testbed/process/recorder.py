@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from testbed.arch import Arch
-from testbed.machine.native import hooks
+from testbed.machine.native import places
 from testbed.machine.native.code_ranges import CodeRange
 from testbed.machine.native.run import NativeRun
 from testbed.machine.start import Machine
@@ -123,7 +123,7 @@ class ProcessRecorder(NativeRun):
         step = self.steps
         self.rows.view(step + 1)[step * self.count :] = list(values.values())
         self.sizes.view(step + 1)[step] = 0
-        self.state[hooks.STEPS] = step + 1
+        self.state[places.STEPS] = step + 1
 
     def journal_write(self, address: int, data: bytes) -> None:
         """Entries for what the kernel writes, numbered by the last step; before the first one there are none."""
@@ -141,15 +141,15 @@ class ProcessRecorder(NativeRun):
             )
         )
         sizes = np.array([head] * bool(head) + [8] * body + [tail] * bool(tail), np.uint8)
-        places = np.uint64(address) + np.concatenate(([0], np.cumsum(sizes[:-1], dtype=np.uint64))).astype(np.uint64)
+        addresses = np.uint64(address) + np.concatenate(([0], np.cumsum(sizes[:-1], dtype=np.uint64))).astype(np.uint64)
         first, count = self.writes, len(parts)
         while first + count > self._journal_room:
             self._journal_room *= 2
         self.grow_writes(self._journal_room)
-        columns = (np.uint32(self.steps - 1), places, sizes, parts)
+        columns = (np.uint32(self.steps - 1), addresses, sizes, parts)
         for column, piece in zip(self.journal, columns, strict=True):
             column.view(first + count)[first:] = piece
-        self.state[hooks.WRITES] = first + count
+        self.state[places.WRITES] = first + count
 
     def drop_faulting(self, memory: AddressSpace) -> None:
         """Forget the last step, whose instruction was refused; what it wrote before, it wrote."""
@@ -165,7 +165,7 @@ class ProcessRecorder(NativeRun):
                 for column in (steps, addresses, sizes, _):
                     column[kept] = column[i]
                 kept += 1
-        self.state[hooks.WRITES] = kept
+        self.state[places.WRITES] = kept
 
     def taken(self) -> tuple[np.ndarray, np.ndarray, Writes]:
         """All rows, sizes and writes; nothing is recorded any more."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unicorn import unicorn_const as const
 
-from testbed.machine.native import hooks
+from testbed.machine.native import places
 from testbed.process.cpu import CPUS
 from testbed.process.faults import UNDEFINED, meaning_of, take_access, take_exception
 from testbed.process.kernel_entry import Called, Raised, Refused
@@ -31,7 +31,7 @@ def _execute(process: Process) -> None:
     recorder.plan_code(process.memory)
     status = recorder.execute(recorder.next_address())
     entered = recorder.kernel_stops.entered
-    if recorder.state[hooks.OVER]:
+    if recorder.state[places.OVER]:
         raise ProcessEnds(None, "its steps are used up: raise the budget, or it never ends")
     if recorder.reads_clock:
         _read_clock(process)

@@ -126,8 +126,8 @@ class Truth(Watched):
         return self._stacks[index]
 
 
-def observe(trace: Trace) -> Truth:
-    """Watch a trace: the truth about all of its steps, however it ended."""
+def observe(trace: Trace, *, natively: bool | None = None) -> Truth:
+    """Watch a trace: the truth about all of its steps, however it ended. ``natively`` None: where it is long."""
     transfers = find_transfers(trace)
-    path = follow(trace, transfers)
-    return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path))
+    path = follow(trace, transfers, natively=natively)
+    return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path, natively=natively))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.micro.calling import Over
+from testbed.machine.native.detours import HALT
+from testbed.micro.calling import CallPath, Over
 from tests.micro.callers import built, called, ready, result
 
 SOURCE = """
@@ -65,3 +68,44 @@ def test_a_path_is_bounded_and_a_made_up_function_is_answered(arch: str) -> None
     tape = called(caller, "through", caller.image.arena + 0x40, 1)
     assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 5)
     assert len(tape.skipped) == 1
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_detours_without_a_stop_are_those_that_the_caller_makes(arch: str) -> None:
+    caller = ready(built(DETOURS, ".c", arch))
+    target = caller.image.loaded.image.symbol_named("asks_often")
+    assert target is not None
+    image = caller.image.loaded.image
+    address = (target.address + caller.image.loaded.bias) | image.isa_at(target.address).address_bit
+    own = slice(*(at + caller.image.loaded.bias - caller.code for at in (target.address, target.address + target.size)))
+    caller.alone[own] = 0
+    at = caller.image.harness.image.entry - caller.code
+    caller.alone[at : at + len(caller.image.convention.harness)] = 0
+    caller.alone[at + caller.image.convention.stop] = HALT
+    by_caller = np.where(caller.alone, np.uint8(HALT), np.uint8(0))
+    plain = CallPath(address, tuple(zip(caller.image.convention.arguments, (3, 1), strict=False)))
+    tape = caller.call(plain, caller.alone, 500)
+    assert len(tape.skipped) > 4 and tape.over is Over.RETURNED
+    pcs = tape.registers[:, image.arch.index[image.arch.pc]]
+    steps = [k for k in range(4, len(tape) - 2) if pcs[k + 1] != pcs[k] + tape.sizes[k]]
+    for forced in ((), *(((step + 1, int(pcs[step] + tape.sizes[step])),) for step in steps)):
+        path = replace(plain, forced=forced)
+        one, other = (caller.call(path, places, 500) for places in (caller.alone, by_caller))
+        assert np.array_equal(one.registers, other.registers) and one.skipped == other.skipped
+        assert (one.over, one.detail) == (other.over, other.detail)
+
+
+DETOURS = """
+extern int *find_it(int);
+extern int plain(int);
+__attribute__((noinline)) int own(int a) { return plain(a) + 1; }
+int asks_often(int a, int b) {
+    int sum = 0;
+    for (int i = 0; i < a; i++) {
+        int *p = find_it(i);
+        sum += p ? *p : own(i);
+        if (b > i) sum += plain(sum) + own(sum);
+    }
+    return sum;
+}
+"""

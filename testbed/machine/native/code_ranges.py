@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.machine.native import hooks
+from testbed.machine.native import hooks, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class PlannedCode:
         words = [(each.low, each.size, sets.entries.ctypes.data) for each, sets in self._planned.items()]
         self._words = np.array(words, np.uint64).reshape(-1)
         state = self._state
-        state[hooks.RANGES] = self._words.ctypes.data
-        state[hooks.RANGE_COUNT] = len(ordered)
-        state[hooks.WRITABLE_COUNT] = sum(each.writable for each in ordered)
-        for place in (hooks.CODE, hooks.CODE_SIZE, hooks.TABLE, hooks.SET, hooks.ENTRY):
+        state[places.RANGES] = self._words.ctypes.data
+        state[places.RANGE_COUNT] = len(ordered)
+        state[places.WRITABLE_COUNT] = sum(each.writable for each in ordered)
+        for place in (places.CODE, places.CODE_SIZE, places.TABLE, places.SET, places.ENTRY):
             state[place] = 0  # the range in use, and the entry of the instruction that was last, may be gone
 
     def learn(self, address: int, isa: int, entry: int) -> None:

@@ -16,28 +16,70 @@ Code lies in ranges: ``RANGES`` points to ``RANGE_COUNT`` of them, those that th
 ``CODE_SIZE`` and ``TABLE`` are the range that was executed last, so the others are searched only where it is left.
 
 Where ``HALTS`` is not 0 it points to a byte per byte of code from ``HALT_CODE`` on: the machine stops before an
-instruction whose byte is not 0, and ``HALTED`` says so.
+instruction whose byte is not 0, and ``HALTED`` says so; or, where the byte is not `HALT`, goes on elsewhere: see
+`testbed.machine.native.detours`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from testbed.machine.native.detours import goes_elsewhere
+from testbed.machine.native.places import (
+    BLOCK_STATE,
+    BUDGET,
+    CAPACITY,
+    CODE,
+    CODE_SIZE,
+    COUNT,
+    ENDED,
+    ENTRY,
+    FLAGS,
+    GROW,
+    HALT_CODE,
+    HALT_SIZE,
+    HALTED,
+    HALTS,
+    HAS_ISAS,
+    IDS,
+    ISA_FLAG,
+    LEARN,
+    OVER,
+    OVER_PC,
+    PC,
+    POINTERS,
+    RANGE_COUNT,
+    RANGES,
+    READ,
+    READ_BATCH,
+    ROWS,
+    SET,
+    SIZES,
+    STEPS,
+    STOP,
+    TABLE,
+    WORD,
+    WRITABLE_COUNT,
+    WRITE_ADDRESSES,
+    WRITE_CAPACITY,
+    WRITE_REGISTER,
+    WRITE_SIZES,
+    WRITE_STEPS,
+    WRITE_VALUES,
+    WRITES,
+    call,
+    load,
+    load_byte,
+    load_id,
+    lowest,
+    store,
+    store_byte,
+    store_step,
+)
 from testbed.native.compiled import callback, compiled
 
-# fmt: off
-(STEPS, CAPACITY, BUDGET, ENDED, OVER, OVER_PC, ROWS, SIZES,
- WRITES, WRITE_CAPACITY, WRITE_STEPS, WRITE_ADDRESSES, WRITE_SIZES, WRITE_VALUES,
- COUNT, IDS, POINTERS, PC, FLAGS, ISA_FLAG, HAS_ISAS, BLOCK_STATE, WORD,
- READ, READ_BATCH, WRITE_REGISTER, STOP, GROW, LEARN,
- TABLE, CODE, CODE_SIZE, SET, ENTRY, HALTS, HALT_CODE, HALT_SIZE, HALTED,
- RANGES, RANGE_COUNT, WRITABLE_COUNT, PLACES) = range(42)
-# fmt: on
 RANGE = 3  # words of a range of code: its first address, its bytes, its table
 
 LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the size of one it cannot decode
@@ -50,67 +92,19 @@ CODE_HOOK = types.void(_U, _U, types.uint32, _U)  # engine, address, size, state
 WRITE_HOOK = types.void(_U, types.int32, _U, types.int32, types.uint64, _U)  # engine, type, address, size, value, state
 
 
-def _loader(bits: int, kind: Any) -> Any:
-    def load(typing_context: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
-
-        return kind(_U), generate
-
-    return intrinsic(load)
-
-
-def _storer(bits: int, kind: Any) -> Any:
-    def store(typing_context: Any, address: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
-            return context.get_dummy_value()
-
-        return types.void(_U, kind), generate
-
-    return intrinsic(store)
-
-
-_load, _load_id, _load_byte = _loader(64, _U), _loader(32, types.int32), _loader(8, types.uint8)
-_store, _store_step, _store_byte = _storer(64, _U), _storer(32, types.uint32), _storer(8, types.uint8)
-
-
-@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-def _call(typing_context: Any, function: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
-    """Call a C function of up to four word arguments; what it does not take, it does not look at."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64)
-        kind = ir.FunctionType(ir.IntType(32), [word] * 4)
-        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-        return context.get_dummy_value()
-
-    return types.void(_U, _U, _U, _U, _U), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-def _lowest(typing_context: Any, word: Any) -> Any:
-    """The number of the lowest set bit; ``word`` is not 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], cgutils.true_bit)
-
-    return _U(_U), generate
-
-
 @compiled(inline=True)
 def _has_room(step: Any, address: Any, state: Any) -> Any:
     """Whether there is a row for this step, made if need be; where there is none, the run is over."""
-    if step >= _load(state + _U(8 * BUDGET)):
-        _store(state + _U(8 * ENDED), _U(1))
-        _store(state + _U(8 * OVER), _U(1))
-        _store(state + _U(8 * OVER_PC), address)
+    if step >= load(state + _U(8 * BUDGET)):
+        store(state + _U(8 * ENDED), _U(1))
+        store(state + _U(8 * OVER), _U(1))
+        store(state + _U(8 * OVER_PC), address)
         return False
-    if step >= _load(state + _U(8 * CAPACITY)):
-        _call(_load(state + _U(8 * GROW)), _U(0), _U(0), _U(0), _U(0))
+    if step >= load(state + _U(8 * CAPACITY)):
+        call(load(state + _U(8 * GROW)), _U(0), _U(0), _U(0), _U(0))
         # An exception may have kept it from making room.
-        if _load(state + _U(8 * ENDED)) != _U(0) or step >= _load(state + _U(8 * CAPACITY)):
-            _store(state + _U(8 * ENDED), _U(1))
+        if load(state + _U(8 * ENDED)) != _U(0) or step >= load(state + _U(8 * CAPACITY)):
+            store(state + _U(8 * ENDED), _U(1))
             return False
     return True
 
@@ -118,11 +112,11 @@ def _has_room(step: Any, address: Any, state: Any) -> Any:
 @compiled(inline=True)
 def _halts(address: Any, state: Any) -> Any:
     """Whether the machine shall stop before this instruction."""
-    halts, offset = _load(state + _U(8 * HALTS)), address - _load(state + _U(8 * HALT_CODE))
-    if halts == _U(0) or offset >= _load(state + _U(8 * HALT_SIZE)) or _load_byte(halts + offset) == types.uint8(0):
+    halts, offset = load(state + _U(8 * HALTS)), address - load(state + _U(8 * HALT_CODE))
+    if halts == _U(0) or offset >= load(state + _U(8 * HALT_SIZE)) or load_byte(halts + offset) == types.uint8(0):
         return False
-    _store(state + _U(8 * HALTED), _U(1))
-    _store(state + _U(8 * ENDED), _U(1))
+    store(state + _U(8 * HALTED), _U(1))
+    store(state + _U(8 * ENDED), _U(1))
     return True
 
 
@@ -130,51 +124,51 @@ def _halts(address: Any, state: Any) -> Any:
 def _read_written(engine: Any, address: Any, row: Any, written: Any, state: Any) -> None:
     """A row is the row before, but for the pc and for what the instruction between may have written."""
     eight = _U(8)
-    count, ids, read = _load(state + _U(8 * COUNT)), _load(state + _U(8 * IDS)), _load(state + _U(8 * READ))
+    count, ids, read = load(state + _U(8 * COUNT)), load(state + _U(8 * IDS)), load(state + _U(8 * READ))
     before = row - count * eight
     for k in range(count):
-        _store(row + _U(k) * eight, _load(before + _U(k) * eight))
+        store(row + _U(k) * eight, load(before + _U(k) * eight))
     while written != _U(0):
-        k = _lowest(written)
+        k = lowest(written)
         written &= written - _U(1)
-        _call(read, engine, _U(_load_id(ids + k * _U(4))), row + k * eight, _U(0))
-    _store(row + _load(state + _U(8 * PC)) * eight, address)
+        call(read, engine, _U(load_id(ids + k * _U(4))), row + k * eight, _U(0))
+    store(row + load(state + _U(8 * PC)) * eight, address)
 
 
 @compiled(inline=True)
 def _read_all(engine: Any, row: Any, state: Any) -> None:
     """A row of all registers; what changed is added to the write set of the instruction before."""
     eight = _U(8)
-    count, pointers = _load(state + _U(8 * COUNT)), _load(state + _U(8 * POINTERS))
+    count, pointers = load(state + _U(8 * COUNT)), load(state + _U(8 * POINTERS))
     before = row - count * eight
     for k in range(count):
-        _store(pointers + _U(k) * eight, row + _U(k) * eight)
-    _call(_load(state + _U(8 * READ_BATCH)), engine, _load(state + _U(8 * IDS)), pointers, count)
-    entry = _load(state + _U(8 * ENTRY))
+        store(pointers + _U(k) * eight, row + _U(k) * eight)
+    call(load(state + _U(8 * READ_BATCH)), engine, load(state + _U(8 * IDS)), pointers, count)
+    entry = load(state + _U(8 * ENTRY))
     if entry == _U(0):
         return
-    known = _load(entry)
+    known = load(entry)
     if known != _U(0) and known & _U(UNKNOWN) == _U(0):
         known += _U(ONCE)
         for k in range(count):
-            if _load(row + _U(k) * eight) != _load(before + _U(k) * eight):
+            if load(row + _U(k) * eight) != load(before + _U(k) * eight):
                 known |= _U(1) << _U(k)
         if (known >> _U(59)) & _U(3) == _U(CHECKS):
             known |= _U(SETTLED)
-        _store(entry, known)
+        store(entry, known)
 
 
 @compiled(inline=True)
 def _enter_range(address: Any, state: Any) -> Any:
     """Make the range of code that holds an address the one in use; whether there is one."""
-    ranges = _load(state + _U(8 * RANGES))
-    for k in range(_load(state + _U(8 * RANGE_COUNT))):
+    ranges = load(state + _U(8 * RANGES))
+    for k in range(load(state + _U(8 * RANGE_COUNT))):
         at = ranges + _U(k) * _U(8 * RANGE)
-        low, size = _load(at), _load(at + _U(8))
+        low, size = load(at), load(at + _U(8))
         if address - low < size:
-            _store(state + _U(8 * CODE), low)
-            _store(state + _U(8 * CODE_SIZE), size)
-            _store(state + _U(8 * TABLE), _load(at + _U(16)))
+            store(state + _U(8 * CODE), low)
+            store(state + _U(8 * CODE_SIZE), size)
+            store(state + _U(8 * TABLE), load(at + _U(16)))
             return True
     return False
 
@@ -182,52 +176,54 @@ def _enter_range(address: Any, state: Any) -> Any:
 @compiled(inline=True)
 def _forget_written(address: Any, length: Any, state: Any) -> None:
     """Code that is written over: every instruction that the bytes may belong to is new."""
-    ranges, first = _load(state + _U(8 * RANGES)), address - _U(LONGEST - 1)
-    for r in range(_load(state + _U(8 * WRITABLE_COUNT))):
+    ranges, first = load(state + _U(8 * RANGES)), address - _U(LONGEST - 1)
+    for r in range(load(state + _U(8 * WRITABLE_COUNT))):
         at = ranges + _U(r) * _U(8 * RANGE)
-        low, span = _load(at), _load(at + _U(8))
+        low, span = load(at), load(at + _U(8))
         if address + length - low < span + _U(LONGEST):
             for k in range(_U(LONGEST - 1) + length):
                 offset = first + _U(k) - low
                 if offset < span:
-                    entry = _load(at + _U(16)) + offset * _U(16)
-                    _store(entry, _U(0))
-                    _store(entry + _U(8), _U(0))
+                    entry = load(at + _U(16)) + offset * _U(16)
+                    store(entry, _U(0))
+                    store(entry + _U(8), _U(0))
 
 
 @compiled(inline=True)
 def _expect(address: Any, size: Any, row: Any, state: Any) -> None:
     """Note the write set of the instruction that executes now, for the next row."""
-    if address - _load(state + _U(8 * CODE)) >= _load(state + _U(8 * CODE_SIZE)) and not _enter_range(address, state):
-        _store(state + _U(8 * SET), _U(0))
-        _store(state + _U(8 * ENTRY), _U(0))
+    if address - load(state + _U(8 * CODE)) >= load(state + _U(8 * CODE_SIZE)) and not _enter_range(address, state):
+        store(state + _U(8 * SET), _U(0))
+        store(state + _U(8 * ENTRY), _U(0))
         return
-    offset = address - _load(state + _U(8 * CODE))
+    offset = address - load(state + _U(8 * CODE))
     isa = _U(0)
-    if _load(state + _U(8 * HAS_ISAS)) != _U(0):
-        flags = _load(row + _load(state + _U(8 * FLAGS)) * _U(8))
-        isa = (flags >> _load(state + _U(8 * ISA_FLAG))) & _U(1)
-    entry = _load(state + _U(8 * TABLE)) + (offset * _U(2) + isa) * _U(8)
-    if _load(entry) == _U(0):
-        _call(_load(state + _U(8 * LEARN)), address, _U(size), isa, _U(0))
-    _store(state + _U(8 * SET), _load(entry))
-    _store(state + _U(8 * ENTRY), entry)
+    if load(state + _U(8 * HAS_ISAS)) != _U(0):
+        flags = load(row + load(state + _U(8 * FLAGS)) * _U(8))
+        isa = (flags >> load(state + _U(8 * ISA_FLAG))) & _U(1)
+    entry = load(state + _U(8 * TABLE)) + (offset * _U(2) + isa) * _U(8)
+    if load(entry) == _U(0):
+        call(load(state + _U(8 * LEARN)), address, _U(size), isa, _U(0))
+    store(state + _U(8 * SET), load(entry))
+    store(state + _U(8 * ENTRY), entry)
 
 
 @callback(CODE_HOOK)
 def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
-    step = _load(state + _U(8 * STEPS))
-    if _load(state + _U(8 * ENDED)) != _U(0) or _halts(address, state) or not _has_room(step, address, state):
-        _call(_load(state + _U(8 * STOP)), engine, _U(0), _U(0), _U(0))
+    step = load(state + _U(8 * STEPS))
+    if goes_elsewhere(engine, address, step, state):
         return
-    row = _load(state + _U(8 * ROWS)) + step * _load(state + _U(8 * COUNT)) * _U(8)
-    written = _load(state + _U(8 * SET))
+    if load(state + _U(8 * ENDED)) != _U(0) or _halts(address, state) or not _has_room(step, address, state):
+        call(load(state + _U(8 * STOP)), engine, _U(0), _U(0), _U(0))
+        return
+    row = load(state + _U(8 * ROWS)) + step * load(state + _U(8 * COUNT)) * _U(8)
+    written = load(state + _U(8 * SET))
     if written >= _U(SETTLED):
         _read_written(engine, address, row, written & _U(REGISTERS), state)
     else:
         _read_all(engine, row, state)
-    _store_byte(_load(state + _U(8 * SIZES)) + step, types.uint8(size if size <= types.uint32(LONGEST) else 1))
-    _store(state + _U(8 * STEPS), step + _U(1))
+    store_byte(load(state + _U(8 * SIZES)) + step, types.uint8(size if size <= types.uint32(LONGEST) else 1))
+    store(state + _U(8 * STEPS), step + _U(1))
     _expect(address, size, row, state)
 
 
@@ -235,27 +231,27 @@ def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
 def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state: Any) -> None:
     zero, eight = _U(0), _U(8)
     length = _U(size)
-    if _load(state + _U(8 * ENDED)) == zero:
-        number = _load(state + _U(8 * WRITES))
-        if number >= _load(state + _U(8 * WRITE_CAPACITY)):
-            _call(_load(state + _U(8 * GROW)), _U(1), zero, zero, zero)
-            if _load(state + _U(8 * ENDED)) != zero or number >= _load(state + _U(8 * WRITE_CAPACITY)):
-                _store(state + _U(8 * ENDED), _U(1))
+    if load(state + _U(8 * ENDED)) == zero:
+        number = load(state + _U(8 * WRITES))
+        if number >= load(state + _U(8 * WRITE_CAPACITY)):
+            call(load(state + _U(8 * GROW)), _U(1), zero, zero, zero)
+            if load(state + _U(8 * ENDED)) != zero or number >= load(state + _U(8 * WRITE_CAPACITY)):
+                store(state + _U(8 * ENDED), _U(1))
                 return
-        step = _load(state + _U(8 * STEPS)) - _U(1)
-        _store_step(_load(state + _U(8 * WRITE_STEPS)) + number * _U(4), types.uint32(step))
-        _store(_load(state + _U(8 * WRITE_ADDRESSES)) + number * eight, address)
-        _store_byte(_load(state + _U(8 * WRITE_SIZES)) + number, types.uint8(length))
+        step = load(state + _U(8 * STEPS)) - _U(1)
+        store_step(load(state + _U(8 * WRITE_STEPS)) + number * _U(4), types.uint32(step))
+        store(load(state + _U(8 * WRITE_ADDRESSES)) + number * eight, address)
+        store_byte(load(state + _U(8 * WRITE_SIZES)) + number, types.uint8(length))
         mask = ~zero >> (_U(64) - eight * length)
-        _store(_load(state + _U(8 * WRITE_VALUES)) + number * eight, value & mask)
-        _store(state + _U(8 * WRITES), number + _U(1))
+        store(load(state + _U(8 * WRITE_VALUES)) + number * eight, value & mask)
+        store(state + _U(8 * WRITES), number + _U(1))
         _forget_written(address, length, state)
-    stale = _load(state + _U(8 * BLOCK_STATE))
+    stale = load(state + _U(8 * BLOCK_STATE))
     if stale != zero:
         # A hooked store in a Thumb IT block leaves the block's state behind: see `testbed.machine.python_hooks`.
-        word, flags = _load(state + _U(8 * WORD)), _load(state + _U(8 * FLAGS))
-        number = _U(_load_id(_load(state + _U(8 * IDS)) + flags * _U(4)))
-        _call(_load(state + _U(8 * READ)), engine, number, word, zero)
-        if _load(word) & stale != zero:
-            _store(word, _load(word) & ~stale)
-            _call(_load(state + _U(8 * WRITE_REGISTER)), engine, number, word, zero)
+        word, flags = load(state + _U(8 * WORD)), load(state + _U(8 * FLAGS))
+        number = _U(load_id(load(state + _U(8 * IDS)) + flags * _U(4)))
+        call(load(state + _U(8 * READ)), engine, number, word, zero)
+        if load(word) & stale != zero:
+            store(word, load(word) & ~stale)
+            call(load(state + _U(8 * WRITE_REGISTER)), engine, number, word, zero)

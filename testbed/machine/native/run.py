@@ -17,7 +17,7 @@ from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch
-from testbed.machine.native import hooks
+from testbed.machine.native import hooks, places
 from testbed.machine.native.code_ranges import CodeRange, PlannedCode
 from testbed.machine.native_columns import Column
 from testbed.machine.start import Machine
@@ -30,7 +30,7 @@ MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside
 MOST_STEPS = (1 << 32) - 1  # the journal has steps of 32 bits
 State = ctypes.Array[ctypes.c_uint64]
 _BACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64)
-_PLACES = (hooks.WRITE_STEPS, hooks.WRITE_ADDRESSES, hooks.WRITE_SIZES, hooks.WRITE_VALUES)
+_PLACES = (places.WRITE_STEPS, places.WRITE_ADDRESSES, places.WRITE_SIZES, places.WRITE_VALUES)
 
 
 class NativeStops(Stops):
@@ -40,7 +40,7 @@ class NativeStops(Stops):
 
     def end(self, ending: Exited | Fault) -> None:
         super().end(ending)
-        self.state[hooks.ENDED] = 1
+        self.state[places.ENDED] = 1
 
 
 class NativeRun:
@@ -63,7 +63,7 @@ class NativeRun:
         self.stopped = False
         self.count = count = len(machine.arch.registers)
         assert count < 59, "a write set has no room for more registers"
-        self.state: State = (ctypes.c_uint64 * hooks.PLACES)()
+        self.state: State = (ctypes.c_uint64 * places.PLACES)()
         self.stops = stops(machine)
         self.stops.state = self.state
         self.rows, self.sizes = Column(np.uint64, count), Column(np.uint8)
@@ -90,17 +90,17 @@ class NativeRun:
         self._emu_start.argtypes = (ctypes.c_void_p, *(ctypes.c_uint64,) * 3, ctypes.c_size_t)
         library = ("uc_reg_read", "uc_reg_read_batch", "uc_reg_write", "uc_emu_stop")
         functions = (*(uclib[name] for name in library), *self._back)
-        calls = (hooks.READ, hooks.READ_BATCH, hooks.WRITE_REGISTER, hooks.STOP, hooks.GROW, hooks.LEARN)
+        calls = (places.READ, places.READ_BATCH, places.WRITE_REGISTER, places.STOP, places.GROW, places.LEARN)
         for place, value in {
-            hooks.COUNT: count,
-            hooks.IDS: ctypes.addressof(self._ids),
-            hooks.POINTERS: ctypes.addressof(self._pointers),
-            hooks.PC: arch.index[arch.pc],
-            hooks.FLAGS: arch.index[arch.flags],
-            hooks.ISA_FLAG: arch.isa_flag or 0,
-            hooks.HAS_ISAS: arch.isa_flag is not None,
-            hooks.BLOCK_STATE: settings.block_state,
-            hooks.WORD: ctypes.addressof(self._word),
+            places.COUNT: count,
+            places.IDS: ctypes.addressof(self._ids),
+            places.POINTERS: ctypes.addressof(self._pointers),
+            places.PC: arch.index[arch.pc],
+            places.FLAGS: arch.index[arch.flags],
+            places.ISA_FLAG: arch.isa_flag or 0,
+            places.HAS_ISAS: arch.isa_flag is not None,
+            places.BLOCK_STATE: settings.block_state,
+            places.WORD: ctypes.addressof(self._word),
             **dict(zip(calls, map(_address, functions), strict=True)),
         }.items():
             self.state[place] = value
@@ -115,62 +115,62 @@ class NativeRun:
     @property
     def steps(self) -> int:
         """How many rows there are now."""
-        return self.state[hooks.STEPS]
+        return self.state[places.STEPS]
 
     @property
     def writes(self) -> int:
         """How many entries the journal has now."""
-        return self.state[hooks.WRITES]
+        return self.state[places.WRITES]
 
     def last_pc(self) -> int:
         """The pc of the last row."""
-        at = self.state[hooks.ROWS] + 8 * ((self.steps - 1) * self.count + self.state[hooks.PC])
+        at = self.state[places.ROWS] + 8 * ((self.steps - 1) * self.count + self.state[places.PC])
         return ctypes.c_uint64.from_address(at).value
 
     def grow_steps(self, capacity: int, *, spare: int = 0) -> None:
         """Room for this many rows; ``spare`` more lie before the first one, and stay empty."""
-        self.state[hooks.ROWS] = self.rows.grow(capacity + spare) + 8 * self.count * spare
-        self.state[hooks.SIZES] = self.sizes.grow(capacity + spare) + spare
-        self.state[hooks.CAPACITY] = capacity  # last: an exception before leaves the hooks without room, not astray
+        self.state[places.ROWS] = self.rows.grow(capacity + spare) + 8 * self.count * spare
+        self.state[places.SIZES] = self.sizes.grow(capacity + spare) + spare
+        self.state[places.CAPACITY] = capacity  # last: an exception before leaves the hooks without room, not astray
 
     def grow_writes(self, capacity: int) -> None:
         """Room for this many entries of the journal."""
         for place, column in zip(_PLACES, self.journal, strict=True):
             self.state[place] = column.grow(capacity)
-        self.state[hooks.WRITE_CAPACITY] = capacity
+        self.state[places.WRITE_CAPACITY] = capacity
 
     def limit_steps(self, capacity: int) -> None:
         """As if there were room for this many rows, of those that there is room for."""
-        self.state[hooks.CAPACITY] = capacity
+        self.state[places.CAPACITY] = capacity
 
     def begin(self, budget: int) -> None:
         """Forget all rows, and that registers are known; ``budget`` more steps are allowed."""
         self.stopped = False
-        for place in (hooks.STEPS, hooks.WRITES, hooks.SET, hooks.ENTRY):
+        for place in (places.STEPS, places.WRITES, places.SET, places.ENTRY):
             self.state[place] = 0
-        self.state[hooks.BUDGET] = min(budget, MOST_STEPS)
+        self.state[places.BUDGET] = min(budget, MOST_STEPS)
 
-    def halt_at(self, places: NDArray[np.uint8]) -> None:
-        """From now on, stop before every instruction at ``code + i`` with ``places[i]`` not 0."""
-        assert len(places) >= self.code_size
-        self._halts = places  # kept alive
-        self.state[hooks.HALT_CODE], self.state[hooks.HALT_SIZE] = self.code, self.code_size
-        self.state[hooks.HALTS] = places.ctypes.data
+    def halt_at(self, halts: NDArray[np.uint8]) -> None:
+        """From now on, stop before every instruction at ``code + i`` with ``halts[i]`` not 0."""
+        assert len(halts) >= self.code_size
+        self._halts = halts  # kept alive
+        self.state[places.HALT_CODE], self.state[places.HALT_SIZE] = self.code, self.code_size
+        self.state[places.HALTS] = halts.ctypes.data
 
     def go_on(self) -> None:
         """Ready to run once more after a stop; rows are added to those that there are, and registers are read anew."""
         self.stopped = False
-        for place in (hooks.SET, hooks.ENTRY, hooks.ENDED, hooks.OVER, hooks.HALTED):
+        for place in (places.SET, places.ENTRY, places.ENDED, places.OVER, places.HALTED):
             self.state[place] = 0
 
     @property
     def halted(self) -> bool:
         """True where the machine stopped at a place of `halt_at`."""
-        return bool(self.state[hooks.HALTED])
+        return bool(self.state[places.HALTED])
 
     def drop_last(self) -> None:
         """Forget the last row: its instruction did not execute."""
-        self.state[hooks.STEPS] -= 1
+        self.state[places.STEPS] -= 1
 
     def stop(self) -> None:
         """Stop before the instruction whose hook is running; inside a Thumb IT block, after it."""
@@ -188,14 +188,14 @@ class NativeRun:
 
     def ending(self, status: int, budget: int) -> Exited | Fault:
         """How the run ended, of which ``budget`` steps were allowed in all."""
-        if self.state[hooks.OVER]:
-            return out_of_budget(budget, self.state[hooks.OVER_PC])
+        if self.state[places.OVER]:
+            return out_of_budget(budget, self.state[places.OVER_PC])
         return self.stops.after(status)
 
     @property
     def over(self) -> bool:
         """True once the hooks know that nothing follows."""
-        return bool(self.state[hooks.ENDED])
+        return bool(self.state[places.ENDED])
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def _exceptions_of(functions: tuple[object, ...], state: State) -> Iterator[list
     def notice(told: sys.UnraisableHookArgs) -> None:
         if told.object in functions and told.exc_value is not None:
             raised.append(told.exc_value)
-            state[hooks.ENDED] = 1
+            state[places.ENDED] = 1
         else:
             before(told)
 

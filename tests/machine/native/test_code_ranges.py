@@ -8,7 +8,7 @@ import pytest
 from testbed.image import Image
 from testbed.machine import record_light, start_machine
 from testbed.machine.load import load
-from testbed.machine.native import hooks
+from testbed.machine.native import hooks, places
 from testbed.machine.native.code_ranges import CodeRange
 from testbed.machine.native.run import NativeRun
 from tests.machine.loops import LOOPS
@@ -60,7 +60,7 @@ def test_ranges_that_are_planned_once_more_stay_known() -> None:
     run.planned.plan([*before, CodeRange(0x1000, 64)])
     for span, entries in known.items():
         assert np.array_equal(run.planned._planned[span].entries, entries)
-    assert run.state[hooks.RANGE_COUNT] == 3
+    assert run.state[places.RANGE_COUNT] == 3
 
 
 def test_what_is_forgotten_is_what_the_bytes_may_belong_to() -> None:
