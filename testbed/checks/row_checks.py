@@ -16,13 +16,17 @@ from testbed.arch import Arch
 from testbed.checks.native.codes import (
     CFA,
     NO_ROW,
+    NOT_TRIED,
     OUTERMOST,
     REGISTERS,
     RETURN_ADDRESS,
     SIGNATURE,
+    UNMAPPED,
     UNREADABLE,
+    VALUE,
     CallerColumns,
     CheckedSteps,
+    ComputedValues,
 )
 from testbed.checks.row_columns import RowColumns, caller_columns, masks, row_columns
 from testbed.checks.row_rules import Evaluate, TrueCaller, wrong_at
@@ -30,6 +34,7 @@ from testbed.contract.rows import RowTable
 from testbed.image import LoadedImage
 from testbed.truth import Truth
 from testbed.truth.transfers import Bools
+from testbed.words.errors import UnreadableMemory
 
 NATIVE_FROM = 5_000  # steps; below that, loading the native check costs more than it saves
 
@@ -114,11 +119,11 @@ def check_rows(
     checks.wrong[at[row < 0]] = (-row[row < 0]).astype(np.uint64)
     at, row = at[row >= 0], row[row >= 0]
     natively = len(at) >= NATIVE_FROM if natively is None else natively
-    readably = np.array(columns.slow, np.bool_)[row] if natively else np.ones(len(row), np.bool_)
     truth = caller_columns(watched)
-    if not readably.all():
-        _natively(watched, columns, truth, at[~readably], row[~readably], checks, at_calls)
-    for step, number in zip(at[readably].tolist(), row[readably].tolist(), strict=True):
+    if natively:
+        _natively(watched, columns, truth, at, row, checks, at_calls, evaluate)
+        return checks
+    for step, number in zip(at.tolist(), row.tolist(), strict=True):
         caller = true_caller(watched, step, truth)
         snapshot = trace.snapshot(step)
         found = wrong_at(columns.rows[number], snapshot, caller, evaluate, at_calls=at_calls)
@@ -180,6 +185,7 @@ def _natively(
     rows: NDArray[np.int64],
     checks: RowChecks,
     at_calls: bool,
+    evaluate: Evaluate | None,
 ) -> None:
     """Fill in some steps by the compiled check."""
     from testbed.checks.native.rows import check_steps  # numba: worth loading for a long trace only
@@ -187,5 +193,37 @@ def _natively(
 
     checked = CheckedSteps(steps, rows, np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_))
     trace = watched.trace
-    check_steps(checked, columns.coded(), truth, trace.registers, swept_memory(trace), masks(trace.arch, at_calls))
+    computed = _computed(watched, columns, truth, steps, rows, evaluate)
+    of_arch = masks(trace.arch, at_calls)
+    check_steps(checked, columns.coded(), truth, trace.registers, swept_memory(trace), of_arch, computed)
     checks.wrong[steps], checks.untried[steps] = checked.wrong, checked.untried
+
+
+def _computed(
+    watched: Truth,
+    columns: RowColumns,
+    truth: CallerColumns,
+    steps: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    evaluate: Evaluate | None,
+) -> ComputedValues:
+    """What the expressions of rows compute at their steps."""
+    counts = np.array([len(each) for each in columns.expressions], np.int64)[rows]
+    most = int(counts.max(initial=0))
+    values, outcomes = np.zeros((len(steps), most), np.uint64), np.full((len(steps), most), NOT_TRIED, np.uint8)
+    if evaluate is None:
+        return ComputedValues(values, outcomes)
+    for i in np.flatnonzero(counts).tolist():
+        step = int(steps[i])
+        if truth.parent[truth.node[step]] < 0:
+            continue
+        snapshot, cfa = watched.trace.snapshot(step), int(truth.cfa[truth.node[step]])
+        for place, (expression, is_cfa) in enumerate(columns.expressions[int(rows[i])]):
+            try:
+                value = evaluate(expression, snapshot, None if is_cfa else cfa)
+            except UnreadableMemory:
+                outcomes[i, place] = UNMAPPED
+                continue
+            if value is not None:
+                values[i, place], outcomes[i, place] = value & (2**64 - 1), VALUE
+    return ComputedValues(values, outcomes)

@@ -13,9 +13,11 @@ from testbed.arch import Arch
 from testbed.checks.native.codes import (
     ABSENT,
     AT_CFA,
+    AT_COMPUTED,
     AT_REGISTER,
     CFA,
     CFA_PLUS,
+    COMPUTED,
     CONSTANT,
     NO_ROW,
     OUTERMOST,
@@ -50,6 +52,7 @@ from testbed.truth.native.near import NEAR
 from testbed.truth.watched import Watched
 from testbed.words.errors import NoUnwindInfo
 
+RowExpression = tuple[AtExpression | IsExpression, bool]  # and whether it is the CFA's
 _RuleNumbers = tuple[int, int, int, int, int]  # kind, base, size, own, offset
 
 
@@ -60,13 +63,15 @@ class RowColumns:
     table: RowTable
     arch: Arch
     rows: list[UnwindRow] = field(default_factory=list)
-    slow: list[bool] = field(default_factory=list)  # has an expression: left to the readable rules
+    expressions: list[tuple[RowExpression, ...]] = field(default_factory=list)  # of each row
     _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
     _of_row: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
     _cfa: list[_RuleNumbers] = field(default_factory=list)
     _return_address: list[_RuleNumbers] = field(default_factory=list)
     _rules: list[_RuleNumbers] = field(default_factory=list)
     _facts: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _coded: CodedRows | None = None  # of those before, which are in the lists above no more
+    _count: int = 0  # rules of registers, of all rows
 
     def numbers(self, pcs: Iterable[int]) -> NDArray[np.int64]:
         """Each link-time pc's row, by its number."""
@@ -89,19 +94,44 @@ class RowColumns:
         arch, index = self.arch, self.arch.index
         rules = register_rules(row, arch)
         returns = return_address_rule(row, arch)
-        first = len(self._rules)
-        self._rules += [_coded(rule, name, arch.by_name[name].bits // 8, arch) for name, rule in rules.items()]
-        cfa = _coded(row.cfa, None, arch.word, arch)
+        expressions: list[RowExpression] = []
+        cfa = _coded(row.cfa, None, arch.word, arch, expressions)
         # A CFA that counts from itself.
         self._cfa.append(cfa if cfa[0] not in (AT_CFA, CFA_PLUS, SAME, UNDEFINED) else (UNTRIED, 0, arch.word, 0, 0))
-        self._return_address.append(_coded(returns, row.return_address, arch.word, arch))
-        self._facts.append((first, len(rules), index.get(row.outermost_if_zero or "", -1), int(row.is_signed)))
+        self._return_address.append(_coded(returns, row.return_address, arch.word, arch, expressions))
+        self._rules += [
+            _coded(rule, name, arch.by_name[name].bits // 8, arch, expressions) for name, rule in rules.items()
+        ]
+        self._facts.append((self._count, len(rules), index.get(row.outermost_if_zero or "", -1), int(row.is_signed)))
+        self._count += len(rules)
         self.rows.append(row)
-        self.slow.append(any(isinstance(r, AtExpression | IsExpression) for r in (row.cfa, returns, *rules.values())))
+        self.expressions.append(tuple(expressions))
 
     def coded(self) -> CodedRows:
-        facts = np.array(self._facts, np.int64).reshape(-1, 4)
-        return CodedRows(_columns(self._cfa), _columns(self._return_address), _columns(self._rules), facts)
+        """All rows. Those that were asked for before are not coded again."""
+        if self._facts or self._coded is None:
+            lists = (self._cfa, self._return_address, self._rules)
+            facts = np.array(self._facts, np.int64).reshape(-1, 4)
+            new = CodedRows(_columns(self._cfa), _columns(self._return_address), _columns(self._rules), facts)
+            before = self._coded
+            self._coded = new if before is None else _both(before, new)
+            for each in (*lists, self._facts):
+                each.clear()
+        return self._coded
+
+
+def _both(before: CodedRows, new: CodedRows) -> CodedRows:
+    return CodedRows(
+        _joined(before.cfa, new.cfa),
+        _joined(before.return_address, new.return_address),
+        _joined(before.rules, new.rules),
+        np.concatenate((before.facts, new.facts)),
+    )
+
+
+def _joined(before: CodedRules, new: CodedRules) -> CodedRules:
+    columns, offset = (np.concatenate(pair) for pair in zip(before, new, strict=True))
+    return CodedRules(columns, offset)
 
 
 @lru_cache(maxsize=16)
@@ -110,8 +140,8 @@ def row_columns(table: RowTable, arch: Arch) -> RowColumns:
     return RowColumns(table, arch)
 
 
-def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _RuleNumbers:
-    """The rule of register ``own`` (None: of the CFA)."""
+def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch, expressions: list[RowExpression]) -> _RuleNumbers:
+    """The rule of register ``own`` (None: of the CFA); an expression is one more of those of its row."""
     index: Mapping[str, int] = arch.index
     place = index.get(own or "", 0)
     match rule:
@@ -132,6 +162,10 @@ def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch) -> _RuleNu
             return CONSTANT, 0, size, place, value
         case Undefined():
             return UNDEFINED, 0, size, place, 0
+        case AtExpression() | IsExpression():
+            expressions.append((rule, own is None))
+            kind = AT_COMPUTED if isinstance(rule, AtExpression) else COMPUTED
+            return kind, 0, size, place, len(expressions) - 1
         case _:
             return UNTRIED, 0, size, place, 0
 

@@ -7,8 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Kinds of rules. ABSENT: neither the row nor the ABI says anything. UNTRIED: it cannot be tried here.
+# Kinds of rules. ABSENT: neither the row nor the ABI says anything. UNTRIED: it cannot be tried here. COMPUTED: a value
+# of `ComputedValues`, whose column is the rule's offset; AT_COMPUTED: what lies at that address.
 ABSENT, AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, UNDEFINED, CONSTANT, UNTRIED = range(9)
+COMPUTED, AT_COMPUTED = 9, 10
+# What became of an expression: a value, none since it cannot be tried, none since it reads what is not mapped.
+VALUE, NOT_TRIED, UNMAPPED = range(3)
 # Columns of coded rules. OWN is the register that the rule is for, and so a bit of the mask.
 KIND, BASE, SIZE, OWN = range(4)
 # Columns of a row's facts: its rules are FIRST .. FIRST + COUNT; ZERO is the register whose zero ends the stack, or -1.
@@ -53,6 +57,13 @@ class CallerColumns(NamedTuple):
     signed: NDArray[np.bool_]
     entered: NDArray[np.int64]
     kept: NDArray[np.bool_]
+
+
+class ComputedValues(NamedTuple):
+    """What the expressions of each step's row compute: by step, then by the expression's place in the row."""
+
+    value: NDArray[np.uint64]
+    outcome: NDArray[np.uint8]
 
 
 class Masks(NamedTuple):

@@ -16,10 +16,12 @@ from testbed.checks.native.codes import (
     AT_REGISTER,
     BASE,
     CFA_PLUS,
+    COMPUTED,
     CONSTANT,
     COUNT,
     FIRST,
     KIND,
+    NOT_TRIED,
     OWN,
     REGISTER_PLUS,
     REGISTERS,
@@ -28,6 +30,7 @@ from testbed.checks.native.codes import (
     SIZE,
     UNDEFINED,
     UNTRIED,
+    VALUE,
     ZERO,
 )
 from testbed.checks.native.memory import load, move_to
@@ -42,10 +45,24 @@ def _low(value: Any, size: Any) -> Any:
 
 
 @compiled(inline=True)
-def _found(rules: Any, at: Any, registers: Any, step: Any, cfa: Any, memory: Any, word: Any) -> Any:
+def _is_untried(rules: Any, at: Any, computed: Any, i: Any) -> Any:
+    """Whether a rule cannot be tried at the step with the number ``i``."""
+    kind = rules.columns[at, KIND]
+    return kind == UNTRIED or (kind >= COMPUTED and computed.outcome[i, np.int64(rules.offset[at])] == NOT_TRIED)
+
+
+@compiled(inline=True)
+def _found(
+    rules: Any, at: Any, registers: Any, step: Any, cfa: Any, memory: Any, word: Any, computed: Any, i: Any
+) -> Any:
     """What a rule finds, and whether it finds anything."""
     kind, base, size = rules.columns[at, KIND], rules.columns[at, BASE], rules.columns[at, SIZE]
     offset = rules.offset[at]
+    if kind >= COMPUTED:
+        value, is_known = computed.value[i, np.int64(offset)], computed.outcome[i, np.int64(offset)] == VALUE
+        if kind == COMPUTED or not is_known:
+            return _low(value, size), is_known
+        return load(value & word, size, memory)
     if kind == AT_CFA:
         return load((cfa + offset) & word, size, memory)
     if kind == CFA_PLUS:
@@ -71,7 +88,7 @@ def _is_return(value: Any, index: Any, truth: Any, masks: Any) -> Any:
 
 
 @compiled()
-def check_steps(checked: Any, rows: Any, truth: Any, registers: Any, memory: Any, masks: Any) -> None:
+def check_steps(checked: Any, rows: Any, truth: Any, registers: Any, memory: Any, masks: Any, computed: Any) -> None:
     """Fill in what is wrong at each step, and where a rule could not be tried."""
     for i in range(len(checked.step)):
         step, row = checked.step[i], checked.row[i]
@@ -86,28 +103,28 @@ def check_steps(checked: Any, rows: Any, truth: Any, registers: Any, memory: Any
             checked.untried[i] = masks.at_calls
             checked.wrong[i] = u64(0) if masks.at_calls else masks.return_address | masks.outermost
             continue
-        wrong, untried, cfa = u64(0), kind == UNTRIED, truth.cfa[index]
+        wrong, untried, cfa = u64(0), _is_untried(rows.return_address, row, computed, i), truth.cfa[index]
         how = rows.cfa.columns[row, KIND]
-        if how == UNTRIED:
+        if _is_untried(rows.cfa, row, computed, i):
             untried = True
         elif how != ABSENT:
-            value, is_known = _found(rows.cfa, row, registers, step, cfa, memory, masks.word)
+            value, is_known = _found(rows.cfa, row, registers, step, cfa, memory, masks.word, computed, i)
             if not is_known or value != cfa:
                 wrong |= masks.cfa
         if (rows.facts[row, SIGNED] != 0) != truth.signed[step]:
             wrong |= masks.signature
-        if kind != UNTRIED:
-            value, is_known = _found(rows.return_address, row, registers, step, cfa, memory, masks.word)
+        if not _is_untried(rows.return_address, row, computed, i):
+            value, is_known = _found(rows.return_address, row, registers, step, cfa, memory, masks.word, computed, i)
             if not is_known or not _is_return(value, index, truth, masks):
                 wrong |= masks.return_address
         for at in range(rows.facts[row, FIRST], rows.facts[row, FIRST] + rows.facts[row, COUNT]):
-            kind, own, size = rows.rules.columns[at, KIND], rows.rules.columns[at, OWN], rows.rules.columns[at, SIZE]
-            if kind == UNTRIED:
+            own, size = rows.rules.columns[at, OWN], rows.rules.columns[at, SIZE]
+            if _is_untried(rows.rules, at, computed, i):
                 untried = True
                 continue
             at_call = truth.own[index] if truth.kept[own] else truth.entered[step]
             true = cfa if own == masks.stack else registers[at_call, own]
-            value, is_known = _found(rows.rules, at, registers, step, cfa, memory, masks.word)
+            value, is_known = _found(rows.rules, at, registers, step, cfa, memory, masks.word, computed, i)
             if not is_known or _low(value, size) != _low(true, size):
                 wrong |= u64(1) << u64(REGISTERS + own)
         checked.wrong[i], checked.untried[i] = wrong, untried
