@@ -43,14 +43,9 @@ NOWHERE = -1  # the call site of what no instruction called
 NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more than it saves
 
 
-def follow(trace: Trace, transfers: Transfers, *, natively: bool | None = None) -> Path:
-    """The activation of every step; sites that were no calls are found out and left out.
-
-    ``natively`` None: where the trace is long.
-    """
-    if natively is None:
-        natively = len(trace) >= NATIVE_FROM
-    if natively and trace.sizes.all():  # signals belong to short programs
+def follow(trace: Trace, transfers: Transfers, natively: bool | None = None) -> Path:
+    """The activation of every step; sites that were no calls are found out. ``natively`` None: where it is long."""
+    if (len(trace) >= NATIVE_FROM if natively is None else natively) and trace.sizes.all():  # no signals
         from testbed.truth.native.follow import follow_natively  # numba: worth loading for a long trace only
 
         return follow_natively(trace, transfers, MAX_ROUNDS)

@@ -129,5 +129,5 @@ class Truth(Watched):
 def observe(trace: Trace, *, natively: bool | None = None) -> Truth:
     """Watch a trace: the truth about all of its steps, however it ended. ``natively`` None: where it is long."""
     transfers = find_transfers(trace)
-    path = follow(trace, transfers, natively=natively)
+    path = follow(trace, transfers, natively)
     return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path, natively=natively))
