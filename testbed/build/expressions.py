@@ -1,7 +1,8 @@
 """Numbers in assembly sources: constants, labels, ``.`` (here) and the operators of the GNU and LLVM assemblers.
 
 Their operators bind otherwise than C's: ``|``, ``^`` and ``&`` tighter than ``+`` and ``-`` (GNU as, section 6.2.4).
-Division goes towards zero, ``>>`` shifts zeroes in from 64 bits, and no number has more than 64 bits.
+Operands are numbers of 64 bits with a sign, and so is what comes of them: the rest is gone, as in LLVM's `MCExpr`.
+Division goes towards zero, ``>>`` shifts zeroes in.
 """
 
 from __future__ import annotations
@@ -21,18 +22,22 @@ _DEEPEST = 50  # nested brackets and signs
 _BITS = 64
 
 
+def _of_64_bits(value: int) -> int:
+    """The number with a sign that the lowest 64 bits are."""
+    return (value + (1 << _BITS - 1)) % (1 << _BITS) - (1 << _BITS - 1)
+
+
 def _divided(left: int, right: int) -> int:
     quotient = abs(left) // abs(right)
+    if quotient >> _BITS - 1 and (left < 0) == (right < 0):  # which processors, and so assemblers, trap at
+        raise ValueError(f"a quotient of more than {_BITS} bits")
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def _shifted(left: int, right: int) -> int:
     if not 0 <= right < _BITS:
         raise ValueError(f"a shift by {right}; 0 to {_BITS - 1} are possible")
-    shifted = left << right
-    if -(1 << _BITS - 1) <= shifted < 1 << _BITS:
-        return shifted
-    return (shifted + (1 << _BITS - 1)) % (1 << _BITS) - (1 << _BITS - 1)  # what is shifted out is gone
+    return left << right
 
 
 def _shifted_right(left: int, right: int) -> int:
@@ -96,11 +101,9 @@ class _Parser:
             self.at += 1
             right = self.binary(level + 1, depth)
             try:
-                value = apply(value, right)
+                value = _of_64_bits(apply(_of_64_bits(value), _of_64_bits(right)))
             except (ZeroDivisionError, ValueError) as error:
                 raise self.place.error(f"{self.text!r}: {error}") from error
-            if value.bit_length() > _BITS + 1:
-                raise self.place.error(f"{self.text!r}: a number of more than {_BITS} bits")
         return value
 
     def unary(self, depth: int) -> int:
@@ -119,11 +122,11 @@ class _Parser:
             return found
         match token["sign"]:
             case "-":
-                return -self.unary(depth + 1)
+                return _of_64_bits(-self.unary(depth + 1))
             case "+":
                 return self.unary(depth + 1)
             case "~":
-                return ~self.unary(depth + 1)
+                return _of_64_bits(~self.unary(depth + 1))
             case "(":
                 value = self.binary(0, depth + 1)
                 if self.sign() != ")":

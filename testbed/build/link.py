@@ -33,7 +33,7 @@ from testbed.build.tables.sframe import ABIS, write_sframe
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
 
-_MOVED = 1 << 64  # added to every label: a sum in which one address counts moves by as much
+_MOVED = 1 << 48  # added to every label, beyond all of them: a sum in which one address counts moves by as much
 
 
 def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:

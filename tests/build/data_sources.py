@@ -102,6 +102,23 @@ def _datum(draw: st.DrawFn, dialect: DataDialect, code: str, data: str) -> str:
     return template.format(power=1 << power if in_bytes else power, bytes=1 << power)
 
 
+_ANY_SIZE = st.one_of(st.integers(0, (1 << 64) - 1), st.integers(-9, 9).map(lambda away: (1 << 63) + away))
+
+
+@st.composite
+def large_expressions(draw: st.DrawFn) -> str:
+    """Numbers of up to 64 bits, in which operators leave no room."""
+    text = str(draw(_ANY_SIZE))
+    for _ in range(draw(st.integers(1, 4))):
+        operator = draw(st.sampled_from(("+", "-", "*", "|", "^", "&", "/", "%", "<<", ">>")))
+        right = draw(st.integers(0, 63) if operator in ("<<", ">>") else _ANY_SIZE)
+        # Division by -1 of what is smallest is a trap in clang.
+        right = 3 if operator in "/%" and right in (0, (1 << 64) - 1) else right
+        sign = draw(st.sampled_from(("", "-", "~"))) if operator in "+-*|^&" else ""
+        text = f"{draw(st.sampled_from(('', '-', '~')))}({text} {operator} {sign}{right})"
+    return text
+
+
 @st.composite
 def _expressions(draw: st.DrawFn) -> str:
     """Operators without brackets, or with some: which one binds tighter is the assembler's affair."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build.compile import assemble
@@ -13,7 +14,7 @@ from testbed.build.link import assemble_program
 from testbed.image import Image, read_elf
 from testbed.program.model import Source, program_from_text
 from testbed.words.errors import BuildError
-from tests.build.data_sources import data_sources
+from tests.build.data_sources import data_sources, large_expressions
 
 ALL_ISAS = [(arch, isa) for arch in ARCHES.values() for isa in arch.isas]
 
@@ -53,6 +54,37 @@ def test_random_data_is_what_clang_makes_of_it(arch: Arch, isa: Isa, tmp_path_fa
         assert ours.symbols == tuple(s for s in clangs.symbols if not s.name.startswith(".L0"))
 
     same()
+
+
+def test_expressions_of_64_bits_are_what_clang_makes_of_them(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder, arch = tmp_path_factory.mktemp("large"), ARCHES["x86_64"]
+
+    @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(large_expressions(), min_size=40, max_size=40))
+    def same(expressions: list[str]) -> None:
+        source = read("_start: nop\n" + "".join(f".8byte {text}\n" for text in expressions), arch, arch.isas[0])
+        ours = image(folder, assemble_program(source, arch, arch.isas[0])).sections[".text"].data
+        clangs = image(folder, assemble(source, arch, arch.isas[0], ())).sections[".text"].data
+        for number, text in enumerate(expressions):
+            assert ours[8 * number + 1 :][:8] == clangs[8 * number + 1 :][:8], text
+
+    same()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("-0x8000000000000000 / -1", "a quotient of more than 64 bits"),
+        ("-0x8000000000000000 % -1", "a quotient of more than 64 bits"),
+        ("1 << 64", "a shift by 64; 0 to 63 are possible"),
+        ("0x10000000000000000", "a number of more than 64 bits"),
+        ("1 / (2 - 2)", "by zero"),
+    ],
+)
+def test_what_has_no_value_of_64_bits_is_refused(text: str, why: str) -> None:
+    arch = ARCHES["x86_64"]
+    with pytest.raises(BuildError, match=rf"^t\.x86_64\.S:2:\d+: .*{why}"):
+        assemble_program(read(f"_start: nop\n .8byte {text}\n", arch, arch.isas[0]), arch, arch.isas[0])
 
 
 def test_a_table_of_bytes_behind_an_odd_byte_stays_where_it_is() -> None:
