@@ -86,6 +86,11 @@ RECORDS: Reasons = MappingProxyType(
             "the frame pointer was changed, and leads to no record of this function: what lies there is taken for one",
             _UNLINKED,
         ),
+        "FP_FOR_LOCALS<1": (
+            "the link register names the caller rightly, and the frame pointer is taken for the caller's: it is there "
+            "for the callee's locals, and what lies there is taken for a record",
+            _UNLINKED,
+        ),
         "SIGNED": (
             "a return address is signed, and listed as it lies there: its upper bits are no part of the address",
             _SIGNATURE,

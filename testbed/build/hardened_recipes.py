@@ -69,6 +69,13 @@ def _with_defects() -> Iterator[Recipe]:
     """Compilers and flags whose tables are wrong at some instructions: programs show where."""
     none = ("-O2", _NO_POINTER)
     for name, what, tool, arches, flags in (
+        (
+            "masked-O2",
+            "clang 22 -O2, no frame pointers, what a misprediction loads is masked",
+            Tool.CLANG,
+            _ARM64,
+            (*none, "-mspeculative-load-hardening"),
+        ),
         ("vector-O2", "clang 22 -O2, no frame pointers, functions that save SIMD registers", Tool.CLANG, _X86_64, none),
         (
             "nops-O2",

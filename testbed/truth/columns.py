@@ -97,6 +97,10 @@ def _reuses_pointer(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def _for_locals(truth: Watched, at: FrameSites) -> Bools:
+    return truth.sites.moved[at.own] & ~_reuses_pointer(truth, at) & _unlinked(truth, at)
+
+
 def _mixed_isa(truth: Watched, at: FrameSites) -> Bools:
     isa = truth.sites.isa
     found: Bools = (isa[at.own] != isa[at.step]) | (isa[_callers(truth, at).own] != isa[at.step])
@@ -196,11 +200,6 @@ def _first(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
-def _entered_framed(truth: Watched, at: FrameSites) -> Bools:
-    found = _by_pc(truth.trace.pc[at.own], lambda pc: truth.function(pc) in truth.entered_framed)
-    return found.astype(np.bool_)
-
-
 def _unsaved(truth: Watched, at: FrameSites) -> Bools:
     return _ahead(truth, at, truth.saves_until)
 
@@ -221,6 +220,11 @@ def _standing_at(holds: Callable[[Watched, int], bool]) -> TraitColumn:
     return lambda truth, at: (at.depth == 0) & _by_pc(truth.trace.pc[at.step], partial(holds, truth)).astype(np.bool_)
 
 
+def _executing_at(holds: Callable[[Watched, int], bool]) -> TraitColumn:
+    """A fact about the pc of a frame's activation: that of its call, if it has made one."""
+    return lambda truth, at: _by_pc(truth.trace.pc[at.own], partial(holds, truth)).astype(np.bool_)
+
+
 def _nameless(truth: Watched, at: FrameSites) -> Bools:
     callers = _callers(truth, at)
     found: Bools = (callers.depth > at.depth) & _by_pc(callers.pc - np.uint64(1), truth.is_nameless).astype(np.bool_)
@@ -233,11 +237,6 @@ def _changed(truth: Watched, at: FrameSites) -> Bools:
     for column in truth.kept_columns:
         found |= registers[at.own, column] != registers[opened, column]
     return found
-
-
-def _behind_label(truth: Watched, at: FrameSites) -> Bools:
-    found = _by_pc(truth.trace.pc[at.own], lambda pc: truth.label(pc) != truth.function(pc))
-    return found.astype(np.bool_)
 
 
 def _last_call(truth: Watched, at: FrameSites) -> Bools:
@@ -262,11 +261,13 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.LINKED: _linked,
         Trait.LAST_RECORD: _last_record,
         Trait.FP_REUSED: _reuses_pointer,
+        Trait.FP_FOR_LOCALS: _for_locals,
+        Trait.FP_MOVED_ON: _standing_at(lambda truth, pc: pc > truth.moves_pointer_from.get(truth.function(pc), pc)),
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: _row_begins,
         Trait.JUMPED_TO: _jumped_to,
         Trait.FIRST: _first,
-        Trait.ENTERED_FRAMED: _entered_framed,
+        Trait.ENTERED_FRAMED: _executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
@@ -274,7 +275,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
         Trait.CHANGED: _changed,
-        Trait.BEHIND_LABEL: _behind_label,
+        Trait.BEHIND_LABEL: _executing_at(lambda truth, pc: truth.label(pc) != truth.function(pc)),
         Trait.LAST_CALL: _last_call,
         Trait.SECOND_ISA: lambda truth, at: truth.sites.isa[at.own].astype(np.bool_),
         Trait.ROOT: lambda truth, at: ~_called(truth, at),
@@ -291,7 +292,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.INTERRUPTED: _nowhere,
         Trait.HANDLER: _nowhere,
         Trait.NO_CODE: _nowhere,
-        Trait.IN_NO_FILE: lambda truth, at: _by_pc(truth.trace.pc[at.own], truth.is_in_no_file).astype(np.bool_),
+        Trait.IN_NO_FILE: _executing_at(Watched.is_in_no_file),
     }
 )
 """Every observed trait: a test asks for the others to be declared."""

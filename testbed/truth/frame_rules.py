@@ -61,6 +61,15 @@ def reuses_pointer(truth: Watched, at: FrameSite) -> bool:
     return not int(truth.trace.sp[at.own]) <= int(truth.sites.frame_pointer[at.own]) < end
 
 
+def for_locals(truth: Watched, at: FrameSite) -> bool:
+    """FP was set to an address in the activation's own frame, where no record is."""
+    return (
+        called(truth, at)
+        and bool(truth.sites.moved[at.own])
+        and not (is_signal(truth, at) or reuses_pointer(truth, at) or linked(truth, at))
+    )
+
+
 def mixed_isa(truth: Watched, at: FrameSite) -> bool:
     isa = truth.sites.isa
     return bool(isa[at.own] != isa[at.step] or isa[caller_of(truth, at).own] != isa[at.step])

@@ -14,6 +14,7 @@ from testbed.image import image_covering
 from testbed.truth.frame_rules import (
     called,
     caller_of,
+    for_locals,
     frameless_caller,
     interrupted,
     is_signal,
@@ -161,6 +162,11 @@ def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
 
 
+def _moved_on(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return stands_anywhere(truth, at) and pc > truth.moves_pointer_from.get(truth.function(pc), pc)
+
+
 def _passed_over(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_passed_over(int(truth.trace.pc[at.own]))
 
@@ -201,6 +207,8 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LINKED: linked,
         Trait.LAST_RECORD: last_record,
         Trait.FP_REUSED: reuses_pointer,
+        Trait.FP_FOR_LOCALS: for_locals,
+        Trait.FP_MOVED_ON: _moved_on,
         Trait.MIXED_ISA: mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.JUMPED_TO: jumped_to,

@@ -38,6 +38,21 @@ def saving_pcs(
     return distinct(trace.pc[step[saves]])
 
 
+def moving_pcs(
+    trace: Trace,
+    activations: Activations,
+    node: NDArray[np.int32],
+    pointer: NDArray[np.uint64],
+    steps: slice = slice(None),
+) -> Pcs:
+    """The instructions that lead FP from one address of their activation's frame to another one."""
+    first, end, _ = steps.indices(len(trace))
+    at = np.arange(max(first, 1), end)
+    inside = (trace.sp <= pointer) & (pointer < activations.cfa[node])
+    moves = (node[at] == node[at - 1]) & (pointer[at] != pointer[at - 1]) & inside[at] & inside[at - 1]
+    return distinct(trace.pc[at[moves] - 1])
+
+
 def executed(trace: Trace, steps: slice = slice(None)) -> NDArray[np.uint64]:
     """The instructions that were executed, once each and in order: address and size. A signal's step executes none."""
     pc, size = trace.pc[steps], trace.sizes[steps].astype(np.uint64)

@@ -14,7 +14,7 @@ from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.words import WordHistory
-from testbed.truth.function_facts import Pcs, executed, framed_pcs, saving_pcs
+from testbed.truth.function_facts import Pcs, executed, framed_pcs, moving_pcs, saving_pcs
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
@@ -126,6 +126,16 @@ class Watched:
     def saving_pcs(self) -> Pcs:
         """In order."""
         return saving_pcs(self.trace, self.activations, self.node, self.trace.arch.preserved)
+
+    @cached_property
+    def moves_pointer_from(self) -> Mapping[int, int]:
+        """By function: the first of its instructions, by address, that moves FP on within the frame."""
+        return {self.function(pc): pc for pc in reversed(self.moving_pcs.tolist())}
+
+    @cached_property
+    def moving_pcs(self) -> Pcs:
+        """In order."""
+        return moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
 
     @cached_property
     def saves_return_until(self) -> Mapping[int, int]:

@@ -24,6 +24,8 @@ class Trait(Enum):
     LINKED = "FP leads to the record of this activation, which has its return address"
     LAST_RECORD = "FP leads to the record of this activation, and none of its caller's can be reached from there"
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
+    FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
+    FP_MOVED_ON = "the function moves FP on within its frame, by an instruction in front of this one"
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
     ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"
     JUMPED_TO = "control came here by a jump inside the activation: not from the instruction in front"

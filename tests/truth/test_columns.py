@@ -32,13 +32,16 @@ SHOWN = {
 }
 ONLY = {"arm64": {"pac_ret": "clang-asm"}, "arm32": {"interworking": "clang-asm"}, "x86_64": {"retpoline": "clang-asm"}}
 # Of signals there are no columns: those runs are judged step by step. No program here runs where no code is; code that
-# is in no file has a test of its own.
-NOT_SHOWN = {Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED, Trait.IN_NO_FILE}
+# is in no file has a test of its own, and so has a frame pointer that moves on.
+NOT_SHOWN = {
+    *(Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED, Trait.IN_NO_FILE),
+    Trait.FP_MOVED_ON,
+}
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
     "x86_64": {*LINK, Trait.APART, Trait.KEPT_ELSEWHERE, Trait.MIXED_ISA, Trait.SECOND_ISA, Trait.SIGNED},
     "arm64": {Trait.HAND_MADE, Trait.MIXED_ISA, Trait.SECOND_ISA},
-    "arm32": {Trait.APART, Trait.CODE_POINTER, Trait.HAND_MADE, Trait.SIGNED},
+    "arm32": {Trait.APART, Trait.CODE_POINTER, Trait.FP_FOR_LOCALS, Trait.HAND_MADE, Trait.SIGNED},
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.truth import Truth
 from testbed.words.traits import Trait
-from tests.truth.watched import steps_at, watch
+from tests.truth.watched import agree_in_columns, steps_at, watch
 
 P, E, L, LC, R = Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS, Trait.FRAMELESS_CALLER, Trait.FP_REUSED
 
@@ -341,3 +341,44 @@ body:
     (pushed,), (settled,) = steps_at(truth, "pushed"), steps_at(truth, "body")
     assert [shape(truth, step) for step in range(pushed, settled)] == [{P}] * 5
     assert shape(truth, settled) == set()
+
+
+# As GCC does it for arrays of variable length: from its last call on, r7 is where the epilogue wants it.
+MOVES_ON = """
+fn main
+    push {r7, lr}
+    mov r7, sp
+    bl work
+    mov r0, #42
+    pop {r7, pc}
+fn work
+    push {r7, lr}
+    sub sp, #16
+    add r7, sp, #0
+work_body:
+    nop
+    adds r7, #16
+work_moved:
+    sub sp, #8
+    nop
+work_left:
+    mov sp, r7
+    pop {r7, pc}
+"""
+
+
+def test_a_frame_pointer_that_moves_on_in_its_frame() -> None:
+    truth = watch("thumb", MOVES_ON, "work_moved = work, main, _start")
+    agree_in_columns(truth)
+    where = truth.trace.images[0].image.symbol_named
+    symbols = {name: where(name) for name in ("work", "work_body", "work_moved")}
+    assert all(symbols.values())
+    work, body, moved = (symbol.address for symbol in symbols.values() if symbol)
+    inside = [step for step in range(len(truth.trace)) if work <= int(truth.trace.pc[step]) < moved + 8]
+    for step in inside:
+        pc = int(truth.trace.pc[step])
+        traits = truth.frame_traits(step, 0)
+        assert (Trait.FP_MOVED_ON in traits) == (pc >= moved), hex(pc)
+        # r7 leads to locals from where it is set; when it has moved on, to the saved r7, and so to lr behind it.
+        assert (Trait.FP_FOR_LOCALS in traits) == (body <= pc < moved), hex(pc)
+        assert Trait.FP_MOVED_ON not in truth.frame_traits(step, 1)

@@ -114,6 +114,7 @@ LIMITS = limits_of(
     ROOT                       x86_64  stopped
     ROOT                       arm64   stopped
     ROOT                       arm32   stopped
+    FP_FOR_LOCALS<1            arm32   wrong
     """,
     {
         "SIGNAL": RECORDS["SIGNAL"],

@@ -82,6 +82,7 @@ LIMITS = limits_of(
     OPEN_END                         arm32   refused stopped phantom
     LAST_RECORD                      arm64   refused stopped
     LAST_RECORD                      arm32   refused stopped
+    FP_FOR_LOCALS<1                  arm32   wrong
     """,
     {
         "SIGNAL": RECORDS["SIGNAL"],

@@ -117,6 +117,7 @@ LIMITS = limits_of(
     OPEN_END                   x86_64  phantom
     OPEN_END                   arm64   phantom
     OPEN_END                   arm32   phantom
+    FP_FOR_LOCALS<1            arm32   wrong
     """,
     {"SIGNAL": RECORDS["SIGNAL"], **LISTED, **RECORDS},
 )

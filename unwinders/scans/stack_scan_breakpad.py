@@ -80,6 +80,8 @@ LIMITS = limits_of(
     FAR               x86_64  refused stopped
     FAR               arm64   refused stopped
     FAR               arm32   refused stopped
+    LINK_LIVE+UNKEPT  arm64   phantom
+    CODE_POINTER      arm32   wrong
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],

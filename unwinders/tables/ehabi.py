@@ -68,6 +68,7 @@ LIMITS = limits_of(
     OPEN_END              arm32   stopped phantom
     OTHER_STACK+ROOT      arm32   stopped
     WRONG_TABLE           arm32   stopped wrong
+    FP_MOVED_ON           arm32   ended_early
     """,
     {
         "CANNOT_UNWIND": (
@@ -118,6 +119,11 @@ LIMITS = limits_of(
         ),
         "RETURN_UNSAVED": (
             "the one row of a function describes its finished frame: the return address is not in its slot yet",
+            _SYNCHRONOUS,
+        ),
+        "FP_MOVED_ON": (
+            "the one row of a function counts from a frame pointer; behind a function's last call GCC adds to it what "
+            "the epilogue wants there, long before the epilogue",
             _SYNCHRONOUS,
         ),
         "FRAMELESS+ROW_BEGINS": (

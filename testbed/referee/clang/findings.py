@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.clang.limits import BEHIND, EPILOGUE, PROLOGUE, STORES
+from testbed.referee.clang.limits import BEHIND, EPILOGUE, MASKED, PROLOGUE, STORES
 from testbed.referee.model import Finding
 
 _SEEN = "clang 22 of ziglang 0.17.0"
@@ -51,5 +51,16 @@ FINDINGS = (
         recipe="vector-O2",
         at="work+0xb",
         limit=STORES,
+    ),
+    Finding(
+        title="clang's row of an epilogue comes behind the masks of the registers that it loads",
+        unwinder="eh_frame",
+        tool=_SEEN,
+        since="2026-11-22",
+        program="masked_return",
+        arch="arm64",
+        recipe="masked-O2",
+        at="main+0x4c",
+        limit=MASKED,
     ),
 )

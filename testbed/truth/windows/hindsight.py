@@ -31,9 +31,9 @@ class Known:
     ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
     window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
     ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
-    address; ``executed``, ``framed`` and ``saving`` are as in `testbed.truth.function_facts`; ``returns`` are the
-    return addresses of all activations. None of this grows with the length of the run alone: with its depth, its
-    code, and the number of windows.
+    address; ``executed``, ``framed``, ``saving`` and ``moving`` are as in `testbed.truth.function_facts`; ``returns``
+    are the return addresses of all activations. None of this grows with the length of the run alone: with its depth,
+    its code, and the number of windows.
     """
 
     learned: Learned = field(default_factory=Learned)
@@ -46,6 +46,7 @@ class Known:
     executed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 2), np.uint64))
     framed: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    moving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     return_saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     returned: frozenset[int] = frozenset()  # call sites of what came back
     thrown: frozenset[tuple[int, int]] = frozenset()  # those thrown away by their parent's return; where they come back

@@ -57,6 +57,10 @@ class WindowTruth(Truth):
         return self.known.framed
 
     @property
+    def moving_pcs(self) -> NDArray[np.uint64]:
+        return self.known.moving
+
+    @property
     def return_saving_pcs(self) -> NDArray[np.uint64]:
         return self.known.return_saving
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.follow import MAX_ROUNDS
-from testbed.truth.function_facts import executed, framed_pcs, saving_pcs
+from testbed.truth.function_facts import executed, framed_pcs, moving_pcs, saving_pcs
 from testbed.truth.links import kept_links
 from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
 from testbed.truth.native.events import Events
@@ -257,6 +257,7 @@ class _Look:
         known.kept |= frozenset(kept_links(trace, steps).tolist())
         known.executed = np.unique(np.concatenate((known.executed, executed(trace, steps))), axis=0)
         known.framed = np.union1d(known.framed, framed_pcs(*told, steps))
+        known.moving = np.union1d(known.moving, moving_pcs(*told, self._pointer, steps))
         known.saving = np.union1d(known.saving, saving_pcs(*told, arch.preserved, steps))
         link = (arch.link,) if arch.link else ()
         known.return_saving = np.union1d(known.return_saving, saving_pcs(*told, link, steps))
