@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from testbed.arch import Arch
-from testbed.build.recipes import Recipe
+from testbed.arch import ARCHES, Arch
+from testbed.build.recipes import RECIPES, Recipe
+from testbed.campaign.compiler_defects import declared, known_defects
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit, UnitResult
-from testbed.campaign.units import units
+from testbed.campaign.units import run_unit, units
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import PREFIXES, named, parts_of
 from testbed.generate.program import generated_program, program_of
 from testbed.generate.shape import Shape
 from testbed.generate.shrink import shrink
+from testbed.program.model import Program
 from testbed.words.outcome import Outcome
 
 # One way to assemble for each instruction set; unoptimised with frame pointers, and optimised without.
@@ -73,9 +75,22 @@ def cases(seeds: Iterable[int], arches: Sequence[Arch], recipes: Sequence[Recipe
 
 def judge_case(case: Unit, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> UnitResult:
     """A unit of `cases`, built, run and judged, as by `judge_unit`; its failures are values."""
-    program = generated_program(case.program)
-    result = judge_unit(replace(case, program=program.name), {program.name: program}, unwinders, natively=natively)
-    return replace(result, unit=case)
+    return replace(_judged(case, generated_program(case.program), unwinders, natively), unit=case)
+
+
+def _judged(case: Unit, program: Program, unwinders: Sequence[Unwinder], natively: bool | None = None) -> UnitResult:
+    """A program in the place of a case's. Where its compiler is known to write wrong tables with its flags, and
+    something is unexplained, it is judged once more, with those instructions declared."""
+    unit, programs = replace(case, program=program.name), {program.name: program}
+    result = judge_unit(unit, programs, unwinders, natively=natively)
+    recipe, arch = RECIPES[case.recipe], ARCHES[case.arch]
+    isa, source = recipe.isa_on(arch), recipe.source_of(program, arch)
+    known = known_defects(recipe, isa.name, source.header.flags) if isa and source else ()
+    if result.failed or not known or all(cell.first_unexplained is None for cell in result.cells):
+        return result
+    told = declared(program, run_unit(unit, programs), unwinders, known)
+    again = judge_unit(unit, {program.name: told}, unwinders, natively=natively)
+    return replace(again, mistakes=tuple(each.program for each in known))
 
 
 def failures(result: UnitResult) -> tuple[Failure, ...]:
@@ -97,7 +112,7 @@ def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwin
     def fails(smaller: Shape, with_flags: tuple[str, ...]) -> bool:
         nonlocal smallest
         program = program_of(smaller, PREFIXES[prefix], flags=with_flags)
-        result = judge_unit(replace(case, program=program.name), {program.name: program}, chosen)
+        result = _judged(case, program, chosen)
         same = next((each for each in failures(result) if each.kind == failure.kind), None)
         smallest = same or smallest
         return same is not None

@@ -1,7 +1,9 @@
 """Flags for compilers, by the number of a generated program: other frames than the recipes' make, of the same source.
 
-Left out is what shows a known finding at every function (GCC's ``-fpatchable-function-entry`` and
-``-mfunction-return=thunk``, ``-pg``), and what needs a run-time library (``-fsplit-stack``, clang's external thunks).
+What a flag makes compilers call, the program brings (`testbed.generate.c_runtime`). Instructions at which a compiler's
+table is known to be wrong with a flag are found and declared (`testbed.campaign.compiler_defects`). Left out is what
+needs a run-time library of its own (``-fsplit-stack``), and thunks for indirect calls (``-mretpoline``,
+``-mindirect-branch=thunk``, on x86_64 clang's ``-mspeculative-load-hardening``): `programs/retpoline.x86_64.S`.
 """
 
 from __future__ import annotations
@@ -12,23 +14,29 @@ from types import MappingProxyType
 from testbed.arch import ARCHES, Arch, PerIsa
 from testbed.build.recipe import Recipe, Tool
 from testbed.campaign.results import Unit
+from testbed.generate.c_runtime import CONVENTION, VECTORS
 from testbed.generate.names import named
 from testbed.generate.program import generated_program
 from testbed.generate.seeds import dice_of, one_of
 
-MOST_FLAGS = 3
+MOST_FLAGS = 3  # draws from the tables below; one may be of two words
 RECIPES_FOR_FLAGS = (
-    *("clang-O0-fp", "clang-O1", "clang-O2", "clang-O2-fp", "clang-O3", "clang-Os", "clang-Oz", "clang-thumb-O2"),
+    *("clang-O0-fp", "clang-O1", "clang-O2", "clang-O2-fp", "clang-O3", "clang-Os", "clang-Oz"),
+    *("clang-thumb-O2", "clang-thumb-O2-fp", "gcc-thumb-O2-fp"),
     *("gcc-O0-fp", "gcc-O2", "gcc-O2-fp", "gcc-O3", "gcc-Os", "gcc-thumb-O2", "gcc-thumb-Os"),
 )
+_PROFILED = "-pg"
 _BOTH = (
     *("-fno-optimize-sibling-calls", "-fno-inline", "-funroll-loops", "-ffunction-sections", "-fno-plt", "-fwrapv"),
-    *("-fstack-clash-protection", "-fno-unwind-tables", "-fno-jump-tables"),
+    *("-fstack-clash-protection", "-fno-unwind-tables", "-fno-jump-tables", "-fexceptions", "-finstrument-functions"),
+    *("-fstack-protector-all -mstack-protector-guard=global", VECTORS, _PROFILED),
 )
 _GCC = (
     *("-fno-shrink-wrap", "-fno-shrink-wrap-separate", "-fno-schedule-insns2", "-fschedule-insns", "-fno-ipa-ra"),
     *("-fno-reorder-blocks", "-fno-tree-vectorize", "-fno-defer-pop", "-fno-caller-saves", "-fno-if-conversion"),
-    *("-fconserve-stack", "-fno-crossjumping", "-ftracer"),
+    *("-fconserve-stack", "-fno-crossjumping", "-ftracer", "-frename-registers"),
+    *("-fpatchable-function-entry=2", "-fselective-scheduling2", "-fno-peephole2", "-fira-region=all"),
+    "-fstack-check",
 )
 
 # By instruction set, beside what all of a compiler's have.
@@ -36,23 +44,45 @@ OF_CLANG = PerIsa[tuple[str, ...]](
     {
         "x86_64": (
             *("-mno-red-zone", "-mstackrealign", "-mstack-alignment=32", "-fcf-protection=full"),
-            "-fpatchable-function-entry=2",
+            *("-fpatchable-function-entry=2", "-momit-leaf-frame-pointer", f"{_PROFILED} -mfentry"),
+            *("-fzero-call-used-regs=used", "-mfunction-return=thunk-extern"),
+            *(f"{CONVENTION}={name}" for name in ("ms_abi", "vectorcall", "preserve_most", "preserve_all")),
+            f"{CONVENTION}=ms_abi {VECTORS}",
         ),
-        "arm64": ("-mbranch-protection=pac-ret+leaf", "-mno-outline", "-fpatchable-function-entry=2"),
-        "a32": ("-fshort-enums",),
-        "thumb": ("-mrestrict-it",),
+        "arm64": (
+            *("-mbranch-protection=pac-ret+leaf", "-mno-outline", "-fpatchable-function-entry=2"),
+            *("-mno-omit-leaf-frame-pointer", "-fzero-call-used-regs=used", "-mspeculative-load-hardening"),
+            *(f"{CONVENTION}={name}" for name in ("aarch64_vector_pcs", "preserve_most", "preserve_all")),
+        ),
+        "a32": ("-fshort-enums", "-mlong-calls", "-mno-unaligned-access"),
+        "thumb": ("-mrestrict-it", "-mlong-calls", "-mno-unaligned-access"),
     }
 )
 OF_GCC = PerIsa[tuple[str, ...]](
     {
         "x86_64": (
-            *("-mno-red-zone", "-mstackrealign", "-maccumulate-outgoing-args", "-mno-push-args"),
+            *("-mno-red-zone", "-mstackrealign", "-maccumulate-outgoing-args", "-mno-push-args", "-mforce-drap"),
             *("-fcf-protection=full", "-mpreferred-stack-boundary=5", "-freorder-blocks-and-partition"),
+            *("-momit-leaf-frame-pointer", f"{_PROFILED} -mfentry", "-mtune=bonnell", "-fzero-call-used-regs=used"),
+            *("-mfunction-return=thunk", "-mfunction-return=thunk-inline"),
+            *(f"{CONVENTION}=ms_abi", f"{CONVENTION}=ms_abi {VECTORS}"),
         ),
-        "arm64": ("-mbranch-protection=pac-ret+leaf", "-mno-omit-leaf-frame-pointer", "-mstrict-align"),
-        "a32": ("-mapcs-frame", "-mno-unaligned-access", "-fno-section-anchors"),
-        "thumb": ("-mno-unaligned-access", "-fno-section-anchors", "-mrestrict-it"),
+        "arm64": (
+            *("-mbranch-protection=pac-ret+leaf", "-mno-omit-leaf-frame-pointer", "-mstrict-align"),
+            *("-mtune=cortex-a53", "-fzero-call-used-regs=used", f"{CONVENTION}=aarch64_vector_pcs"),
+        ),
+        "a32": ("-mapcs-frame", "-mno-unaligned-access", "-fno-section-anchors", "-mlong-calls", "-mtune=cortex-a7"),
+        "thumb": (
+            *("-mno-unaligned-access", "-fno-section-anchors", "-mrestrict-it", "-mlong-calls", "-mtune=cortex-a7"),
+        ),
     }
+)
+# What compilers refuse together: of a draw that has two of one set, the first stays.
+_EXCLUSIVE = (
+    ("-fcf-protection", "-mfunction-return"),
+    (CONVENTION,),
+    ("-fstack-check", "-fstack-clash-protection"),
+    ("-mapcs-frame", _PROFILED),
 )
 _BY_TOOL: Mapping[Tool, tuple[tuple[str, ...], PerIsa[tuple[str, ...]]]] = MappingProxyType(
     {Tool.CLANG: (_BOTH, OF_CLANG), Tool.GCC: (_BOTH + _GCC, OF_GCC)}
@@ -78,5 +108,21 @@ def _flags(dice: Iterator[int], arch: Arch, recipe: Recipe) -> tuple[str, ...]:
     isa = recipe.isa_on(arch)
     assert isa is not None, f"{recipe.name} builds nothing for {arch}"
     of_all, by_isa = _BY_TOOL[recipe.tool]
-    known = of_all + by_isa[isa.name]
-    return tuple(dict.fromkeys(one_of(dice, known) for _ in range(1 + next(dice) % MOST_FLAGS)))
+    # Compilers refuse to profile without frame pointers.
+    pointers = "-fno-omit-frame-pointer" in recipe.flags
+    known = [words for words in of_all + by_isa[isa.name] if pointers or _PROFILED not in words.split()]
+    drawn = [one_of(dice, known) for _ in range(1 + next(dice) % MOST_FLAGS)]
+    flags: list[str] = []
+    for words in drawn:
+        if not any(_refused(word, flag) for word in words.split() for flag in flags):
+            flags += [word for word in words.split() if word not in flags]
+    return tuple(flags)
+
+
+def _refused(word: str, beside: str) -> bool:
+    """Do compilers refuse these two, which are not the same, together?"""
+    if word == beside:
+        return False
+    sets = ([kind for kind in kinds if flag.startswith(kind)] for kinds in _EXCLUSIVE for flag in (word, beside))
+    ours = list(sets)
+    return any(one and other for one, other in zip(ours[::2], ours[1::2], strict=True))

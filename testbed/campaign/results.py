@@ -92,8 +92,9 @@ class Cell:
 class UnitResult:
     """What became of a unit: its cells, or why there are none (``skipped``: a tool is missing; ``failed``).
 
-    ``tools`` are the versions of what built it. ``kept`` says that it was not judged now but taken from an earlier,
-    equal judgement; no report differs by it.
+    ``tools`` are the versions of what built it. ``mistakes`` are those that its compiler is known to make in tables,
+    where they showed: programs of the corpus that show them. ``kept`` says that it was not judged now but taken from an
+    earlier, equal judgement; no report differs by it.
     """
 
     unit: Unit
@@ -102,6 +103,7 @@ class UnitResult:
     skipped: str = ""
     failed: str = ""
     tools: str = ""
+    mistakes: tuple[str, ...] = ()
     kept: bool = field(default=False, compare=False)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -44,6 +45,7 @@ class _Report:
     sites: int = 0
     last_seed: int = -1
     findings: list[FuzzFinding] = field(default_factory=list)
+    mistakes: Counter[str] = field(default_factory=Counter)  # units, by the program that shows a compiler's mistake
 
 
 @click.command("fuzz")
@@ -140,6 +142,7 @@ def _fuzz(
         for result in judge_units(planned, work, jobs=min(jobs, max(len(planned), 1))):
             report.units += 1
             report.skipped += bool(result.skipped)
+            report.mistakes.update(result.mistakes)
             report.sites += sum(cell.sites for cell in result.cells)
             name = parts_of(result.unit.program)[1]
             report.last_seed = max(report.last_seed, int(name))
@@ -168,6 +171,8 @@ def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
     for finding in report.findings:
         console.print(f"{finding.seen}, shrunk to {finding.name}: {finding.failure.sentence}", soft_wrap=True)
         console.print(f"  {finding.command}\n", soft_wrap=True)
+    for program, units in sorted(report.mistakes.items()):
+        console.print(f"{units} units show the compiler's mistake of testbed run {program}", soft_wrap=True)
     skipped = f", {report.skipped} skipped" if report.skipped else ""
     console.print(
         f"seeds {first} to {report.last_seed}: {report.units} units{skipped}, {report.sites:,} sites judged, "
@@ -183,6 +188,7 @@ def _data(report: _Report, first: int) -> dict[str, Any]:
         "units": report.units,
         "skipped": report.skipped,
         "sites": report.sites,
+        "mistakes": dict(sorted(report.mistakes.items())),
         "findings": [
             {
                 "program": finding.name,

@@ -7,6 +7,9 @@ system call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from testbed.generate.c_runtime import VECTORS, has_convention, runtime_text
 from testbed.generate.evaluate import INPUT
 from testbed.generate.shape import How, Shape, ShapeFunction
 
@@ -39,7 +42,7 @@ __asm__(".popsection\\n");
 
 
 _TAIL = """\
-#ifdef __clang__
+#if defined(__clang__) && !defined(CONVENTION)
 #define TAIL __attribute__((musttail)) return
 #else
 #define TAIL return
@@ -48,8 +51,8 @@ _TAIL = """\
 """
 
 
-def c_text(shape: Shape) -> str:
-    """The C program of a shape, without a header."""
+def c_text(shape: Shape, flags: Sequence[str] = ()) -> str:
+    """The C program of a shape, without a header, with what its compiler's flags need."""
     functions = shape.functions
     numbers = ", ".join(map(str, range(8)))
     text = f"volatile unsigned number[] = {{{numbers}}}, input = {INPUT};\n\n"
@@ -57,20 +60,24 @@ def c_text(shape: Shape) -> str:
         text += _FINISH
     if any(function.tail is not None for function in functions):
         text += _TAIL
-    text += "typedef unsigned function(unsigned x, unsigned depth);\n"
+    text += runtime_text(flags)
+    attribute = "__attribute__((CONVENTION)) " if has_convention(flags) else ""
+    text += f"typedef {attribute}unsigned function(unsigned x, unsigned depth);\n"
     text += f"function {', '.join(f'f{k}' for k in range(len(functions)))};\n"
     if any(call.how is How.INDIRECT for function in functions for call in function.calls):
         text += f"function *volatile pointer[] = {{{', '.join(f'f{k}' for k in range(len(functions)))}}};\n"
-    text += "\n" + "\n".join(_function(shape, k) for k in range(len(functions)))
+    text += "\n" + "\n".join(_function(shape, k, flags) for k in range(len(functions)))
     return text + (
         f"\nint main(void) {{\n    return (int)((f0(input, number[{functions[0].recursion}]) & 255) | 1);\n}}\n"
     )
 
 
-def _function(shape: Shape, k: int) -> str:
+def _function(shape: Shape, k: int, flags: Sequence[str]) -> str:
     function, constant = shape.functions[k], 3 * k + 7
+    convention = ", CONVENTION" if has_convention(flags) else ""
     # noclone, which only GCC knows: a copy for one caller would be a function of another name.
-    lines = [f"__attribute__((noinline, noclone)) unsigned f{k}(unsigned x, unsigned depth) {{"]
+    lines = [f"__attribute__((noinline, noclone{convention})) unsigned f{k}(unsigned x, unsigned depth) {{"]
+    lines += ["    OVERWRITE;"] if VECTORS in flags else []
     lines += [f"    if (x & 1) return 2 * x + {constant};"] if function.early else []
     lines += [f"    unsigned s = x + {constant};"]
     kept = []

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from testbed.arch import ARCHES, Isa
 from testbed.generate.assembly import DIALECTS, assembly_text, is_expressible
+from testbed.generate.c_runtime import VECTORS, has_convention
 from testbed.generate.c_source import c_text
 from testbed.generate.director import parse_director
 from testbed.generate.evaluate import evaluate
@@ -19,6 +20,7 @@ from testbed.words.errors import DirectorError
 from testbed.words.traits import Trait
 
 _RECORDS = {"-mapcs-frame": "r11-apcs"}  # what a flag makes of frame records
+_REALIGNING = frozenset({"-mforce-drap", "-mstackrealign"})
 _MOST_DECLARED = 16  # visits whose frames the header declares
 
 
@@ -75,9 +77,11 @@ def source_of(
     """One source of a shape, with its header: C (``isa`` None), or assembly for an instruction set."""
     evaluation = evaluate(shape)
     if isa:
-        traits = () if is_expressible(shape, isa) else (Trait.INEXPRESSIBLE,)
+        traits = [] if is_expressible(shape, isa) else [Trait.INEXPRESSIBLE]
     else:  # GCC copies the return address below a frame that it realigns
-        traits = (Trait.REALIGNED,) if any(function.align for function in shape.functions) else ()
+        realigned = any(function.align for function in shape.functions) or not _REALIGNING.isdisjoint(flags)
+        traits = [Trait.REALIGNED] if realigned else []
+        traits += [Trait.VECTOR_RULE] if VECTORS in flags or has_convention(flags) else []
     lines = [f"// recipes: {', '.join(recipes)}"] if recipes else []
     lines += [f"// traits: {', '.join(trait.name for trait in traits)}"] if traits else []
     lines += [f"// flags: {' '.join(flags)}"] if flags else []
@@ -85,7 +89,7 @@ def source_of(
     # Only clang is told which calls are tail calls; GCC decides by its flags, and the run shows which it made.
     stacks = evaluation.stacks if isa else evaluation.possible
     header = _header(shape, evaluation.status, lines, stacks)
-    text = header + "\n" + (assembly_text(shape, isa) if isa else c_text(shape))
+    text = header + "\n" + (assembly_text(shape, isa) if isa else c_text(shape, flags))
     path = Path(f"{name}.{isa.name}.S" if isa else f"{name}.c")
     language = Language.ASSEMBLY if isa else Language.C
     return Source(path, language, isa.name if isa else None, text, parse_header(path, text))
