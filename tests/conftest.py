@@ -6,12 +6,15 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from testbed.native import machine_code
 from testbed.words.errors import ToolchainMissing
+from tests import kept_names, sampling
 
 # How long an example takes says something about the machine, and nothing about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,14 +30,44 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden", action="store_true", help="write tests/golden/ from this run instead of comparing with it"
     )
     parser.addoption(
-        "--every-site", action="store_true", help="compare the native walk with the readable one on the whole corpus"
+        "--everything", action="store_true", help="run all cases of all tests; hours (without: the matrix, and samples)"
     )
     parser.addoption("--cpu", action="store_true", help="say how much CPU time each file of tests took")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Tests that start with an empty cache do not compile everything once more."""
+    for marker in sampling.MARKERS:
+        config.addinivalue_line("markers", marker)
     os.environ.setdefault(machine_code.VARIABLE, str(machine_code.folder()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    sampling.tell(node)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that is known to have no test of the names after ``-k`` is not read."""
+    return True if kept_names.matching(config).get(collection_path) == 0 else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Few tests are run by this process: another one would be slower to start."""
+    known = kept_names.matching(config)
+    return 0 if known and sum(known.values()) <= kept_names.FEW else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if sampling.is_whole_tree(config) and not config.option.keyword:
+        kept_names.keep(config, items)
+    sampling.select(config, items)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [*sampling.header(config), *kept_names.header(config)]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

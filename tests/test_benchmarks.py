@@ -28,6 +28,7 @@ from unwinders.tables.eh_frame import EH_FRAME
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.everything
 def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     files = {kind: tmp_path / f"results.{kind}" for kind in ("json", "md")}
     said = CliRunner().invoke(

@@ -7,6 +7,7 @@ for; `testbed matrix --all` runs the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from testbed.words.catalogue import matches
@@ -44,6 +45,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
+@cache
 def selected(recipe: str, program: str) -> bool:
     """True where the matrix has this program by this recipe without being asked for all."""
     named = [programs for recipes, programs in SELECTION.items() if matches(recipe, [recipes])]

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -84,8 +85,16 @@ def loose_dictionaries(tree: ast.Module) -> Iterator[int]:
             yield node.lineno
 
 
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
-TABLES = [table for path, tree in TREES.items() for table in tables_in(path, tree)]
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def may_have_tables(path: Path) -> bool:
+    return any(name in path.read_text(encoding="utf-8") for name in TYPES)
+
+
+TABLES = [table for path in filter(may_have_tables, FILES) for table in tables_in(path, tree_of(path))]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
@@ -101,7 +110,7 @@ def test_a_table_has_every_architecture_or_instruction_set(table: Table) -> None
 
 
 def test_no_other_dictionary_is_keyed_by_architectures() -> None:
-    found = [f"{path.relative_to(ROOT)}:{line}" for path, tree in TREES.items() for line in loose_dictionaries(tree)]
+    found = [f"{path.relative_to(ROOT)}:{line}" for path in FILES for line in loose_dictionaries(tree_of(path))]
     assert not found, "make it a PerArch or a PerIsa (testbed/arch/tables.py)"
 
 
@@ -122,9 +131,9 @@ def test_the_scan_sees_tables_and_what_is_none() -> None:
 def test_a_build_is_kept_by_the_tables_that_it_reads() -> None:
     """A table in another room that the build room imports decides what a build gives: an edit of it is never hidden."""
     tables = {table.path for table in TABLES}
-    for path, tree in TREES.items():
+    for path in FILES:
         if path.relative_to(ROOT).as_posix().startswith("testbed/build/"):
-            modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            modules = [node.module or "" for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom)]
             read = {ROOT / (module.replace(".", "/") + ".py") for module in modules} & tables
             assert read <= set(own_files()), path
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from testbed.runs.run import Run
 from testbed.verdicts.one import Callers
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
+from tests import kept_names
 from tests.golden import (
     STRATEGIES,
     UPDATE,
@@ -45,6 +47,9 @@ from tests.installed import installed, tools_of
 from tests.known_failures import KNOWN_FAILURES
 from unwinders import UNWINDERS
 
+pytestmark = pytest.mark.whole
+
+ROOT = Path(__file__).parents[2]
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 
 
@@ -78,7 +83,14 @@ def judged(unit: Unit, name: str) -> Cell | None:
     return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name], natively=True))
 
 
-@pytest.mark.parametrize(("unit", "name"), list(cells()))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The cells as cases of `test_cell`. Those that ``-k`` does not name are not even made: there are very many."""
+    if metafunc.function is test_cell:
+        config, place = metafunc.config, f"{Path(__file__).relative_to(ROOT)} whole test_cell"
+        wanted = [cell for cell in cells() if kept_names.is_wanted(config, f"{place}[{cell.id}]")]
+        metafunc.parametrize(("unit", "name"), wanted)
+
+
 def test_cell(unit: Unit, name: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         pytest.skip("test_golden_counts_of judges all cells of a program and writes them")

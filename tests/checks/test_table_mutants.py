@@ -20,7 +20,7 @@ LEAST = 0.99
 @pytest.mark.parametrize("arch", ARCHES)
 def test_mistakes_in_rows_are_noticed(arch: str, request: pytest.FixtureRequest) -> None:
     counts = Counts(Counter(), Counter(), Counter(), [])
-    every = request.config.getoption("--every-site")
+    every = request.config.getoption("--everything")
     for run in assembly_runs(ARCHES[arch], slice(None) if every else slice(1, None, PART)):
         counted(run, counts)
     print(f"\n{arch}: made {dict(counts.made)}, changed {dict(counts.changed)}, noticed {dict(counts.noticed)}")

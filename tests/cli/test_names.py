@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from tests.cli.command import Testbed
@@ -16,6 +18,7 @@ def test_names_counts_the_outcomes(testbed: Testbed) -> None:
     assert "declared at meet" in said.out
 
 
+@pytest.mark.everything
 def test_names_of_all_programs_are_counted_by_recipe(testbed: Testbed) -> None:
     said = testbed("names", "--all", "-a", "arm64", "-r", "clang-O2*")
     assert said.status == 0, said.err

@@ -17,6 +17,8 @@ from testbed.cli.names import judge_all_names, total_rows
 from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md"),

@@ -13,6 +13,8 @@ import pytest
 
 from tests.house.sources import ROOT, imported, modules, nodes, relative
 
+pytestmark = pytest.mark.whole
+
 # Rooms of testbed, lowest first; a room imports from itself and from lines above it here. Rooms on one line do not know
 # each other.
 LAYERS: tuple[frozenset[str], ...] = tuple(

@@ -7,6 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests/mutation")
 

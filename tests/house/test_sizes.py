@@ -5,6 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests/hostile", "tests/mutation")
 MOST_OF_A_MODULE = 300

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.house.sources import ROOT, imported, modules, relative
+
+pytestmark = pytest.mark.whole
 
 # What is tested besides the rooms of testbed.
 BESIDES = {"golden", "hostile", "house", "mutation", "programs", "unwinders"}

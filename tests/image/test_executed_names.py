@@ -1,6 +1,6 @@
 """Function, file, line and inlined calls at executed addresses, of every recipe: what addr2line and LLVM's reader say.
 
-One of ``PART`` units is compared, unless all are asked for (``--every-site``); docs/names.md has the counts of all.
+One of ``PART`` units is compared, unless all are asked for (``--everything``); docs/names.md has the counts of all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from testbed.campaign.units import units
 from testbed.words.errors import ToolchainMissing
 from tests.image.executed import ADDR2LINE, EXPLAINED, LLVM, SAME, Compared, compared
 
-PART = 3
+PART = 20
 RECIPES_THERE = sorted({(u.arch, u.recipe) for u in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())})
 
 
@@ -25,7 +25,7 @@ def test_every_executed_address_has_the_names_that_the_readers_give(
     chosen = units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]])
     found = Compared()
     part = chosen[len(recipe) % min(PART, len(chosen)) :: PART]
-    for unit in chosen if request.config.getoption("--every-site") else part:
+    for unit in chosen if request.config.getoption("--everything") else part:
         try:
             found.add(compared(unit))
         except ToolchainMissing as missing:

@@ -25,6 +25,8 @@ from testbed.truth import disagreements
 from testbed.words.errors import ProgramError
 from testbed.words.traits import Trait
 
+pytestmark = pytest.mark.whole
+
 FOLDER = Path(__file__).parents[2] / "programs"
 ISAS = [isa.name for arch in ARCHES.values() for isa in arch.isas]
 SINGLE_ISA = {

@@ -24,6 +24,8 @@ from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS
 from unwinders import UNWINDERS
 
+pytestmark = pytest.mark.whole
+
 
 def test_every_trap_has_a_program_and_a_reference() -> None:
     shown = {trap.number: trap for trap in shown_traps(PROGRAMS)}

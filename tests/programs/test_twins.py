@@ -17,6 +17,8 @@ from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
+pytestmark = pytest.mark.whole
+
 # Here no row can be right, a return address is written over; nobody writes the right ones (compilers' defects); and
 # the wrong one does no harm to who takes signatures off without authenticating.
 NO_TWIN = {

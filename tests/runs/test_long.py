@@ -31,10 +31,10 @@ def words(verdict: Verdict) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureRequest) -> None:
-    """On a part of the corpus; `--every-site`: on all of it."""
+    """On a part of the corpus; `--everything`: on all of it."""
     arch, isa = MODES[mode]
     here = [u for u in UNITS if u.arch == arch.name and RECIPES[u.recipe].isa_on(arch) in (isa, None)]
-    every = 1 if request.config.getoption("--every-site") else 31
+    every = 1 if request.config.getoption("--everything") else 31
     compared, pieces, inside = 0, 0, Counter[Trait]()
     for unit in here[::every]:
         built = build_unit(unit, PROGRAMS)

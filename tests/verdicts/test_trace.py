@@ -55,7 +55,7 @@ def compared(run: Run, unwinder: Unwinder) -> Verdicts:
 def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: pytest.FixtureRequest) -> None:
     here = [unit for unit in UNITS if unit.arch == arch]
     outcomes: Counter[Outcome] = Counter()
-    for unit in here if request.config.getoption("--every-site") else here[3::PART]:
+    for unit in here if request.config.getoption("--everything") else here[3::PART]:
         try:
             run = run_program(PROGRAMS[unit.program], ARCHES[arch], unit.recipe)
         except ToolchainMissing:

@@ -396,6 +396,7 @@ def from_caller(there: Snapshot, registers: dict[str, int]) -> Backtrace:
     return Backtrace((type(first)(first.kind, start + 1, first.registers, first.cfa), *others), said.stopped)
 
 
+@pytest.mark.everything
 def test_in_a_settled_frame_only_a_second_frame_is_not_exact() -> None:
     """Neither prologue nor epilogue: the limit for two frames in one function covers a handful of sites, by name."""
     found = set()

@@ -1,6 +1,6 @@
 """Debian's libraries: all rows equal readelf's, no callee-saved register's rule is dropped, a look-up reads one entry.
 
-The small ones here; with ``--every-site`` all of them. docs/tables-of-libraries.md shows what is found.
+The small ones here; with ``--everything`` all of them. docs/tables-of-libraries.md shows what is found.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SMALL = 250_000  # bytes
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: f"{library.arch}-{library.path.name}")
 def test_every_row_of_a_library_is_readelfs(library: Library, request: pytest.FixtureRequest) -> None:
-    if library.path.stat().st_size > SMALL and not request.config.getoption("--every-site"):
-        pytest.skip("a large one: pytest --every-site")
+    if library.path.stat().st_size > SMALL and not request.config.getoption("--everything"):
+        pytest.skip("a large one: pytest --everything")
     for swept in sweep(library):
         assert swept.compared > 10
         assert (swept.differing[:3], swept.dropped[:3], swept.broken) == ([], [], 0)

@@ -1,6 +1,6 @@
 """The native walk says what the specification says, bit for bit, at every site: frames, registers, CFAs, stops.
 
-The whole corpus, some minutes: ``pytest tests/unwinders/rows/native/test_agrees.py --every-site``.
+The whole corpus, some minutes: ``pytest tests/unwinders/rows/native/test_agrees.py --everything``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def chosen(arch: str, every: bool) -> Sequence[Unit]:
 def test_at_every_site_the_native_walk_is_the_specification(arch: str, request: pytest.FixtureRequest) -> None:
     sites: Counter[str] = Counter()
     slow: Counter[str] = Counter()
-    for unit in chosen(arch, request.config.getoption("--every-site")):
+    for unit in chosen(arch, request.config.getoption("--everything")):
         try:
             built = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe])
         except ToolchainMissing:

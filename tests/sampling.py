@@ -1,0 +1,69 @@
+"""Which tests a plain `pytest` runs, and what `pytest --everything` adds.
+
+A test with more than ``CASES`` cases runs a sample of them: those whose names come first by checksum, the same in every
+run and on every machine. The matrix, the rules of the house and whatever else says ``pytest.mark.whole`` run whole;
+``pytest.mark.everything`` is for what repeats at length what another test shows in short. Whoever names a file, a
+folder or words (``-k``, ``-m``) gets all that the name means.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+CASES = 24
+WHOLE_TREE = "whole tree"
+MARKERS = (
+    "whole: all cases run, also where pytest was told nothing",
+    "everything: only with pytest --everything, or where it is named",
+)
+
+
+def tell(node: Any) -> None:
+    """Tell a worker process, which does not see what was typed, whether files or folders were named."""
+    node.workerinput[WHOLE_TREE] = is_whole_tree(node.config)
+
+
+def is_whole_tree(config: pytest.Config) -> bool:
+    """Whether no file and no folder was named."""
+    told: dict[str, bool] | None = getattr(config, "workerinput", None)
+    return config.args_source is not config.ArgsSource.ARGS if told is None else told[WHOLE_TREE]
+
+
+def is_part(config: pytest.Config) -> bool:
+    """Whether this run takes samples: nothing was named, and ``--everything`` was not given."""
+    options = ("--everything", "--update-golden")
+    named = config.option.keyword or config.option.markexpr or any(map(config.getoption, options))
+    return is_whole_tree(config) and not named
+
+
+def left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
+    """The tests that a run which takes samples does not run."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("everything"):
+            yield item
+        elif not item.get_closest_marker("whole"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for of_one in cases.values():
+        yield from sorted(of_one, key=lambda item: zlib.crc32(item.nodeid.encode()))[CASES:]
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out of ``items``, in place, what this run does not run, and tell pytest so."""
+    if not is_part(config):
+        return
+    out = set(left_out(items))
+    if out:
+        config.hook.pytest_deselected(items=sorted(out, key=lambda item: item.nodeid))
+        items[:] = [item for item in items if item not in out]
+
+
+def header(config: pytest.Config) -> list[str]:
+    if not is_part(config):
+        return []
+    return [f"the matrix whole; of other tests with more than {CASES} cases a sample (pytest --everything: all)"]
