@@ -76,6 +76,7 @@ class Evidence:
         self.arrived: set[int] = set()  # where a return went that belongs to no call
         self.promised: set[int] = set()  # the pcs of jumps that made a promise
         self.handed: set[tuple[int, int]] = set()  # and, with their targets, of those that were kept
+        self.way: Event | None = None  # the jump to another stack, or up, behind which nothing was called or over yet
 
     def jumps_back(self, event: Event, top: Activation) -> None:
         """The innermost activation jumps as if it came back elsewhere."""
@@ -125,6 +126,20 @@ class Evidence:
                 self.returned.add(site)
             if dead in self._landed and not replaced:
                 self._switches.add(self._landed[dead])
+
+    def arrives(self, event: Event, way: Event, left: bool) -> None:
+        """Control comes, by hand, to where a call of somebody who lives comes back. Was the last jump on the ``way``?
+
+        If who was called there had been ``left`` on that stack; or if SP and the address were there at that jump.
+        """
+        held = self._hands.held(event)
+        if left:
+            shown = popped(event) or held != 0
+        else:
+            there = popped(event) or (held and self._hands.between(way, event.pc, event.pc))
+            shown = way.sp in (event.before, event.sp) and bool(there)
+        if shown:
+            self._no_landings.add((way.site, way.pc))
 
     def look_back(self, event: Event, top: int, known: bool) -> None:
         """Does this jump show that a landing in the innermost activation was none?

@@ -12,7 +12,8 @@ The rules, at a transfer to ``(pc, SP)`` while ``top`` is the innermost activati
    stack, a switch of stacks if it is not;
 4. ``top`` comes back elsewhere, as it does if the jump takes the word off the stack that its call had put there: over,
    and the jump is its parent's;
-5. ``SP`` is on no stack of this chain, or above its bottom: a fresh stack, with a bottom of its own;
+5. ``SP`` is on no stack of this chain, or above its bottom: a fresh stack, with a bottom of its own, or that of who
+   was left there;
 6. ``SP`` above ``top.entry_sp``: it comes back to a call of a dead activation whose parent lives (a function that
    returns twice: it lives again); or to ``top.return_address``: it is over, and has taken its arguments off; or to a
    landing pad: the activations below ``SP`` are gone;
@@ -40,20 +41,10 @@ from testbed.truth.transfers import Event, Transfers
 
 MAX_ROUNDS = 32
 NOWHERE = -1  # the call site of what no instruction called
-NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more than it saves
-
-
-def follow(trace: Trace, transfers: Transfers, natively: bool | None = None) -> Path:
-    """The activation of every step; sites that were no calls are found out. ``natively`` None: where it is long."""
-    if (len(trace) >= NATIVE_FROM if natively is None else natively) and trace.sizes.all():  # no signals
-        from testbed.truth.native.follow import follow_natively  # numba: worth loading for a long trace only
-
-        return follow_natively(trace, transfers, MAX_ROUNDS)
-    return follow_readably(trace, transfers)
 
 
 def follow_readably(trace: Trace, transfers: Transfers) -> Path:
-    """The rules as they read; `follow_native` has to find the same."""
+    """The activation of every step, by the rules as they read; `follow_natively` has to find the same."""
     learned, kept, made = Learned(), frozenset(kept_links(trace).tolist()), links(transfers).made
     for _ in range(MAX_ROUNDS):
         walk = _Walk(trace, learned, made)
@@ -135,6 +126,8 @@ class _Walk:
         if opened is not None:
             dead, site = None if lives else target, self._opening(opened).site
             self._evidence.comes_to(event, opened, site, dead, self._all.is_replaced(dead, self._top))
+        if lives and opened is not None and (way := self._evidence.way):
+            self._evidence.arrives(event, way, self._all.is_left(opened, way.sp, self._top))
         if opened is not None and target is not None and lives and target != self._top:
             self._returned(opened)
             self._leave_for(event, target)
@@ -175,7 +168,7 @@ class _Walk:
         return Path(Activations.of(known), node, tuple(self._jumps), self._learned)
 
     def _now(self, step: int, index: int) -> None:
-        self._top = index
+        self._top, self._evidence.way = index, None
         if self._changes and self._changes[-1][0] == step:
             self._changes.pop()
         self._changes.append((step, index))
@@ -248,10 +241,16 @@ class _Walk:
 
     def _goes_away(self, event: Event, target: int | None) -> bool:
         """Rules 5 and 6; whether the innermost activation went to another stack, or up."""
-        top = self._all[self._top]
-        if (event.site, event.pc) in self._learned.switches or self._all.is_elsewhere(event.sp, self._top):
+        top, jump = self._all[self._top], (event.site, event.pc)
+        elsewhere = self._all.is_elsewhere(event.sp, self._top)
+        if jump in self._learned.switches or (elsewhere and jump not in self._learned.no_landings):
             self._jumps.append((event.step, self._top))
             self._open_bottom(event.step, event.sp)
+            self._evidence.way = event
+        elif elsewhere:
+            resumed = self._all.resumed(event.sp, self._top)
+            if resumed is not None:
+                self._leave_for(event, resumed)
         elif event.sp > top.entry_sp and top.parent is not None:
             self._go_up(event, target)
         else:
@@ -282,6 +281,7 @@ class _Walk:
             self._throw_away(event, gone)
             self._evidence.lands(event, self._all[self._top], landed, gone)
             self._now(event.step, landed)
+            self._evidence.way = event
 
     def _opening(self, index: int) -> Event:
         opening = self._site[index]

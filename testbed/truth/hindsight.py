@@ -20,6 +20,10 @@ the trace is followed again, until nothing new is found.
 * **An end that was none.** A return address that was replaced leads elsewhere; on x86 that ends the activation. But if
   control comes, by hand, to the very return address with SP as it was before the call, the activation had gone on: a
   return probe's trampoline, routines that exchange their return addresses.
+* **A jump on the way.** Code that has taken another SP already, to leave for where that belongs, may jump before it
+  is there. At that jump it seems to land, or to begin a new stack. But then control comes, by hand, to where a call of
+  somebody who lives comes back, with that SP, by an address that was in a register at that jump already, and nothing
+  was called between. If who was called there was left and lives, it goes on at that jump: a stub of ``swapcontext``.
 * **A stack inside a frame.** A coroutine that runs on an array of its caller's locals looks like a landing pad. But
   then control comes, by hand, to where a call of somebody comes back who was thought gone: the jump was a switch.
   That shows nothing where somebody else has the place of who was thought gone: a landing pad may stand right behind a

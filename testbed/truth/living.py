@@ -70,6 +70,20 @@ class Living:
             return False
         return is_in(sp, self._regions.at(sp))
 
+    def is_left(self, index: int, sp: int, top: int) -> bool:
+        """Was it left, with all its callers, on another stack, on which SP is at its own entry or below?"""
+        if not is_in(sp, self._stack[index]) or sp > self.activations[index].entry_sp:
+            return False
+        return all(self.alive[each] for each in self.chain(index)) and index not in self.chain(top)
+
+    def resumed(self, sp: int, top: int) -> int | None:
+        """Who was left where SP is: the innermost there, or, of several with its CFA, the outermost."""
+        for index in reversed(range(len(self))):
+            if self.activations[index].parent is not None and self.is_left(index, sp, top):
+                cfa = self.activations[index].cfa
+                return [each for each in self.chain(index) if self.activations[each].cfa == cfa][-1]
+        return None
+
     def is_replaced(self, dead: int | None, top: int) -> bool:
         """Is somebody of this chain where a dead activation was? Then that one is gone, whatever control comes to."""
         if dead is None:

@@ -21,7 +21,7 @@ from testbed.truth.model import Path
 from testbed.truth.regions import StackRegions, is_in
 from testbed.truth.transfers import Bools, Transfers
 
-NATIVE_FROM = 100_000  # steps, as in `testbed.truth.follow`
+NATIVE_FROM = 100_000  # steps, as in `testbed.truth.truth`
 
 
 @dataclass(frozen=True, eq=False)

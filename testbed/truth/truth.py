@@ -7,16 +7,17 @@ from functools import cached_property
 from types import MappingProxyType
 
 from testbed.trace import Trace
-from testbed.truth.follow import follow
+from testbed.truth.follow import MAX_ROUNDS, follow_readably
 from testbed.truth.frame_sites import FrameSite, frame_site
 from testbed.truth.frame_traits import OUTER, RULES
-from testbed.truth.model import CallStack, TrueFrame
+from testbed.truth.model import CallStack, Path, TrueFrame
 from testbed.truth.sites import describe_sites
-from testbed.truth.transfers import find_transfers
+from testbed.truth.transfers import Transfers, find_transfers
 from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
 
 _STACKS_KEPT = 256
+NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,5 +130,14 @@ class Truth(Watched):
 def observe(trace: Trace, *, natively: bool | None = None) -> Truth:
     """Watch a trace: the truth about all of its steps, however it ended. ``natively`` None: where it is long."""
     transfers = find_transfers(trace)
-    path = follow(trace, transfers, natively)
+    path = path_of(trace, transfers, natively)
     return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path, natively=natively))
+
+
+def path_of(trace: Trace, transfers: Transfers, natively: bool | None = None) -> Path:
+    """The activation of every step. ``natively`` None: where the trace is long. One with signals is read readably."""
+    if (len(trace) >= NATIVE_FROM if natively is None else natively) and trace.sizes.all():
+        from testbed.truth.native.follow import follow_natively  # numba: worth loading for a long trace only
+
+        return follow_natively(trace, transfers, MAX_ROUNDS)
+    return follow_readably(trace, transfers)

@@ -10,7 +10,8 @@ A continuation that control never goes on at has an activation as long as it cou
 * **a call used as a jump**: the link register's continuation was never even read, and the activation ended as control
   went on at a continuation further out;
 * **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
-  caller's continuation is used from the copy that went along.
+  caller's continuation is used from the copy that went along. A stack that was left goes on with who left it, also
+  where that function jumps to its own code.
 
 What a call instruction is does not change: one whose continuation was used at any visit is a call at every one.
 """
@@ -184,7 +185,7 @@ class _Stacks:
                 yield number
 
     def jump(self, happening: Happening) -> None:
-        if happening.leaves and self._other_stack(happening):
+        if (happening.leaves or self._goes_on_itself(happening)) and self._other_stack(happening):
             self._made(happening)  # what a new stack's first function returns to
             return
         self._land(happening)
@@ -213,6 +214,14 @@ class _Stacks:
             return False
         self.open(Seen(None, None, None, happening.step + 1, -1, happening.stack))
         return True
+
+    def _goes_on_itself(self, happening: Happening) -> bool:
+        """A jump inside a function to a stack that was left by the same function: it goes on there for who left it."""
+        left = self.left.get(happening.stack)
+        if left is None or happening.stack == self.activations[self.current].stack:
+            return False
+        number = self.activations[left].continuation
+        return number >= 0 and self.extents.same(self.followed.continuations[number].target, happening.to)
 
     def _in_a_frame(self, current: Seen, happening: Happening) -> bool:
         """SP goes up into the frame of somebody further out, and who jumps goes on with SP as it was: another stack."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.truth import Truth
-from testbed.truth.follow import follow
+from testbed.truth.truth import path_of
 from testbed.truth.hindsight import Learned
 from testbed.truth.transfers import find_transfers
 from tests.truth.pieces import agree_in_pieces
@@ -16,7 +16,7 @@ ISAS = pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])
 
 def learned(truth: Truth) -> Learned:
     """What was found out with hindsight; in pieces the same."""
-    found = follow(truth.trace, find_transfers(truth.trace)).learned
+    found = path_of(truth.trace, find_transfers(truth.trace)).learned
     assert agree_in_pieces(truth, 4).learned == found
     return found
 

@@ -23,12 +23,15 @@ MARKS = 11
 # registers that held an address near there, whether the landing was shown to be none, or a switch of stacks.
 JUMP_SITE, JUMP_PC, LEFT_RETURN, LEFT_CFA, LEFT_HELD, LEFT_SHOWN, LEFT_SWITCHED = range(7)
 LEFT_COLUMNS = 7
+# Places of `way`, the jump to another stack, or up, behind which nothing was called or over yet: is there one, its pc,
+# where it went, SP there; then what each register held that a jump may take its address from.
+WAY_THERE, WAY_SITE, WAY_PC, WAY_SP, WAY_HELD = range(5)
 
 
 class Tree(NamedTuple):
     """Activations in columns, with room for more. ``latest[place]`` is the last one to come back there, or -1.
 
-    ``left_used[0]`` is how many rows of ``left`` there are. ``arrived[e]``: control came off the stack at event ``e``,
+    ``left_used[0]`` is how many rows of ``left`` there are; ``way`` is the one jump described above. ``arrived[e]``: control came off the stack at event ``e``,
     and that belongs to no call.
     """
 
@@ -39,6 +42,7 @@ class Tree(NamedTuple):
     latest: NDArray[np.int64]
     left: NDArray[np.uint64]
     left_used: NDArray[np.int64]
+    way: NDArray[np.uint64]
     arrived: NDArray[np.bool_]
 
 

@@ -27,6 +27,11 @@ from testbed.truth.native.columns import (
     RETURN,
     RETURNED,
     TARGET,
+    WAY_HELD,
+    WAY_PC,
+    WAY_SITE,
+    WAY_SP,
+    WAY_THERE,
 )
 from testbed.truth.native.near import ANY as ALL_REGISTERS
 from testbed.truth.native.near import NEAR as NEAR_BYTES
@@ -151,6 +156,35 @@ def comes_to(events: Any, e: Any, tree: Any, setting: Any, opened: Any, dead: An
         tree.marks[opened, RETURNED] = True
         if tree.links[dead, LANDED] >= 0 and not _is_replaced(tree, dead, top):
             tree.left[tree.links[dead, LANDED], LEFT_SWITCHED] = 1
+
+
+@compiled()
+def sets_out(events: Any, e: Any, tree: Any, setting: Any) -> None:
+    """A jump to another stack, or up: what `arrives` has to know of it."""
+    way, row = tree.way, events.rows[e]
+    way[WAY_THERE], way[WAY_SITE], way[WAY_PC], way[WAY_SP] = 1, events.site[e], events.pc[e], events.sp[e]
+    for i in range(len(setting.columns)):
+        way[WAY_HELD + i] = setting.registers[row - 1, setting.columns[i]] & setting.mask
+
+
+@compiled()
+def arrives(events: Any, e: Any, tree: Any, setting: Any, left: Any) -> None:
+    """Control comes, by hand, to where a call of somebody who lives comes back: was the jump on the way?"""
+    way, pc = tree.way, events.pc[e]
+    if not _by_hand(events, e, setting):
+        return
+    if not left:
+        if way[WAY_SP] != events.sp[e] and way[WAY_SP] != events.before[e]:
+            return
+        there = events.sp[e] > events.before[e]
+        for i in range(len(setting.columns)):
+            there = there or way[WAY_HELD + i] == pc
+        if not there:
+            return
+    row = tree.left_used[0]
+    tree.left[row, :] = 0
+    tree.left[row, JUMP_SITE], tree.left[row, JUMP_PC], tree.left[row, LEFT_SHOWN] = way[WAY_SITE], way[WAY_PC], 1
+    tree.left_used[0] += 1
 
 
 @compiled()

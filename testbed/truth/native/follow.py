@@ -41,6 +41,7 @@ from testbed.truth.native.columns import (
     SITE,
     TARGET,
     THROWN,
+    WAY_HELD,
     Log,
     Setting,
     Tree,
@@ -71,6 +72,7 @@ class Standing:
     places: Words = field(repr=False)
     latest: Ints = field(repr=False)
     left: Words = field(repr=False)
+    way: Words = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.opened)
@@ -154,6 +156,7 @@ def standing_at_start(trace: Trace) -> Standing:
         np.empty((0, 2), np.uint64),
         np.empty(0, np.int64),
         np.empty((0, LEFT_COLUMNS), np.uint64),
+        np.zeros(WAY_HELD + len(trace.arch.registers), np.uint64),
     )
 
 
@@ -173,6 +176,7 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
         latest,
         _longer(before.left, count),
         np.array([len(before.left)], np.int64),
+        before.way.copy(),
         np.zeros(count, np.bool_),
     )
     room = count + 1
@@ -196,6 +200,7 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
         places,
         latest,
         tree.left[: int(tree.left_used[0])],
+        tree.way,
     )
     left = tuple(zip(log.jump_steps[:jumps].tolist(), log.jump_nodes[:jumps].tolist(), strict=True))
     arrived = frozenset(events.pc[tree.arrived].tolist())
@@ -254,6 +259,7 @@ def forget(standing: Standing) -> tuple[Standing, Ints]:
             standing.places[there],
             number[standing.latest[there]],
             standing.left[left],
+            standing.way,
         ),
         stays,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from testbed.native.compiled import compiled
-from testbed.truth.native.columns import BOTTOM, ENTRY, PARENT, REGION
+from testbed.truth.native.columns import ALIVE, BOTTOM, CFA, ENTRY, PARENT, REGION
 
 
 @compiled()
@@ -53,6 +53,39 @@ def is_elsewhere(sp: Any, tree: Any, setting: Any, top: Any) -> Any:
             return False
         index = links[index, PARENT]
     return True
+
+
+@compiled(inline=True)
+def _chain_lives(tree: Any, index: Any) -> bool:
+    while index >= 0:
+        if not tree.marks[index, ALIVE]:
+            return False
+        index = tree.links[index, PARENT]
+    return True
+
+
+@compiled()
+def is_left(index: Any, sp: Any, tree: Any, setting: Any, top: Any) -> bool:
+    """Was it left, with all its callers, on another stack, on which SP is at its own entry or below?"""
+    links = tree.links
+    if sp > tree.addresses[index, ENTRY] or not is_in(sp, links[index, REGION], setting):
+        return False
+    return _chain_lives(tree, index) and not same_chain(links, top, index)
+
+
+@compiled()
+def resumed(sp: Any, tree: Any, setting: Any, used: Any, top: Any) -> Any:
+    """Who was left where SP is, or -1: the innermost there, or, of several with its CFA, the outermost."""
+    links, addresses = tree.links, tree.addresses
+    for index in range(used - 1, -1, -1):
+        if links[index, PARENT] >= 0 and is_left(index, sp, tree, setting, top):
+            found, outer = index, links[index, PARENT]
+            while outer >= 0:
+                if links[outer, PARENT] >= 0 and addresses[outer, CFA] == addresses[index, CFA]:
+                    found = outer
+                outer = links[outer, PARENT]
+            return found
+    return -1
 
 
 @compiled(inline=True)

@@ -36,8 +36,11 @@ from testbed.truth.native.columns import (
     SITE,
     TARGET,
     THROWN,
+    WAY_SP,
+    WAY_THERE,
 )
 from testbed.truth.native.evidence import (
+    arrives,
     comes_to,
     drops,
     is_link,
@@ -46,10 +49,12 @@ from testbed.truth.native.evidence import (
     leads_back,
     leads_back_from_above,
     look_back,
+    sets_out,
 )
-from testbed.truth.native.living import is_elsewhere, landing, region_near, same_chain
+from testbed.truth.native.living import is_elsewhere, is_left, landing, region_near, resumed, same_chain
 
-NOTHING, LEFT, FRESH = range(3)  # what a transfer that is no ordinary return does besides: a jump; one to a fresh stack
+# What a transfer that is no ordinary return does besides: a jump; one to a landing pad; one to a fresh stack.
+NOTHING, LEFT, LANDS, FRESH = range(4)
 
 
 @compiled()
@@ -64,7 +69,7 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
     log.change_steps[0], log.change_nodes[0] = first, top
     changes, jumps = 1, 0
     for e in range(len(steps)):
-        step = steps[e]
+        step, more = steps[e], NOTHING
         if events.call[e]:
             if events.promise[e] and not _is_new(events, e, places[e], tree, setting, top):
                 continue
@@ -78,7 +83,7 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
         elif not events.transfer[e]:
             continue
         else:
-            new_top, more, left = _come_back(events, e, places[e], tree, setting, top)
+            new_top, more, left = _come_back(events, e, places[e], tree, setting, top, used)
             if more != NOTHING:
                 log.jump_steps[jumps], log.jump_nodes[jumps] = step, left
                 jumps += 1
@@ -93,6 +98,9 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
             changes -= 1
         log.change_steps[changes], log.change_nodes[changes] = step, top
         changes += 1
+        tree.way[WAY_THERE] = 0
+        if more >= LANDS:
+            sets_out(events, e, tree, setting)
     return used, top, changes, jumps
 
 
@@ -146,8 +154,8 @@ def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any
 
 
 @compiled(inline=True)
-def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """Rules 2 to 7: the innermost activation after a transfer; LEFT or FRESH where it was a jump, and who jumped."""
+def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any, used: Any) -> Any:
+    """Rules 2 to 7: the innermost activation after a transfer; LEFT, LANDS or FRESH where it was a jump, and who jumped."""
     links, addresses, marks = tree.links, tree.addresses, tree.marks
     pc, sp = events.pc[e], events.sp[e]
     inner = links[top, PARENT] >= 0
@@ -159,6 +167,8 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
     lives = target >= 0 and marks[target, ALIVE]
     if came >= 0 and (not lives or addresses[came, GOES_ON] != 0):
         comes_to(events, e, tree, setting, came, np.int64(-1) if lives else target, top)
+    if lives and tree.way[WAY_THERE]:
+        arrives(events, e, tree, setting, is_left(came, tree.way[WAY_SP], tree, setting, top))
     if lives and target != top:
         marks[came, RETURNED] = True
         _leave_for(pc, sp, target, tree, setting, top)
@@ -170,11 +180,11 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
     if inner and _comes_back_elsewhere(events, e, tree, setting, top):
         outer = _over(events, e, tree, top)
         if pc != addresses[top, RETURN] and _goes_away(events, e, tree, setting, outer):
-            return _away(events, e, target, tree, setting, outer)
+            return _away(events, e, target, tree, setting, outer, used)
         return outer, NOTHING, top
     tree.arrived[e] = setting.pushes and sp > events.before[e]
     if _goes_away(events, e, tree, setting, top):
-        return _away(events, e, target, tree, setting, top)
+        return _away(events, e, target, tree, setting, top, used)
     near = inner and (pc == addresses[top, RETURN] or sp == addresses[top, CFA])
     back = near and leads_back(events, e, tree, setting, top)
     if back:
@@ -194,10 +204,17 @@ def _goes_away(events: Any, e: Any, tree: Any, setting: Any, top: Any) -> Any:
 
 
 @compiled()
-def _away(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) -> Any:
-    """The innermost activation then; LEFT or FRESH, or NOTHING if it returned; and who jumped."""
-    if events.switches[e] or is_elsewhere(events.sp[e], tree, setting, top):
+def _away(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any, used: Any) -> Any:
+    """The innermost activation then; LEFT, LANDS or FRESH, or NOTHING if it returned; and who jumped."""
+    elsewhere = is_elsewhere(events.sp[e], tree, setting, top)
+    if events.switches[e] or (elsewhere and not events.stays[e]):
         return top, FRESH, top
+    if elsewhere:
+        found = resumed(events.sp[e], tree, setting, used, top)
+        if found < 0:
+            return top, NOTHING, top
+        _leave_for(events.pc[e], events.sp[e], found, tree, setting, top)
+        return found, LEFT, top
     new_top, more = _go_up(events, e, target, tree, setting, top)
     return new_top, more, top
 
@@ -242,7 +259,7 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
         return top, NOTHING
     _throw(pc, sp, outer, tree, setting, top)
     lands(events, e, tree, setting, top, outer)
-    return outer, LEFT
+    return outer, LANDS
 
 
 @compiled(inline=True)
