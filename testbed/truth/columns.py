@@ -173,8 +173,9 @@ def _signed(truth: Watched, at: FrameSites) -> Bools:
 
 def _tail_called(truth: Watched, at: FrameSites) -> Bools:
     pcs = truth.trace.pc
-    first = _functions(truth, pcs[truth.activations.opened[at.node]])
-    different: Bools = first != _functions(truth, pcs[at.own])
+    first = _by_pc(pcs[truth.activations.opened[at.node]], truth.named_function)
+    here = _by_pc(pcs[at.own], truth.named_function)
+    different: Bools = (here != 0) & (first != here)
     return different
 
 

@@ -76,11 +76,12 @@ def _signed(truth: Watched, at: FrameSite) -> bool:
 
 
 def tail_called(truth: Watched, at: FrameSite) -> bool:
-    """By the names of the functions at the activation's first step and at this one."""
+    """A symbol says what function is here, and the activation's first step was not in it. Without one nobody can say."""
     if is_signal(truth, at):  # its first step is its handler's: it has not run yet
         return False
     pcs = truth.trace.pc
-    return truth.function(int(pcs[truth.activations[at.node].opened])) != truth.function(int(pcs[at.own]))
+    here = truth.named_function(int(pcs[at.own]))
+    return here not in (0, truth.named_function(int(pcs[truth.activations[at.node].opened])))
 
 
 def _handler(truth: Watched, at: FrameSite) -> bool:

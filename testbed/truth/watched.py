@@ -166,6 +166,14 @@ class Watched:
             self._functions[pc] = symbol.address + loaded.bias if loaded and symbol else pc
         return self._functions[pc]
 
+    def named_function(self, pc: int) -> int:
+        """The start of the function whose symbol says that it reaches over a pc; 0 where none does."""
+        if pc not in self._named:
+            loaded = image_covering(self.trace.images, pc)
+            symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+            self._named[pc] = symbol.address + loaded.bias if loaded and symbol and symbol.size else 0
+        return self._named[pc]
+
     def label(self, pc: int) -> int:
         """The symbol next before a pc, whatever it stands for; the pc itself where there is none."""
         if pc not in self._labels:
@@ -173,6 +181,10 @@ class Watched:
             named = [s.address for s in loaded.image.symbols if s.address <= pc - loaded.bias] if loaded else []
             self._labels[pc] = max(named) + loaded.bias if loaded and named else pc
         return self._labels[pc]
+
+    @cached_property
+    def _named(self) -> dict[int, int]:
+        return {}
 
     @cached_property
     def _labels(self) -> dict[int, int]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
+from testbed.image import Symbol
+from testbed.machine import record
+from testbed.truth import observe
 from testbed.words.traits import Trait
-from tests.truth.watched import steps_at, watch
+from tests.machine.snippets import image_of
+from tests.truth.watched import agree_in_columns, steps_at, watch
 
 ISAS = pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])
 
@@ -166,6 +173,24 @@ leaf_return:
 """
     truth = watch("x86_64", program, "leaf = leaf, target, main, _start")
     assert Trait.TAIL_CALLED in truth.traits(steps_at(truth, "leaf_return")[0])
+
+
+@pytest.mark.parametrize("isa", PROGRAM)
+def test_code_without_a_symbol_is_not_told_apart(isa: str) -> None:
+    """Only a symbol that reaches over an instruction says in which function it is."""
+    image = image_of(isa, PROGRAM[isa])
+    whole = observe(record(image, budget=20_000))
+
+    def seen_with(keep: Callable[[Symbol], bool]) -> list[bool]:
+        known = replace(image, symbols=tuple(symbol for symbol in image.symbols if keep(symbol)))
+        truth = observe(replace(whole.trace, images=tuple(replace(each, image=known) for each in whole.trace.images)))
+        agree_in_columns(truth)
+        return [Trait.TAIL_CALLED in truth.traits(step) for step in steps_at(whole, "leaf_return")]
+
+    assert seen_with(lambda symbol: True) == [False, True]
+    assert seen_with(lambda symbol: symbol.name != "hop") == [False, True]  # another one begins where this one ends
+    assert seen_with(lambda symbol: symbol.name != "leaf") == [False, False]
+    assert seen_with(lambda symbol: False) == [False, False]
 
 
 @pytest.mark.parametrize("isa", ["arm64", "a32", "thumb"])
