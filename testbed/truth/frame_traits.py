@@ -76,7 +76,7 @@ def _signed(truth: Watched, at: FrameSite) -> bool:
 
 
 def tail_called(truth: Watched, at: FrameSite) -> bool:
-    """A symbol says what function is here, and the activation's first step was not in it. Without one nobody can say."""
+    """A symbol says which function this is, and the activation began in none or another. Without one nobody can say."""
     if is_signal(truth, at):  # its first step is its handler's: it has not run yet
         return False
     pcs = truth.trace.pc

@@ -28,6 +28,7 @@ from testbed.witness import Testimony, attest, decode
 from testbed.witness.operands import Reading
 from testbed.witness.passage import Flow, MemoryWord, Passage
 from testbed.words.errors import ToolchainMissing, UsageError
+from tests.process.builds import ran
 from tests.witness.rules import RULES
 from tests.witness.witnessed import recorded
 
@@ -75,6 +76,15 @@ def test_both_witnesses_say_the_same_of_each_rule(isa: str, body: str) -> None:
     proof = prove(observe(recorded(isa, body + "\n")))
     assert not proof.unfollowed
     assert proof.dissents == ()
+
+
+@pytest.mark.parametrize(("name", "target"), [("contexts", "arm64"), ("signals", "thumb")])
+def test_both_witnesses_say_the_same_of_real_programs(name: str, target: str) -> None:
+    """glibc's `swapcontext` comes back to a stub; its `longjmp` branches after it has the target's SP."""
+    for track in ran(name, target, "static").tracks:
+        proof = prove(observe(track.trace))
+        assert proof.dissents == () and not proof.unfollowed
+        assert proof.transition < 20
 
 
 def test_what_is_counted_adds_up() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from testbed.truth import Truth
-from testbed.truth.truth import path_of
 from testbed.truth.hindsight import Learned
 from testbed.truth.transfers import find_transfers
+from testbed.truth.truth import path_of
 from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import steps_at, watch
 

@@ -31,8 +31,8 @@ WAY_THERE, WAY_SITE, WAY_PC, WAY_SP, WAY_HELD = range(5)
 class Tree(NamedTuple):
     """Activations in columns, with room for more. ``latest[place]`` is the last one to come back there, or -1.
 
-    ``left_used[0]`` is how many rows of ``left`` there are; ``way`` is the one jump described above. ``arrived[e]``: control came off the stack at event ``e``,
-    and that belongs to no call.
+    ``left_used[0]`` is how many rows of ``left`` there are; ``way`` is the one jump described above. ``arrived[e]``:
+    control came off the stack at event ``e``, and that belongs to no call.
     """
 
     links: NDArray[np.int64]

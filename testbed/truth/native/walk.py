@@ -155,7 +155,7 @@ def _open_bottom(step: Any, sp: Any, tree: Any, setting: Any, new: Any, top: Any
 
 @compiled(inline=True)
 def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any, used: Any) -> Any:
-    """Rules 2 to 7: the innermost activation after a transfer; LEFT, LANDS or FRESH where it was a jump, and who jumped."""
+    """Rules 2 to 7: the innermost activation after a transfer; if it was a jump, which kind, and who jumped."""
     links, addresses, marks = tree.links, tree.addresses, tree.marks
     pc, sp = events.pc[e], events.sp[e]
     inner = links[top, PARENT] >= 0
