@@ -71,15 +71,16 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
                 (
-                    ("tests/truth/test_departures.py", "tests/truth/test_registers.py", "tests/truth/test_traits.py"),
-                    (
-                        *("tests/truth/test_signatures.py", "tests/truth/test_expectations.py"),
-                        *("tests/truth/test_jumps.py", "tests/truth/test_calls.py", "tests/truth/test_stack_traits.py"),
-                        "tests/truth/test_columns.py",
-                    ),
-                    ("tests/truth/test_hindsight.py", "tests/truth/test_declared.py", "tests/truth/test_shapes.py"),
+                    ("tests/truth/test_declared.py", "-k", "right_stack"),
+                    ("tests/truth/test_departures.py", "tests/truth/test_expectations.py"),
+                    _CELLS,
+                    ("tests/truth/test_stack_traits.py", "tests/truth/test_traits.py"),
+                    ("tests/truth/test_registers.py", "tests/truth/test_signatures.py"),
+                    ("tests/truth/test_hindsight.py",),
+                    ("tests/truth/test_shapes.py", "tests/truth/test_declared.py", "tests/truth/test_columns.py"),
+                    ("tests/truth/test_on_the_way.py", "tests/truth/test_jumps.py", "tests/truth/test_calls.py"),
                 ),
-                3,
+                40,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
@@ -90,7 +91,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _CELLS,
                     ("tests/verdicts/test_trace.py", "-k", "not every_site"),
                 ),
-                20,
+                40,
                 slow=("testbed/verdicts/native.py",),
             ),
             MutatedRoom(
@@ -107,8 +108,11 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
             MutatedRoom(
                 "formats",
                 ("unwinders/formats/*.py",),
-                (("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),),
-                20,
+                (
+                    ("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),
+                    ("tests/unwinders/tables/test_eh_frame_hdr.py", "-k", "not damage and not linear"),
+                ),
+                40,
             ),
             MutatedRoom(
                 "analysis",

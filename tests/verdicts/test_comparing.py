@@ -81,6 +81,17 @@ def test_one_return_address_that_is_the_interrupted_pc_is_not_repeated() -> None
     assert list(compare(ARCH, true(7, 7, 3), said(7, 7, 4))[3]) == [1]
 
 
+def test_no_frame_further_in_than_the_innermost_may_be_the_one() -> None:
+    """Recursion at its return address: the interrupted pc is among the repeated ones."""
+    assert list(compare(ARCH, true(7, 7, 7, 3), said(7, 7, 4))[3]) == [1, 0]
+
+
+def test_a_stop_after_hundreds_of_frames_is_told() -> None:
+    pcs = range(1, 302)
+    outcome, depth, difference, _ = compare(ARCH, true(*pcs), said(*pcs[:-1], stopped=STOP))
+    assert (outcome, depth, difference) == (Outcome.STOPPED, 300, "after frame 299: NoUnwindInfo: no row")
+
+
 def test_where_control_goes_on_elsewhere_either_address_is_right() -> None:
     frames = true(1, 0x20, 0x30, goes_on={0x20: 0x28})
     for pc, right in ((0x20, True), (0x28, True), (0x24, True), (0x2C, False), (0x1F, False)):

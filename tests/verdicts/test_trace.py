@@ -90,6 +90,33 @@ def test_on_three_short_runs_the_columns_say_what_the_judge_says(program: str, a
             assert some.callers == tally(one_by_one[4:11]).callers
 
 
+@pytest.mark.parametrize(
+    ("program", "arch", "unwinder"), [("signal_nested", "arm32", "ehabi"), ("signal", "x86_64", "eh_frame")]
+)
+def test_beside_a_signal_the_columns_say_what_the_judge_says(program: str, arch: str, unwinder: str) -> None:
+    """Of an interrupted frame more is judged than of a caller."""
+    run, unwind_trace = run_program(PROGRAMS[program], ARCHES[arch]), UNWINDERS[unwinder].unwind_trace
+    assert unwind_trace is not None
+    said = unwind_trace(run.trace)
+    found = judge_trace(run.watched, said)
+    for step in range(len(run)):
+        expected = judge_backtrace(run.arch, run.truth(step), said[step])
+        assert OUTCOMES[found.outcome[step]] is expected.outcome, f"step {step}: {expected}"
+        assert found.frame[step].tolist() == [expected.frame, expected.since], f"step {step}: {expected}"
+
+
+def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run has millions of them: none is judged anew."""
+    run, unwind_trace = run_program(PROGRAMS["recursion"], ARCHES["x86_64"]), UNWINDERS["eh_frame"].unwind_trace
+    assert unwind_trace is not None
+    found = judge_trace(run.watched, unwind_trace(run.trace))
+    expected = [verdict for verdict in found if verdict.outcome is Outcome.EXACT]
+    monkeypatch.delattr("testbed.verdicts.trace._verdict")
+    exact = np.flatnonzero(found.outcome == OUTCOMES.index(Outcome.EXACT)).tolist()
+    assert len(exact) > 100
+    assert [found[step] for step in exact] == expected
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch: str) -> None:
     """No strategy is wrong in every way: here its answers are spoiled at random before they are judged."""

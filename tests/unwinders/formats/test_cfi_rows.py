@@ -308,6 +308,8 @@ def test_a_malformed_expression_names_its_own_offset() -> None:
 def test_rules_for_endless_registers_are_malformed() -> None:
     with pytest.raises(MalformedTable, match="more than 256 registers"):
         rows(b"".join(b"\x08" + uleb(number) for number in range(257)), DEF_CFA)
+    (row,) = rows(b"".join(b"\x08" + uleb(number) for number in range(256)), DEF_CFA)
+    assert len(row.registers) == 256
 
 
 # The row itself
