@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -25,6 +25,7 @@ from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
+from testbed.checks.workers import worker_pool
 from testbed.micro.functions import CodePiece
 from testbed.words.errors import NothingAskedFor, UsageError
 
@@ -100,7 +101,7 @@ def _done(
         if progress is not None:
             progress(len(found), len(planned))
 
-    with nullcontext(executor) if executor is not None else ProcessPoolExecutor(max(1, jobs)) as pool:
+    with nullcontext(executor) if executor is not None else worker_pool(jobs) as pool:
         futures = {
             pool.submit(check_group, group): number for number, group in enumerate(planned) if number not in found
         }
@@ -121,7 +122,7 @@ def _done(
 
 def _alone(group: Group) -> list[GroupResult]:
     """A group in a process of its own; if that dies, each of its functions in one."""
-    with ProcessPoolExecutor(1) as pool:
+    with worker_pool(1) as pool:
         try:
             return [pool.submit(check_group, group).result()]
         except BrokenExecutor:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checks.formats_compared import formats_differ
 from testbed.checks.groups import (
     GroupResult,
     PieceCounts,
@@ -105,6 +106,8 @@ def file_check(
             rowless.append(one.every.pc[one.every.some == NO_ROW])
         findings += _findings(image, name, one, sizes, words)
         findings += _static_findings(name, table.source, counted, executed, words)
+    read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
+    findings += formats_differ(read, counted, executed, words, image.arch)
     functions = _functions(counted, natural, on_forced, rowless)
     return FileCheck(
         path,

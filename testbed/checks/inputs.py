@@ -35,6 +35,7 @@ _LIBC = PerArch(
 )
 _TABLES = ("-g", "-fasynchronous-unwind-tables")
 _CPU_SECONDS = 120
+_FIRST = "x86_64"  # what a source is built for unless something else is said
 _MACHINES = PerArch({"x86_64": 62, "arm64": 183, "arm32": 40})  # e_machine (System V ABI, chapter 4)
 _RELOCATABLE = 1  # ET_REL
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"  # a thin archive names its members' files
@@ -82,9 +83,37 @@ def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path) 
         command = [compiler, *_TABLES, *flags[1:]]
     else:
         target = next((flag for flag in flags if flag.startswith(("-target", "--target"))), None)
-        chosen = arch_named(arch or "x86_64").name
+        chosen = arch_named(arch or _FIRST).name
         named = [] if target else ["-target", _TARGETS[chosen]]
         command = [str(find_zig()), "clang", "-Qunused-arguments", *named, *_TABLES, *_headers(chosen), *flags]
+        if arch is None and target is None:
+            return _guessed(path, command, flags, out)
+    return _made(path, command, out)
+
+
+def _guessed(path: Path, command: Sequence[str], flags: Sequence[str], out: Path) -> Path:
+    """The object file of a source whose architecture nobody said; where another one would do, that is said."""
+    try:
+        return _made(path, command, out)
+    except BuildError as error:
+        fits = [name for name in ARCHES if name != _FIRST and _is_for(path, name, flags, out)]
+        if not fits:
+            raise
+        named = " or ".join(f"--arch {name}" for name in fits)
+        reason = f"{error.detail}; it was built for {_FIRST}, and for {' and '.join(fits)} it builds: say {named}"
+        raise BuildError(reason, command=error.command, output=error.output) from error
+
+
+def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
+    """Whether a source builds for an architecture."""
+    try:
+        _compiled(path, arch, flags, out.parent)
+    except BuildError:
+        return False
+    return True
+
+
+def _made(path: Path, command: Sequence[str], out: Path) -> Path:
     _run([*command, "-c", str(path), "-o", str(out)], path)
     if not out.exists() or not _is_object(out.read_bytes()[:64]):
         raise BuildError(

@@ -29,7 +29,9 @@ class FindingKind(Enum):
     WRONG_ROW = "wrong-row"  # a row says something false
     NO_ROW = "no-row"  # code of a function that is called, and the table says nothing of it
     START_WITHOUT_ROW = "start-without-row"  # the same of code that nobody calls: where a program or a thread begins
+    CANNOT_UNWIND = "cannot-unwind"  # a called function of which the table says on purpose that nobody can unwind it
     NO_EPILOGUE_ROWS = "no-epilogue-rows"  # a compiler that is known for it wrote rows for prologues only
+    FORMATS_DIFFER = "formats-differ"  # two tables of the file contradict each other where nothing else tells who errs
     UNREADABLE = "unreadable"  # a table has something there that cannot be read
 
 
@@ -45,7 +47,9 @@ SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.WRONG_ROW: Severity.ERROR,
     FindingKind.NO_ROW: Severity.ERROR,
     FindingKind.START_WITHOUT_ROW: Severity.NOTE,
+    FindingKind.CANNOT_UNWIND: Severity.WARNING,
     FindingKind.NO_EPILOGUE_ROWS: Severity.NOTE,
+    FindingKind.FORMATS_DIFFER: Severity.ERROR,
     FindingKind.UNREADABLE: Severity.ERROR,
 }
 

@@ -15,6 +15,7 @@ from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image
 
+MANY_MARKED = 5  # functions: nobody marked each of them by hand
 # Tables without rows for epilogues, by architecture and strategy: what the producer says of itself in `.comment`.
 _NO_EPILOGUES = {("arm32", "debug_frame"): b"clang", ("arm32", "eh_frame"): b"clang"}
 
@@ -23,6 +24,7 @@ def told_once(
     findings: Sequence[TableFinding], image: Image, name: str, table: RowTable, true: Mapping[int, TrueRow]
 ) -> list[TableFinding]:
     """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
+    findings = _one_of_marked(findings)
     comment = image.sections.get(".comment")
     if _NO_EPILOGUES.get((image.arch.name, name), b"\0") not in (comment.data if comment else b""):
         return list(findings)
@@ -32,6 +34,15 @@ def told_once(
     instructions = sum(each.instructions for each in found)
     note = replace(found[0], kind=FindingKind.NO_EPILOGUE_ROWS, instructions=instructions, repair=None)
     return [*(each for each in findings if each not in found), note]
+
+
+def _one_of_marked(findings: Sequence[TableFinding]) -> Sequence[TableFinding]:
+    """Functions that are marked as such that cannot be unwound as one finding, where it is how the file was built."""
+    marked = [each for each in findings if each.kind is FindingKind.CANNOT_UNWIND]
+    if len(marked) < MANY_MARKED:
+        return findings
+    one = replace(marked[0], instructions=sum(each.instructions for each in marked))
+    return [*(each for each in findings if each.kind is not FindingKind.CANNOT_UNWIND), one]
 
 
 def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, TrueRow], arch: Arch) -> bool:

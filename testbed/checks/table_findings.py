@@ -30,6 +30,7 @@ from testbed.contract.rows import (
     Undefined,
 )
 from testbed.image import Image
+from testbed.words.errors import CannotUnwind
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +91,11 @@ class _OneFunction:
     advises: bool
 
     def findings(self) -> Iterator[TableFinding]:
-        without = [pc for pc in self.pcs if self.masks[pc] == NO_ROW]
+        bare = [pc for pc in self.pcs if self.masks[pc] == NO_ROW]
+        without = [pc for pc in bare if not isinstance(self.table.stop_at(pc), CannotUnwind)]
         unreadable = [pc for pc in self.pcs if self.masks[pc] == UNREADABLE]
         yield from self._without_row(without)
+        yield from self._cannot(sorted({*bare} - {*without}))
         if unreadable:
             why = str(self.table.stop_at(unreadable[0]))
             thing = WrongThing("row", "nothing that can be read", why)
@@ -113,6 +116,11 @@ class _OneFunction:
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause))
+
+    def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
+        """Code that the table marks: of nobody's caller it says so rightly."""
+        if pcs and any(self.true[pc].called for pc in pcs):
+            yield self._finding(FindingKind.CANNOT_UNWIND, pcs, (WrongThing("row", "nothing", _NOTHING[True]),), None)
 
     def _without_row(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that somebody calls and code that nobody calls, apart."""

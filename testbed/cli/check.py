@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from testbed.arch import arch_named
 from testbed.checks.cluster import cluster_executor
@@ -23,6 +22,7 @@ from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.file_lists import files_named
+from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
 from testbed.report.check_baseline import baseline_text, gone_from, known_in, read_baseline
@@ -218,24 +218,16 @@ def _check_all(
     checks: list[FileCheck] = []
     broken: list[BrokenInput] = []
     others: list[BrokenInput] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None)
-        for path in paths:
-            progress.reset(task, description=f"checking {path.name}", total=None)
-
-            def told(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
-
-            try:
-                checks.append(_checked(path, options, fresh, told, executor))
-            except NothingAskedFor as error:
-                others.append(BrokenInput(path, str(error)))
-            except TestbedError as error:
-                broken.append(BrokenInput(path, str(error)))
-            except KeyboardInterrupt:
-                return checks, broken, others, True
+    for path in paths:
+        try:
+            with long_work(f"checking {path.name}", "groups of functions") as work:
+                checks.append(_checked(path, options, fresh, lambda done, total: work.at(done, total=total), executor))
+        except NothingAskedFor as error:
+            others.append(BrokenInput(path, str(error)))
+        except TestbedError as error:
+            broken.append(BrokenInput(path, str(error)))
+        except KeyboardInterrupt:
+            return checks, broken, others, True
     return checks, broken, others, False
 
 

@@ -43,7 +43,8 @@ def command(
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file.
     Code without a row is said, too. A run that stopped early is looked at as far as it went.
-    Exit status 1 where something is wrong, or where a source's header declares other frames than were watched.
+    Exit status 1 where something is wrong, or where a source's header declares other frames than were watched; 2 where
+    nothing is wrong as far as the run went, and it stopped early.
     """
     run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     readers = table_readers(run.built.image, names)
@@ -54,7 +55,7 @@ def command(
             err=True,
         )
     said = [lint(run, reader, evaluate_rule) for reader in readers]
-    status = int(disagrees(run) or any(table.fails for table in said))
+    status = 1 if disagrees(run) or any(table.fails for table in said) else 2 if run.failure else 0
     if as_json:
         click.echo(json_text(lint_data(run, said, status)), nl=False)
     else:

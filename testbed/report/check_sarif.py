@@ -43,6 +43,19 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
         "Nobody calls it, so there is nowhere to unwind to; an unwinder that comes here stops without knowing that "
         "this is the end. .cfi_undefined of the return address says so.",
     ),
+    FindingKind.CANNOT_UNWIND: (
+        "CannotUnwind",
+        "A function that is called is marked as one that cannot be unwound.",
+        "EXIDX_CANTUNWIND stops every unwinder here: no exception gets through, no debugger sees the callers. Linkers "
+        "and compilers write it for code without a table; -funwind-tables asks for one. Where it is meant, as in a "
+        "function that must not throw, nothing is wrong.",
+    ),
+    FindingKind.FORMATS_DIFFER: (
+        "UnwindFormatsDiffer",
+        "Two unwind tables of one file contradict each other.",
+        "Each unwinder reads the table that it knows, so one of them goes wrong here. Nothing executed this "
+        "instruction, and what stands before it does not tell which table is right.",
+    ),
     FindingKind.NO_EPILOGUE_ROWS: (
         "NoEpilogueRows",
         "A compiler wrote no rows for the epilogues of its functions.",

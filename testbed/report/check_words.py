@@ -25,10 +25,12 @@ _KINDS = {
     FindingKind.WRONG_ROW: "the row is wrong here",
     FindingKind.NO_ROW: "no row covers this instruction, and its function is called",
     FindingKind.START_WITHOUT_ROW: "no row covers this instruction, and nobody calls this code",
+    FindingKind.CANNOT_UNWIND: "the table says that this function cannot be unwound, and it is called",
+    FindingKind.FORMATS_DIFFER: "two tables contradict each other here",
     FindingKind.NO_EPILOGUE_ROWS: "this compiler writes no rows for epilogues on this architecture",
     FindingKind.UNREADABLE: "the table cannot be read here",
 }
-_WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW)
+_WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 
 
 def listed(words: Sequence[str]) -> str:
@@ -157,6 +159,8 @@ def _but(checks: Sequence[FileCheck]) -> str:
 _ANSWERS = {
     FindingKind.WRONG_ROW: "a wrong row",
     FindingKind.NO_ROW: "code without a row",
+    FindingKind.CANNOT_UNWIND: "code that is marked as one that cannot be unwound",
+    FindingKind.FORMATS_DIFFER: "rows of two tables that contradict each other",
     FindingKind.UNREADABLE: "an entry that cannot be read",
 }
 

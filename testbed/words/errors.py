@@ -137,6 +137,10 @@ class NoUnwindInfo(UnwindError):
     """No table, entry or rule covers this pc."""
 
 
+class CannotUnwind(NoUnwindInfo):
+    """The table says of this code that it cannot be unwound."""
+
+
 class UnknownRegister(UnwindError):
     """A rule needs a register whose value is not known in this frame."""
 

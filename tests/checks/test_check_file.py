@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from testbed.checks.check_file import check_file
-from testbed.checks.model import FileCheck, FindingKind, HowKnown
+from testbed.checks.model import FileCheck, FindingKind, HowKnown, Severity
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.words.errors import BuildError, TestbedError, UsageError
@@ -144,6 +144,16 @@ def test_code_without_a_row_is_a_finding_and_never_right(tmp_path: Path) -> None
     (finding,) = found.findings
     assert (finding.kind, finding.function, finding.instructions) == (FindingKind.NO_ROW, "f", 3)
     assert {each.name: each.without_row for each in found.functions} == {"f": 3, "g": 0}
+
+
+def test_functions_that_are_marked_as_not_to_be_unwound_are_told_as_such(tmp_path: Path) -> None:
+    one = ".globl {0}\n.type {0}, %function\n{0}: .fnstart\n.cantunwind\n push {{r4, lr}}\n bl other\n pop {{r4, pc}}\n.fnend\n.size {0}, .-{0}\n"
+    for count, told in ((2, 2), (6, 1)):
+        text = ".syntax unified\n.arm\n.text\n" + "".join(one.format(f"f{k}") for k in range(count))
+        found = checked(written(tmp_path, text), arch="arm32", tables=("ehabi",))
+        assert {each.kind for each in found.findings} == {FindingKind.CANNOT_UNWIND}
+        assert (len(found.findings), sum(each.instructions for each in found.findings)) == (told, count)
+        assert found.by_severity == {Severity.WARNING: told}
 
 
 def test_code_that_nobody_calls_is_not_called_and_start_files_are_noted(tmp_path: Path) -> None:

@@ -120,3 +120,14 @@ def test_an_object_for_split_stacks_is_joined(tmp_path: Path) -> None:
         image = read_image(file)
     assert "f" in [symbol.name for symbol in image.symbols]
     assert struct.calcsize("<Q") == image.arch.word
+
+
+def test_a_source_for_another_architecture_is_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "f.S"
+    path.write_text(".globl f\n.type f, %function\nf: .cfi_startproc\n ldr x0, [x1]\n ret\n.cfi_endproc\n", "utf-8")
+    with pytest.raises(BuildError, match=r"for arm64 it builds: say --arch arm64"):
+        checked(path)
+    path.write_text("this is no assembly\n", "utf-8")
+    with pytest.raises(BuildError) as error:
+        checked(path)
+    assert "--arch" not in str(error.value)

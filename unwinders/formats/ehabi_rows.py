@@ -29,7 +29,7 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import Image
-from testbed.words.errors import NoUnwindInfo, UnsupportedRule
+from testbed.words.errors import CannotUnwind, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.cfi_rows import register_name
 from unwinders.formats.ehabi import INDEX, BrokenEntry, IndexEntry, exception_index, operation_bytes
 from unwinders.formats.ehabi_operations import (
@@ -110,14 +110,14 @@ def _first_function(image: Image) -> tuple[int, int]:
 def entry_row(image: Image, entry: IndexEntry) -> UnwindRow:
     """The row of one index entry.
 
-    Raises NoUnwindInfo for a function that cannot be unwound (EXIDX_CANTUNWIND), but for the one that the image begins
+    Raises CannotUnwind for a function that cannot be unwound (EXIDX_CANTUNWIND), but for the one that the image begins
     with: nobody called that.
     """
     arch, found_by = image.arch, f"{INDEX}+{entry.offset:#x}"
     if entry.cannot_unwind:
         start, end = _first_function(image)
         if not entry.start <= start < entry.end:
-            raise NoUnwindInfo(f"{found_by}: the function at {entry.start:#x} cannot be unwound (EXIDX_CANTUNWIND)")
+            raise CannotUnwind(f"{found_by}: the function at {entry.start:#x} cannot be unwound (EXIDX_CANTUNWIND)")
         rules: dict[str, Rule] = {arch.return_address: Undefined()}
         return UnwindRow(start, min(end, entry.end), None, rules, arch.return_address, found_by=found_by)
     undone = _Undone(arch)

@@ -1,0 +1,48 @@
+"""The processes of a check end with it, also where it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+STARTS = """
+import time
+from testbed.checks.workers import worker_pool
+if __name__ == "__main__":
+    with worker_pool(2) as pool:
+        futures = [pool.submit(time.sleep, 60) for _ in range(2)]
+        while len(pool._processes) < 2:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        print(*pool._processes, flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent is gone")
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", STARTS], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [int(word) for word in parent.stdout.readline().split()]
+        parent.send_signal(signal.SIGKILL)
+    assert len(workers) == 2
+    until = time.monotonic() + 20
+    while any(map(_lives, workers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    left = [pid for pid in workers if _lives(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+def _lives(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
