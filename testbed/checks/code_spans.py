@@ -18,6 +18,7 @@ class CodeSpan:
     end: int
 
 
+@lru_cache(maxsize=1 << 14)
 def span_at(image: Image, pc: int) -> CodeSpan:
     """The function at a link-time pc.
 

@@ -7,6 +7,7 @@ is mapped, as zeros; system calls give 0; after a path every byte that it wrote 
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from unicorn import UcError
 from unicorn import unicorn_const as const
+from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.machine.load import PAGE, MappedPages
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT
@@ -108,7 +110,13 @@ class Caller:
             value=max(callable_image.stub_values.values(), default=0),
         )
         self._context = uc.context_save()
-        self._kept = arch.preserved
+        kept = {name: planted[name] for name in arch.preserved if name in planted} | {arch.sp: callable_image.sp}
+        self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
+        self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
+        now = self._kept_now.ctypes.data
+        self._kept_pointers = (ctypes.c_uint64 * len(kept))(*range(now, now + 8 * len(kept), 8))
+        self._read_batch = uclib["uc_reg_read_batch"]
+        self._read_batch.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._writable = tuple(m for m in callable_image.mappings if m.permissions & const.UC_PROT_WRITE)
         self.code = self._run.code
         self.natural = np.zeros(self._run.code_size, np.uint8)
@@ -201,12 +209,8 @@ class Caller:
 
     def _returned(self) -> Over:
         """Back in the harness: with SP and the callee-saved registers as they were?"""
-        uc = self._uc
-        if uc.reg_read(self._ids[self._arch.sp]) != self.image.sp:
-            return Over.STRAY
-        planted = self._run.machine.planted
-        same = all(uc.reg_read(self._ids[name]) == planted[name] for name in self._kept if name in planted)
-        return Over.RETURNED if same else Over.STRAY
+        self._read_batch(self._uc._uch, self._kept, self._kept_pointers, len(self._kept))
+        return Over.RETURNED if np.array_equal(self._kept_now, self._kept_values) else Over.STRAY
 
     def _isa_bit(self) -> int:
         flags = self._uc.reg_read(self._ids[self._arch.flags])

@@ -147,7 +147,10 @@ def test_code_without_a_row_is_a_finding_and_never_right(tmp_path: Path) -> None
 
 
 def test_functions_that_are_marked_as_not_to_be_unwound_are_told_as_such(tmp_path: Path) -> None:
-    one = ".globl {0}\n.type {0}, %function\n{0}: .fnstart\n.cantunwind\n push {{r4, lr}}\n bl other\n pop {{r4, pc}}\n.fnend\n.size {0}, .-{0}\n"
+    one = (
+        ".globl {0}\n.type {0}, %function\n{0}: .fnstart\n.cantunwind\n"
+        " push {{r4, lr}}\n bl other\n pop {{r4, pc}}\n.fnend\n.size {0}, .-{0}\n"
+    )
     for count, told in ((2, 2), (6, 1)):
         text = ".syntax unified\n.arm\n.text\n" + "".join(one.format(f"f{k}") for k in range(count))
         found = checked(written(tmp_path, text), arch="arm32", tables=("ehabi",))
