@@ -10,6 +10,7 @@
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
+    python docs/regenerate.py --traps    only docs/traps.md, from the golden counts
     python docs/regenerate.py --score    only docs/scoreboard.md, from the known scores
     python docs/regenerate.py --check    exit with 1 where what commands print in README.md or docs/*.md is out of date
 
@@ -25,9 +26,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -123,20 +125,22 @@ def tables_of_libraries() -> str:
 
 
 def traps() -> str:
-    """docs/traps.md: how the strategies fare on the programs that show a trap."""
+    """docs/traps.md: what each trap does to the strategies beside its controls, from the golden counts."""
+    sys.path.insert(0, str(ROOT))
     from programs import PROGRAMS
-    from testbed.arch import ARCHES
-    from testbed.build.recipes import RECIPES
-    from testbed.campaign.kept_results import judge_and_keep
-    from testbed.campaign.units import units
+    from testbed.report.trap_fates import ShownCell
     from testbed.report.traps_text import traps_markdown
-    from unwinders import UNWINDERS
+    from testbed.words.outcome import Outcome
+    from tests.golden import STRATEGIES, all_cells
 
-    showing = [p for p in PROGRAMS.values() if any(source.header.traps for source in p.sources.values())]
-    strategies = list(UNWINDERS.values())
-    planned = units(showing, ARCHES.values(), RECIPES.values())
-    results = [judge_and_keep(unit, PROGRAMS, strategies, natively=True) for unit in planned]
-    cells = [cell for result in results for cell in result.cells]
+    def shown(counts: Mapping[str, Any]) -> dict[tuple[str, Outcome], int]:
+        pairs = {tuple(pair.rsplit(" ", 1)): count for pair, count in counts["explained"].items()}
+        return {(mechanism, Outcome(outcome)): count for (mechanism, outcome), count in pairs.items()}
+
+    cells = [
+        ShownCell(unit, name, counts["sites"] - counts["transition"], counts["exact"], shown(counts))
+        for unit, name, counts in all_cells(STRATEGIES)
+    ]
     return traps_markdown(PROGRAMS, cells)
 
 
@@ -253,6 +257,9 @@ def main() -> None:
         return
     if "--limits" in sys.argv[1:]:
         limits()
+        return
+    if "--traps" in sys.argv[1:]:
+        (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
         return
     if "--score" in sys.argv[1:]:
         score()

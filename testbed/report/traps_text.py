@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from testbed.campaign.results import Cell
 from testbed.program.model import Program
-from testbed.words.outcome import Outcome
+from testbed.report.trap_fates import ALWAYS, Fate, ShownCell, controls_of, fates
 from testbed.words.traps import TRAPS
 
 
@@ -46,44 +45,61 @@ def print_traps(console: Console, programs: Mapping[str, Program]) -> None:
     console.print(table)
 
 
-def traps_markdown(programs: Mapping[str, Program], cells: Iterable[Cell]) -> str:
-    """The traps as a Markdown page; ``cells`` are the judged ones of the programs that show them."""
-    by_program: dict[str, list[Cell]] = {}
-    for cell in cells:
-        by_program.setdefault(cell.unit.program, []).append(cell)
-    lines = [
-        "# Traps",
-        "",
-        "Mistakes that real unwinders and real tables made, and the programs that show each. Every number comes from",
-        "runs: the share of executed instructions, over all architectures and recipes of these programs, at which a",
-        "strategy lies, or stops honestly where it could have gone on. *Survives*: exact at every instruction. One",
-        "that lies may do so for another reason: `testbed run PROGRAM` says at which instruction, and why.",
-        "",
-        "| | trap | programs | lie | stop | survive | happened in |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for trap in shown_traps(programs):
-        names = ", ".join(f"`{program.name}`" for program in trap.programs) or "-"
-        of_trap = [cell for program in trap.programs for cell in by_program.get(program.name, ())]
-        references = ", ".join(_link(reference) for reference in trap.references) or "-"
-        what = " | ".join((TRAPS[trap.number], names, *_fates(of_trap), references))
-        lines.append(f"| {trap.number} | {what} |")
-    return "\n".join(lines) + "\n"
+_HEAD = """# Traps
+
+Mistakes that real unwinders and real tables made, and the programs that show each. Every number comes from runs, over
+all architectures and recipes of these programs.
+
+A strategy may lie on such a program for another reason: its frame record is not linked yet, as in every function. So
+beside each trap stand *controls*: ordinary programs, and twins with right tables. What a strategy gets wrong there by
+the same mechanism is not counted against the trap:
+
+- **caught**: lies by a mechanism that no control shows; at that share of the executed instructions
+- **stops**: honest stops by such a mechanism, and no such lie
+- **as ever**: not exact, and for no other reason than on the controls
+- **survive**: exact at every instruction
+
+The command shows who is caught most: `testbed run` says at which instruction, and why.
+"""
 
 
-def _fates(cells: Iterable[Cell]) -> tuple[str, str, str]:
-    """The strategies that lie, that stop, that survive."""
-    sums: dict[str, tuple[int, int, int]] = {}
-    for cell in cells:
-        sites, lying, honest = sums.get(cell.unwinder, (0, 0, 0))
-        stops = sum(
-            count for outcome, count in cell.outcomes.items() if outcome.honest and outcome is not Outcome.EXACT
-        )
-        sums[cell.unwinder] = (sites + cell.sites - cell.transition, lying + cell.lying, honest + stops)
-    lie = [f"`{name}` {_percent(lying, sites)}" for name, (sites, lying, _) in sums.items() if lying]
-    stop = [f"`{name}` {_percent(stops, sites)}" for name, (sites, lying, stops) in sums.items() if stops and not lying]
-    survive = [f"`{name}`" for name, (_, lying, stops) in sums.items() if not lying and not stops]
-    return ", ".join(lie) or "-", ", ".join(stop) or "-", ", ".join(survive) or "-"
+def traps_markdown(programs: Mapping[str, Program], cells: Iterable[ShownCell]) -> str:
+    """The traps as a Markdown page; ``cells`` are the judged ones of the programs that show them, and of controls."""
+    known = list(cells)
+    return "\n".join([_HEAD, *("\n".join(_section(trap, known)) for trap in shown_traps(programs))])
+
+
+def _section(trap: TrapInCorpus, cells: Sequence[ShownCell]) -> Iterator[str]:
+    yield f"## {trap.number}. {TRAPS[trap.number]}\n"
+    names = [program.name for program in trap.programs]
+    controls = controls_of(trap.number, trap.programs)
+    yield f"- programs: {_names(names)}; controls: {_names(controls)}"
+    if trap.number in ALWAYS:
+        yield f"- no controls for {_names(sorted(ALWAYS[trap.number]))}: to these all code is like that"
+    found = fates(trap.number, names, controls, cells)
+    for word, share_of in (("caught", "lies"), ("stops", "stops")):
+        some = sorted((n for n in found if found[n].word == word), key=lambda n: -getattr(found[n], share_of))
+        shares = (f"`{name}` {_percent(getattr(found[name], share_of), found[name].sites)}" for name in some)
+        yield f"- {word}: {', '.join(shares) or 'nobody'}"
+    for word in ("as ever", "survives"):
+        yield f"- {word.removesuffix('s')}: {_names(n for n in found if found[n].word == word) or 'nobody'}"
+    yield f"- happened in: {', '.join(_link(reference) for reference in trap.references) or '-'}\n"
+    yield f"```\n{_command(names, found)}\n```\n"
+
+
+def _command(names: Sequence[str], found: Mapping[str, Fate]) -> str:
+    """The run that shows most of what the trap does."""
+    caught = [name for name in found if found[name].clearest is not None]
+    if not caught:
+        return f"testbed run {names[0]}" if names else "testbed list programs --traps"
+    worst = max(caught, key=lambda name: (found[name].lies, found[name].stops))
+    unit = found[worst].clearest
+    assert unit is not None
+    return f"testbed run {unit.program} --arch {unit.arch} --recipe {unit.recipe} -u {worst}"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _percent(part: int, whole: int) -> str:

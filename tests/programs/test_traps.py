@@ -16,6 +16,7 @@ from testbed.campaign.matrix import judge_unit
 from testbed.campaign.units import units
 from testbed.cli import cli
 from testbed.program.model import program_from_text
+from testbed.report.trap_fates import ShownCell, fates
 from testbed.report.traps_text import shown_traps, traps_markdown
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
@@ -41,19 +42,53 @@ def test_the_list_of_traps_names_programs_and_references() -> None:
     assert refused.exit_code != 0
 
 
-def test_the_page_says_who_lies_who_stops_and_who_survives() -> None:
-    chosen = [PROGRAMS["epilogue_cfa_wrong"], PROGRAMS["no_table"]]
-    strategies = [UNWINDERS[name] for name in ("fp_chain", "eh_frame")]
+def sections(page: str) -> dict[int, dict[str, str]]:
+    """Of each trap the lines of its section by their first words, and its command."""
+    found = {}
+    for part in page.split("\n## ")[1:]:
+        lines = (line.removeprefix("- ").partition(": ") for line in part.splitlines() if line.startswith("- "))
+        command = re.search(r"^testbed .*$", part, re.M)
+        assert command is not None, part
+        found[int(part.partition(".")[0])] = {key: text for key, _, text in lines} | {"command": command[0]}
+    return found
+
+
+def test_the_page_blames_a_trap_for_what_its_controls_do_not_show() -> None:
+    names = ("epilogue_cfa_wrong", "epilogue_cfa", "no_table", "leaf_call", "leaf_no_frame")
+    chosen = [PROGRAMS[name] for name in names]
+    strategies = [UNWINDERS[name] for name in ("fp_chain", "eh_frame", "prologue_analysis")]
     planned = units(chosen, [ARCHES["x86_64"]], [RECIPES["keystone"]])
-    cells = [cell for unit in planned for cell in judge_unit(unit, PROGRAMS, strategies).cells]
-    page = traps_markdown({program.name: program for program in chosen}, cells)
-    rows = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in page.splitlines() if line.startswith("| ")}
-    assert len(rows) == 1 + len(TRAPS)
-    assert rows["6"][2] == "`epilogue_cfa_wrong`"
-    assert "`eh_frame` 5 %" in rows["6"][3]
-    assert "https://github.com/llvm/llvm-project/issues/110810" in rows["6"][6]
-    assert rows["18"][4].startswith("`eh_frame`"), "without a table it stops, and does not lie"
-    assert rows["15"][2:6] == ["-"] * 4
+    cells = [ShownCell.of(cell) for unit in planned for cell in judge_unit(unit, PROGRAMS, strategies).cells]
+    found = sections(traps_markdown({program.name: program for program in chosen}, cells))
+    assert list(found) == list(TRAPS)
+    epilogue = found[6]
+    assert epilogue["programs"].startswith("`epilogue_cfa_wrong`, `epilogue_cfa`; controls: `leaf_call`,")
+    assert epilogue["programs"].endswith("`epilogue_cfa`")  # the twin with the right table
+    assert re.fullmatch(r"`eh_frame` \d %", epilogue["caught"]), "fp_chain lies there as it lies on leaf_call"
+    assert epilogue["as ever"] == "`fp_chain`"
+    assert epilogue["survive"] == "`prologue_analysis`"
+    assert epilogue["command"] == "testbed run epilogue_cfa_wrong --arch x86_64 --recipe keystone -u eh_frame"
+    assert "https://github.com/llvm/llvm-project/issues/110810" in epilogue["happened in"]
+    assert found[1]["caught"].startswith("`fp_chain`"), "to a chain all code is like that"
+    assert found[32]["stops"].startswith("`eh_frame`"), "without a table it stops, and does not lie"
+    assert found[15]["caught"] == found[15]["survive"] == "nobody"
+
+
+def test_without_its_controls_everybody_is_blamed() -> None:
+    """The control makes the difference: what `fates` says of a strategy follows from it."""
+    chosen = [PROGRAMS[name] for name in ("epilogue_cfa_wrong", "leaf_call", "leaf_no_frame")]
+    planned = units(chosen, [ARCHES["x86_64"]], [RECIPES["keystone"]])
+    cells = [
+        ShownCell.of(cell)
+        for unit in planned
+        for cell in judge_unit(unit, PROGRAMS, [UNWINDERS["fp_chain"], UNWINDERS["eh_frame"]]).cells
+    ]
+    trap = ["epilogue_cfa_wrong"]
+    alone, beside = fates(6, trap, [], cells), fates(6, trap, ["leaf_call", "leaf_no_frame"], cells)
+    assert [alone[name].word for name in ("fp_chain", "eh_frame")] == ["caught", "caught"]
+    assert [beside[name].word for name in ("fp_chain", "eh_frame")] == ["as ever", "caught"]
+    assert alone["eh_frame"].lies == beside["eh_frame"].lies > 0
+    assert alone["fp_chain"].sites == beside["fp_chain"].sites
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
@@ -75,12 +110,13 @@ def test_exchanged_functions_have_to_exist() -> None:
 
 
 def test_the_page_in_the_documents_has_today_s_traps_and_programs() -> None:
-    """Its numbers are those of the day it was made; `python docs/regenerate.py` makes it anew."""
+    """Its numbers are those of the day it was made; `python docs/regenerate.py --traps` makes it anew."""
     page = (Path(__file__).parents[2] / "docs" / "traps.md").read_text(encoding="utf-8")
-    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| \d", line)]
-    said = [(row[0].strip("| "), row[1], row[2]) for row in rows]
-    assert said == [
-        (str(trap.number), TRAPS[trap.number], ", ".join(f"`{p.name}`" for p in trap.programs) or "-")
-        for trap in shown_traps(PROGRAMS)
-    ]
-    assert all("`" in row[3] + row[4] for row in rows if row[2] != "-"), "nobody falls for it"
+    found = sections(page)
+    for trap in shown_traps(PROGRAMS):
+        assert f"## {trap.number}. {TRAPS[trap.number]}\n" in page
+        names = ", ".join(f"`{program.name}`" for program in trap.programs)
+        assert found[trap.number]["programs"].startswith(f"{names}; controls: ")
+        arguments = found[trap.number]["command"].split()[1:]
+        assert arguments[0] == "run" and arguments[1] in PROGRAMS
+        assert arguments[-1] in UNWINDERS or len(arguments) == 2
