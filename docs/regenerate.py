@@ -11,6 +11,7 @@
     python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
     python docs/regenerate.py --traps    only docs/traps.md, from the golden counts
+    python docs/regenerate.py --notebooks  only notebooks/*.ipynb: executed, with outputs that show without scripts
     python docs/regenerate.py --score    only docs/scoreboard.md, from the known scores
     python docs/regenerate.py --check    exit with 1 where what commands print in README.md or docs/*.md is out of date
 
@@ -197,6 +198,13 @@ def score() -> None:
     (ROOT / "docs" / "scoreboard.md").write_text(page, encoding="utf-8")
 
 
+def notebooks() -> None:
+    """notebooks/*.ipynb, executed."""
+    from notebook_outputs import write_all
+
+    write_all()
+
+
 def pictures() -> None:
     """The pictures that the documents show."""
     testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
@@ -257,6 +265,9 @@ def main() -> None:
         return
     if "--limits" in sys.argv[1:]:
         limits()
+        return
+    if "--notebooks" in sys.argv[1:]:
+        notebooks()
         return
     if "--traps" in sys.argv[1:]:
         (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")

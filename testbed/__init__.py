@@ -1,17 +1,17 @@
-"""The referee of stack unwinders: the names that notebooks use.
+"""The referee of stack unwinders: the names that notebooks use::
 
-import testbed
-from unwinders import UNWINDERS
+    import testbed
+    from unwinders import UNWINDERS
 
-run = testbed.run("leaf_call", arch="arm64")       # a Run: built, recorded, watched
-at = run.at("leaf+0x4")                            # a Snapshot; also run[17]
-run.truth(at)                                      # the true CallStack
-said = UNWINDERS["fp_chain"].unwind(at)            # a Backtrace
-testbed.judge(run, at, said)                       # a Verdict
-testbed.names(run, at, said)                       # a NamedBacktrace: lines, inlined and tail-called functions
-testbed.stepper(run, at="leaf")                    # in a notebook: a slider over the steps
-testbed.matrix("leaf_*", arch="arm64")             # a Matrix
-testbed.check("memcpy.S").findings                 # a FileCheck: unwind tables held against what the code does
+    run = testbed.run("leaf_call", arch="arm64")       # a Run: built, recorded, watched
+    at = run.at("leaf+0x4")                            # a Snapshot; also run[17]
+    run.truth(at)                                      # the true CallStack
+    said = UNWINDERS["fp_chain"].unwind(at)            # a Backtrace
+    testbed.judge(run, at, said)                       # a Verdict
+    testbed.names(run, at, said)                       # a NamedBacktrace: lines, inlined and tail-called functions
+    testbed.stepper(run, at="leaf")                    # in a notebook: a slider over the steps
+    testbed.matrix("leaf_*", arch="arm64")             # a Matrix
+    testbed.check("memcpy.S").findings                 # a FileCheck: unwind tables held against what the code does
 
 A name is imported when it is used: the command line passes through here too, whatever it is asked for.
 """

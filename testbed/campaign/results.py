@@ -118,6 +118,12 @@ class Matrix:
     planned: int
     asked: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """One line: a matrix of everything has 17,000 cells."""
+        cells = self.cells
+        exact, judged = sum(cell.exact for cell in cells), sum(cell.sites - cell.transition for cell in cells)
+        return f"<Matrix of {len(self.results):,} units, {len(cells):,} cells: {exact:,} of {judged:,} sites exact>"
+
     @property
     def unwinders(self) -> tuple[str, ...]:
         """The strategies that have cells: in the order in which they were asked, else in which they occur."""

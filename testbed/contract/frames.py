@@ -43,6 +43,9 @@ class Frame:
         return self.pc if self.kind is FrameKind.INTERRUPTED else self.pc - 1
 
 
+_SHOWN = 12  # frames in a repr
+
+
 @dataclass(frozen=True, slots=True)
 class Backtrace:
     """What a strategy says. ``frames[0]`` is the interrupted one, then its callers, innermost first.
@@ -55,7 +58,15 @@ class Backtrace:
     stopped: UnwindError | None
     images: tuple[LoadedImage, ...] = field(default=(), compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        """One line; of a deep stack how many frames it has."""
+        deep = len(self.frames)
+        return f"<Backtrace {self}>" if deep <= _SHOWN else f"<Backtrace of {deep:,} frames, {self._end}>"
+
+    @property
+    def _end(self) -> str:
+        return "root" if self.stopped is None else f"{self.stopped.reason}: {self.stopped}"
+
     def __str__(self) -> str:
-        end = "root" if self.stopped is None else f"{self.stopped.reason}: {self.stopped}"
         names = (describe(self.images, f.pc, caller=f.kind is FrameKind.CALLER) for f in self.frames)
-        return " < ".join(names) + f" ({end})"
+        return " < ".join(names) + f" ({self._end})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -157,3 +158,16 @@ def test_a_matrix_as_a_data_frame() -> None:
     assert list(frame["lying"]) == [cell.lying for cell in matrix.cells]
     kinds = [name for name in frame.columns if name.startswith("n_")]
     assert (frame[kinds].sum(axis=1) + frame["transition"] == frame["sites"]).all()
+
+
+def test_what_a_prompt_prints_of_a_value_fits_a_screen() -> None:
+    run = testbed.run("recursion", arch="arm64", recipe="clang-O0")
+    matrix = testbed.matrix("leaf_call", recipe="keystone")
+    deepest = max(range(len(run)), key=lambda step: len(run.truth(step).frames))
+    said = UNWINDERS["eh_frame"].unwind(run[deepest])
+    assert repr(said).startswith("<Backtrace ") and repr(said).endswith(" (root)>")
+    deep = replace(said, frames=said.frames * 200)
+    assert repr(deep) == f"<Backtrace of {len(said.frames) * 200:,} frames, root>"
+    for value in (run, run[0], run.truth(deepest), said, deep, matrix):
+        assert len(repr(value)) < 400 and "\n" not in repr(value)
+    assert repr(matrix).startswith(f"<Matrix of 3 units, {len(matrix.cells)} cells: ")
