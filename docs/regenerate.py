@@ -6,7 +6,7 @@
     python docs/regenerate.py --tables   only docs/tables-of-libraries.md: needs binutils and GCC's cross compilers
     python docs/regenerate.py --analysis only docs/analysis-of-libraries.md: all functions of the installed libraries
                                          (--armhf DIR: libc6 and libc6-dbg of armhf, unpacked; --most N: N of each)
-    python docs/regenerate.py --pages    only the pictures of the pages
+    python docs/regenerate.py --pictures only the pictures of screens and pages (docs/pictures.py), and the heat map
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
@@ -23,7 +23,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -170,6 +169,8 @@ def findings() -> None:
 
 def referees() -> None:
     """docs/referees.md: how the real unwinders that are installed fare."""
+    from pictures import testbed
+
     from testbed.referee import REFEREES
     from testbed.report.referees_text import referees_markdown
 
@@ -207,49 +208,15 @@ def notebooks() -> None:
 
 def pictures() -> None:
     """The pictures that the documents show."""
-    testbed("matrix", "--fresh", "--svg", "docs/matrix.svg")
+    from pictures import write_all
+
     subprocess.run([sys.executable, str(ROOT / "docs" / "heat_map.py")], check=True)
-    pages()
-
-
-def pages() -> None:
-    """Pictures of the two pages, taken in Debian's chromium; where it is missing they stay as they are."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        print("docs/*.png stay as they are: apt-get install chromium", file=sys.stderr)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        testbed("run", "leaf_call", "--arch", "arm64", "--html", f"{folder}/stepper.html")
-        testbed("matrix", "--html", f"{folder}/matrix.html")
-        photograph(browser, Path(folder, "stepper.html"), "#step=12", ROOT / "docs" / "stepper.png")
-        photograph(browser, Path(folder, "matrix.html"), "", ROOT / "docs" / "matrix.png")
-
-
-def photograph(browser: str, page_file: Path, fragment: str, picture: Path) -> None:
-    """What a browser window shows of a page."""
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=browser, args=flags)
-        page = opened.new_page(viewport={"width": 1360, "height": 1100})
-        page.goto(page_file.as_uri() + fragment)
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
-        page.screenshot(path=str(picture))
-        opened.close()
-
-
-def testbed(*arguments: str) -> None:
-    """Run a command of ours; what it prints is not wanted, and what it finds is not judged here."""
-    command = [sys.executable, "-m", "testbed.cli", *arguments]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{' '.join(arguments)}: exit status {done.returncode}")
+    write_all()
 
 
 def main() -> None:
-    if "--pages" in sys.argv[1:]:
-        pages()
+    if "--pictures" in sys.argv[1:]:
+        pictures()
         return
     if "--analysis" in sys.argv[1:]:
         (ROOT / "docs" / "analysis-of-libraries.md").write_text(analysis(sys.argv[1:]), encoding="utf-8")

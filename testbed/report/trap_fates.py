@@ -57,7 +57,7 @@ class ShownCell:
 
 
 @dataclass(slots=True)
-class Fate:
+class TrapFate:
     """A strategy on the programs of a trap: counts of sites, and the unit that shows most of what is counted."""
 
     sites: int = 0
@@ -85,7 +85,7 @@ def controls_of(number: int, programs: Sequence[Program]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*ordinary, *twins)))
 
 
-def fates(number: int, trap: Sequence[str], controls: Sequence[str], cells: Iterable[ShownCell]) -> dict[str, Fate]:
+def fates(number: int, trap: Sequence[str], controls: Sequence[str], cells: Iterable[ShownCell]) -> dict[str, TrapFate]:
     """Each strategy that was asked on a trap's programs, without the twins among them that are controls.
 
     ``cells`` are those of its programs and controls, or more.
@@ -98,7 +98,7 @@ def fates(number: int, trap: Sequence[str], controls: Sequence[str], cells: Iter
             ordinary[cell.unwinder, cell.unit.arch].update(cell.shown)
         if cell.unit.program in trap and (cell.unit.program not in controls or cell.unit.program in ORDINARY):
             mine.append(cell)
-    found: dict[str, Fate] = defaultdict(Fate)
+    found: dict[str, TrapFate] = defaultdict(TrapFate)
     for cell in mine:
         fate = found[cell.unwinder]
         fate.sites += cell.sites

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from testbed.program.model import Program
-from testbed.report.trap_fates import ALWAYS, Fate, ShownCell, controls_of, fates
+from testbed.report.trap_fates import ALWAYS, ShownCell, TrapFate, controls_of, fates
 from testbed.words.traps import TRAPS
 
 
@@ -87,7 +87,7 @@ def _section(trap: TrapInCorpus, cells: Sequence[ShownCell]) -> Iterator[str]:
     yield f"```\n{_command(names, found)}\n```\n"
 
 
-def _command(names: Sequence[str], found: Mapping[str, Fate]) -> str:
+def _command(names: Sequence[str], found: Mapping[str, TrapFate]) -> str:
     """The run that shows most of what the trap does."""
     caught = [name for name in found if found[name].clearest is not None]
     if not caught:
