@@ -13,6 +13,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from testbed.build.confined import SYSTEM
+from testbed.build.confinement import Confinement, confining
 from testbed.build.keystone_isas import KeystoneIsa
 from testbed.words.errors import ToolchainMissing
 
@@ -22,10 +24,7 @@ _REFUSED = 3  # the child's exit status where keystone gave an error code
 
 # Arguments: the folder with the keystone package, the names of keystone's architecture and mode, the address.
 _CHILD = f"""
-import resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({_CPU_SECONDS}, {_CPU_SECONDS}))
-resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+import sys
 sys.path.insert(0, sys.argv[1])
 import keystone
 try:
@@ -47,10 +46,10 @@ def call_keystone(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str
     if spec is None or not spec.submodule_search_locations:
         raise ToolchainMissing("keystone", "pip install keystone-engine==0.9.2")
     folder = Path(next(iter(spec.submodule_search_locations))).parent
-    arguments = [str(folder), isa.arch, isa.mode, str(address)]
-    child = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _CHILD, *arguments], input=text.encode(), capture_output=True, check=False
-    )
+    command = [sys.executable, "-I", "-S", "-c", _CHILD, str(folder), isa.arch, isa.mode, str(address)]
+    python = (Path(sys.executable).resolve().parent, Path(sys.prefix), Path(sys.base_prefix))
+    with confining(Confinement(_CPU_SECONDS, _MEMORY, 0, (*SYSTEM, *python, folder))) as confine:
+        child = subprocess.run(command, input=text.encode(), capture_output=True, check=False, preexec_fn=confine)
     printed = child.stderr.decode("utf-8", "replace").strip().splitlines()
     if child.returncode == _REFUSED:
         return b"", printed[-1] if printed else "refused"

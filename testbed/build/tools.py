@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
-import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from testbed.build.confined import WALL_SECONDS, limit_met, run_confined
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
+from testbed.words.temporary import WorkFolder
 
-_FOLDERS = "testbed-build-"
-_ALIVE = ".alive"  # locked as long as the process that made the folder lives
-_NOT_FOUND = re.compile(r"incbin|No such file|not found|Permission denied|[Cc]ould not find|can't open", re.IGNORECASE)
-
-
-@contextmanager
-def work_folder() -> Iterator[Path]:
-    """A temporary folder for one build. Folders of processes that were killed go when the next one is made."""
-    _remove_dead()
-    with tempfile.TemporaryDirectory(prefix=_FOLDERS) as name, (Path(name) / _ALIVE).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield Path(name)
+NOT_FOUND = re.compile(r"incbin|No such file|not found|Permission denied|[Cc]ould not find|can't open", re.IGNORECASE)
 
 
-@cache
-def _remove_dead() -> None:
-    """Once a process. A folder whose lock nobody holds has nobody."""
-    for lock in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*/{_ALIVE}"):
-        try:
-            with lock.open() as held:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(lock.parent, ignore_errors=True)
-        except OSError:  # another process holds it, has removed it, or is another user's
-            continue
+def work_folder() -> WorkFolder:
+    """A temporary folder for one build. Raises BuildError where there is no place for one."""
+    try:
+        return WorkFolder("build")
+    except OSError as error:
+        raise BuildError(f"no temporary folder can be made: {error.strerror or error}; set TMPDIR") from error
 
 
 def write_source(source: Source, folder: Path) -> None:
@@ -78,7 +59,7 @@ def run_tool(
         what = "does not link" if links else "does not compile"
         detail = _first_error(named) or f"{source.path}: {what} (exit status {done.returncode})"
         rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")
-        if _NOT_FOUND.search(detail):
+        if NOT_FOUND.search(detail):
             detail += " (a build reads the source's own files and what it names in its header, and no others)"
         raise BuildError(detail, command=command, output=rest)
 

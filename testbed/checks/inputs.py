@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,10 +18,13 @@ from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, PerArch, arch_named
 from testbed.build.compile import find_zig
+from testbed.build.confined import limit_met, run_confined
 from testbed.build.targets import LLD
+from testbed.build.tools import NOT_FOUND
 from testbed.image import Image, read_image
 from testbed.words.errors import BuildError, UsageError
 from testbed.words.printable import printable
+from testbed.words.temporary import WorkFolder
 
 SOURCES = (".S", ".s", ".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".i", ".ii")
 _TARGETS = PerArch({"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "armv7-linux-gnueabihf"})
@@ -62,8 +64,7 @@ def program_file(path: Path, arch: str | None, flags: Sequence[str]) -> Iterator
     if not source and head[:8] not in (_ARCHIVE, _THIN) and not _is_object(head):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="testbed-check-") as folder:
-        place = Path(folder)
+    with WorkFolder("check") as place:
         objects = _compiled(path, arch, flags, place) if source else path
         yield _joined(path, objects, place)
 
@@ -114,7 +115,7 @@ def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
 
 
 def _made(path: Path, command: Sequence[str], out: Path) -> Path:
-    _run([*command, "-c", str(path), "-o", str(out)], path)
+    _run([*command, "-c", str(path), "-o", str(out)], path, out.parent, _readable(path, command))
     if not out.exists() or not _is_object(out.read_bytes()[:64]):
         raise BuildError(
             f"{path}: the compiler made no object file: leave out what asks it for another", command=command
@@ -140,7 +141,7 @@ def _joined(path: Path, objects: Path, folder: Path) -> Path:
     command = [str(find_zig()), "ld.lld", "-m", LLD[machine.name], "-shared", "--eh-frame-hdr", "-z", "notext"]
     options = ["--unresolved-symbols=ignore-all", "--allow-multiple-definition", "--noinhibit-exec", "-z", "nognustack"]
     options += [f"--defsym={name}=0" for name in _WANTED]
-    said = _run([*command, *options, "--whole-archive", str(objects), "-o", str(out)], path)
+    said = _run([*command, *options, "--whole-archive", str(objects), "-o", str(out)], path, folder, None)
     if left_out := re.findall(r"^ld\.lld: \w+: (.* is incompatible with .*)$", said, re.MULTILINE):
         raise BuildError(f"{path}: {left_out[0]}: check them apart, each of one architecture", command=command)
     return out
@@ -189,26 +190,37 @@ def _heads(objects: Path, path: Path) -> Iterator[bytes]:
         at = body + (length + (length & 1) if is_index or not is_thin else 0)
 
 
-def _run(command: Sequence[str], path: Path) -> str:
-    """What a command said. Raises BuildError where it failed."""
+def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Path] | None) -> str:
+    """What a command said, which wrote into ``folder``. Raises BuildError where it failed."""
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_CPU_SECONDS,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},
+        done = run_confined(
+            command, folder, {"CCACHE_DISABLE": "1"}, readable=readable, cpu_seconds=_CPU_SECONDS, at=Path.cwd()
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BuildError(f"{path}: {command[0]} did not end: {error}", command=command) from error
+    said = done.stderr.decode("utf-8", "replace")
     if done.returncode:
-        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        first = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
-        raise BuildError(f"{path}: {first}", command=command, output="\n".join(line for line in lines if line != first))
-    return done.stderr
+        lines = [line for line in (said or done.stdout.decode("utf-8", "replace")).splitlines() if line.strip()]
+        first = next((line for line in lines if re.search(r"\b[Ee]rror\b", line)), lines[0] if lines else "no message")
+        rest = "\n".join(line for line in lines if line != first)
+        if limit := limit_met(done.returncode, "\n".join(lines)):
+            first = f"the compiler was stopped: it wanted more than {limit}"
+        elif readable is not None and NOT_FOUND.search(first):
+            first += " (a source reads its own folder and those that its compiler is told of: -- -I FOLDER)"
+        raise BuildError(f"{path}: {first}", command=command, output=rest)
+    return said
+
+
+def _readable(path: Path, command: Sequence[str]) -> list[Path]:
+    """What the compiler of a source may read: the source's folder, what the command names, the compiler's own."""
+    found = [path.absolute().parent, path.resolve().parent]
+    for word in command[1:]:
+        for name in (word, word.partition("=")[2], word.removeprefix("@"), word[2:] if word[:1] == "-" else ""):
+            if name and (there := Path(name)).exists():
+                found.append(there if there.is_dir() else there.absolute().parent)
+    if compiler := shutil.which(command[0]):
+        found += [place.parent.parent for place in (Path(compiler), Path(compiler).resolve())]
+    return [place.resolve() for place in found if place.resolve() != Path("/")]
 
 
 def read_program(path: Path, original: Path) -> Image:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named
 from testbed.native import machine_code
 from testbed.words.errors import UsageError
+from testbed.words.temporary import WorkFolder
 
 _BATCH = 32  # seeds between two looks at the clock that may end the run
 
@@ -101,8 +101,8 @@ def command(
     interrupted = False
     until = time.monotonic() + 60 * minutes if minutes else None
     # Nobody builds these programs twice: they are not kept among the built files of the user. Compiled functions are.
-    with tempfile.TemporaryDirectory(prefix="testbed-fuzz-") as folder:
-        places = {"TESTBED_CACHE": folder, machine_code.VARIABLE: str(machine_code.folder())}
+    with WorkFolder("fuzz") as folder:
+        places = {"TESTBED_CACHE": str(folder), machine_code.VARIABLE: str(machine_code.folder())}
         before = {name: os.environ.get(name) for name in places}
         os.environ.update(places)
         try:

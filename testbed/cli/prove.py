@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from testbed.generate.names import is_generated
 from testbed.generate.program import generated_program
 from testbed.runs.by_name import named_run
 from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
+from testbed.words.temporary import WorkFolder
 
 _SHOWN = 3  # disagreements of one run that are printed
 _LEFT = 20  # and of all runs
@@ -159,8 +159,8 @@ def _builds_kept(kept: bool) -> Iterator[None]:
         yield
         return
     before = os.environ.get("TESTBED_CACHE")
-    with tempfile.TemporaryDirectory(prefix="testbed-prove-") as folder:
-        os.environ["TESTBED_CACHE"] = folder
+    with WorkFolder("prove") as folder:
+        os.environ["TESTBED_CACHE"] = str(folder)
         try:
             yield
         finally:

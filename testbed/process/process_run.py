@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from testbed.process.state import Process, ProcessEnds, RefusedCall
 from testbed.process.tracks import Track, WholeRecording, tracks_of
 from testbed.trace import Exited
 from testbed.words.errors import ImageError
+from testbed.words.temporary import WorkFolder
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def run_process(
         folder,
         memory,
     )
-    with tempfile.TemporaryDirectory(prefix="testbed-process-") as temporary:
+    with WorkFolder("process") as temporary:
         process, streams = started(image, inputs, Path(written or temporary))
         try:
             ends = run_to_end(process)

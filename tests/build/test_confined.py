@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from testbed.arch import ARCHES, Arch, Isa
-from testbed.build import build, confined, tools
+from testbed.build import build, confined
 from testbed.build.compile import assemble, compile_c
+from testbed.build.confinement import landlock_version
 from testbed.build.gnu import assemble_gnu, compile_gcc, is_installed
 from testbed.build.recipes import RECIPES
 from testbed.program.model import Source, read_program
@@ -25,7 +21,7 @@ ARCH = ARCHES["x86_64"]
 ISA = ARCH.isas[0]
 HEAD = "// summary: t\n// exit: 0\n"
 MAIN = "int main(void) { return 0; }\n"
-landlock = pytest.mark.skipif(not confined.landlock_version(), reason="the kernel has no Landlock switched on")
+landlock = pytest.mark.skipif(not landlock_version(), reason="the kernel has no Landlock switched on")
 gcc = pytest.mark.skipif(not is_installed(ARCH), reason="GCC 12 is missing: apt-get install gcc-12")
 
 
@@ -128,30 +124,3 @@ def test_a_name_that_leads_elsewhere_is_refused_with_its_line(tmp_path: Path, na
     recipe = RECIPES["clang-O1" if name == "t.c" else "clang-asm"]
     with pytest.raises(BuildError, match=rf"{name}:{where}: .*: a source reads files of its own folder only"):
         build(read_program(path), ARCH, recipe)
-
-
-def test_the_folder_of_a_killed_build_is_removed_by_the_next_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    child = (
-        "import os, signal\nfrom testbed.build.tools import work_folder\n"
-        "with work_folder() as folder:\n    print(folder, flush=True)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", child],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
-    assert done.returncode == -signal.SIGKILL
-    left = Path(done.stdout.strip())
-    assert left.is_dir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    tools._remove_dead.cache_clear()
-    with tools.work_folder() as own:
-        assert not left.exists()
-        tools._remove_dead.cache_clear()
-        with tools.work_folder():
-            assert own.exists()
-    assert not list(tmp_path.iterdir())

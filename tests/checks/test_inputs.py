@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from testbed.build.confinement import landlock_version
 from testbed.checks.check_file import check_file
 from testbed.checks.inputs import program_file
 from testbed.checks.model import FileCheck
@@ -131,3 +133,37 @@ def test_a_source_for_another_architecture_is_told_which(tmp_path: Path) -> None
     with pytest.raises(BuildError) as error:
         checked(path)
     assert "--arch" not in str(error.value)
+
+
+@pytest.mark.skipif(not landlock_version(), reason="the kernel has no Landlock switched on")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__asm__(".incbin \\"/etc/pass" "wd\\"");',
+        '#define NAME "/etc/hostname"\n#include NAME',
+        '#include "../given/t.h"',
+    ],
+)
+@pytest.mark.parametrize("compiler", [(), ("cc",)])
+def test_a_source_reads_its_own_folder_and_those_that_are_named(
+    tmp_path: Path, text: str, compiler: tuple[str, ...]
+) -> None:
+    if compiler and shutil.which(compiler[0]) is None:
+        pytest.skip("cc is missing: apt-get install gcc")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "t.h").write_text("#define ONE 1\n", encoding="utf-8")
+    (tmp_path / "own" / "u.h").write_text("#define TWO 2\n", encoding="utf-8")
+    path = tmp_path / "own" / "t.c"
+    path.write_text(f'#include "u.h"\n{text}\nint f(void) {{ return TWO; }}\n', encoding="utf-8")
+    with pytest.raises(BuildError, match=r"\(a source reads its own folder and those that its compiler is told of"):
+        checked(path, flags=compiler)
+    path.write_text('#include "u.h"\n#include "t.h"\nint f(void) { return ONE + TWO; }\n', encoding="utf-8")
+    assert checked(path, flags=(*compiler, f"-I{tmp_path}/given")).functions
+
+
+def test_a_compiler_that_wants_too_much_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "t.S"
+    path.write_text(".text\nf: ret\n.space 0xfffffffff\n", encoding="utf-8")
+    with pytest.raises(BuildError, match="the compiler was stopped: it wanted more than a file of 64 MB"):
+        checked(path)

@@ -17,7 +17,7 @@ from tests.hostile.target import Target
 from tests.hostile.targets import TARGETS
 from tests.hostile.trying import Tally, tried
 
-_BATCH = 2000  # inputs of a target of weight 1 between two looks at the clock
+_BATCH = 5000  # inputs of a target of weight 1 between two looks at the clock
 _file = click.Path(dir_okay=False, path_type=Path)
 _folder = click.Path(file_okay=False, path_type=Path)
 

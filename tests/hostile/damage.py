@@ -68,7 +68,8 @@ def damaged_text(content: bytes, dice: Random, seeds: Sequence[bytes]) -> bytes:
         case 3:
             del parts[at]
         case 4:
-            parts[at:at] = parts[at : at + dice.randint(1, 5)] * dice.choice((1, 1, 2, 200))
+            more = parts[at : at + dice.randint(1, 5)]
+            parts[at:at] = more * _often(sum(map(len, more)), dice)
         case 5:
             other = dice.randrange(len(parts))
             parts[at], parts[other] = parts[other], parts[at]
@@ -165,6 +166,11 @@ def _odd_number(old: int, width: int, size: int, dice: Random) -> int:
     return dice.choice((*odd, dice.getrandbits(8 * width))) & ones
 
 
+def _often(size: int, dice: Random) -> int:
+    """How often something of that size is repeated: damage itself stays quick."""
+    return min(dice.choice((1, 1, 2, 200, 3000)), LONGEST // 4 // max(size, 1) + 1)
+
+
 def _some_place(root: list[Any], dice: Random) -> tuple[Any, Any]:
     """A holder (list or object) and an index or key of it, at any depth."""
     holder: Any = root
@@ -183,7 +189,7 @@ def _change(holder: Any, key: Any, dice: Random) -> None:
         (
             lambda: dice.choice(ODD_VALUES),
             lambda: _nudged(value, dice),
-            lambda: [value] * dice.choice((0, 1, 2, 3000)),
+            lambda: [value] * _often(len(str(value)), dice),
             lambda: {str(value)[:20]: value},
             lambda: str(value),
         )
@@ -193,7 +199,7 @@ def _change(holder: Any, key: Any, dice: Random) -> None:
     elif dice.randrange(8) == 0 and isinstance(holder, dict):
         holder[dice.choice(("", "x", str(key) + "s", "\x1b", "a" * 300))] = holder.pop(key)
     elif dice.randrange(8) == 0 and isinstance(value, list):
-        holder[key] = value + value
+        holder[key] = value + value[: 1 << 12]
     else:
         holder[key] = how()
 

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 from functools import cache
 from pathlib import Path
+
+from testbed.words.temporary import WorkFolder
 
 _IN_MEMORY = Path("/dev/shm")
 
 
 @cache
-def _root() -> tuple[Path, int]:
+def _root() -> tuple[WorkFolder, int]:
     """The folder of the process that asks first. One that is forked from it has a folder in there."""
-    there = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
-    path, maker = Path(tempfile.mkdtemp(prefix="testbed-hostile-", dir=there)), os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == maker:
-            shutil.rmtree(path, ignore_errors=True)
-
-    atexit.register(remove)
-    return path, maker
+    return WorkFolder("hostile", _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None), os.getpid()
 
 
 @cache
 def _own(pid: int) -> Path:
     root, maker = _root()
-    own = root if pid == maker else root / str(pid)
+    own = root.path if pid == maker else root.path / str(pid)
     own.mkdir(exist_ok=True)
     return own
 

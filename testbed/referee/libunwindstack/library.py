@@ -9,12 +9,13 @@ import shutil
 import subprocess
 from functools import lru_cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from testbed.build import cache
+from testbed.build.confined import run_confined
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError
 from testbed.words.files import cache_folder
+from testbed.words.temporary import WorkFolder
 
 SOURCE = Path(__file__).with_name("unwinder.cpp")
 PACKAGE = "android-libbacktrace"
@@ -81,13 +82,14 @@ def built() -> Path:
 
 
 def _compiled(command: list[str]) -> bytes:
-    with TemporaryDirectory() as folder:
-        result, exports = Path(folder, "library.so"), Path(folder, "exports")
+    with WorkFolder("library") as folder:
+        result, exports = folder / "library.so", folder / "exports"
         exports.write_text(_EXPORTS, encoding="ascii")
         whole = [*command, f"-Wl,--version-script={exports}", "-o", str(result)]
-        done = subprocess.run(whole, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        done = run_confined(whole, folder, readable=[SOURCE])
         if done.returncode or not result.is_file():
-            raise BuildError("libunwindstack's caller does not compile", command=whole, output=done.stderr[-2000:])
+            said = done.stderr.decode("utf-8", "replace")[-2000:]
+            raise BuildError("libunwindstack's caller does not compile", command=whole, output=said)
         return result.read_bytes()
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import shutil
-import subprocess
 import sys
 from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from testbed.build import cache
+from testbed.build.confined import run_confined
 from testbed.image import LoadedImage
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError
 from testbed.words.files import cache_folder
+from testbed.words.temporary import WorkFolder
 
 SOURCE = Path(__file__).with_name("address_space.cpp")
 _FLAGS = ["-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fno-exceptions", "-fno-rtti", "-w"]
@@ -90,11 +90,14 @@ def _command(folder: Path) -> list[str]:
 
 
 def _compiled(command: list[str]) -> bytes:
-    with TemporaryDirectory() as folder:
-        result = Path(folder, "library.so")
-        done = subprocess.run([*command, "-o", str(result)], capture_output=True, text=True, check=False)
+    with WorkFolder("library") as folder:
+        result = folder / "library.so"
+        zig = {name: str(folder / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
+        sources = [SOURCE, *map(Path, (sys.prefix, sys.base_prefix))]  # the sources are in a wheel
+        done = run_confined([*command, "-o", str(result)], folder, zig, readable=sources, cpu_seconds=300)
         if done.returncode or not result.is_file():
-            raise BuildError("LLVM libunwind does not compile", command=command, output=done.stderr[-2000:])
+            said = done.stderr.decode("utf-8", "replace")[-2000:]
+            raise BuildError("LLVM libunwind does not compile", command=command, output=said)
         return result.read_bytes()
 
 

@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch, PerArch
+from testbed.build.confinement import confining
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
@@ -31,12 +31,14 @@ from testbed.referee.minidump_stackwalk.findings import FINDINGS
 from testbed.referee.minidump_stackwalk.limits import WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
+from testbed.referee.process.limits import agents_confinement
 from testbed.referee.symbolic.strategy import TEXTS
 from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.words.files import cache_folder
 from testbed.words.outcome import Outcome
+from testbed.words.temporary import WorkFolder
 
 PROGRAM = "minidump-stackwalk"
 VARIABLE = "TESTBED_MINIDUMP_STACKWALK"
@@ -74,19 +76,19 @@ class SymbolStore:
     """A symbol store for the images of one snapshot, and how often the tool hung on them."""
 
     images: tuple[LoadedImage, ...] = ()
-    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+    folder: WorkFolder | None = field(default=None, repr=False)
     owner: int = 0
     hung: int = 0
 
     def ready(self, snapshot: Snapshot, *, symbols: bool) -> Path:
         """The folder, with a symbol file per image. Raises what `Texts.of` does."""
         if self.folder is None or self.owner != os.getpid() or self.images != snapshot.images:
-            self.folder = tempfile.TemporaryDirectory(prefix="testbed-")
+            self.folder = WorkFolder("symbols")
             self.owner, self.images, self.hung = os.getpid(), (), 0
             for loaded in snapshot.images if symbols else ():
-                _write_symbols(Path(self.folder.name) / "symbols", loaded.image)
+                _write_symbols(self.folder.path / "symbols", loaded.image)
             self.images = snapshot.images
-        return Path(self.folder.name)
+        return self.folder.path
 
 
 def _write_symbols(store: Path, image: Image) -> None:
@@ -130,14 +132,16 @@ def _ask(command: Sequence[str], folder: Path, content: bytes) -> Mapping[str, A
     dump.write_bytes(content)
     store = ("--symbols-path", str(folder / "symbols"))
     try:
-        done = subprocess.run(
-            [*command, "--json", "--no-interactive", *store, str(dump)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-            start_new_session=True,
-        )
+        with confining(agents_confinement(folder)) as confine:
+            done = subprocess.run(
+                [*command, "--json", "--no-interactive", *store, str(dump)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+                start_new_session=True,
+                preexec_fn=confine,
+            )
     except subprocess.TimeoutExpired as error:
         raise ToolHung(f"no answer within {SECONDS:g} s") from error
     except OSError as error:

@@ -93,7 +93,7 @@ class Session:
             path = file_of(loaded.image)
             files.append([str(without_tables(path, removed=self.removed) if self.removed else path), loaded.bias])
         if self.child is None:
-            self.child = JsonProcess(self.command)
+            self.child = JsonProcess(self.command, ports=(self.port,))
         self._answered(self.child, {"open": files, "port": self.port, "triple": triple(snapshot)})
 
     def _serve(self, snapshot: Snapshot) -> None:

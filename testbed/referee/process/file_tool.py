@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from testbed.image import LoadedImage
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung
+from testbed.words.temporary import WorkFolder
 
 PATIENCE = 3
 SECONDS = 20.0  # for one snapshot
@@ -38,7 +38,7 @@ class FileTool:
     child: JsonProcess | None = None
     hung: int = 0
     images: tuple[LoadedImage, ...] = ()
-    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+    folder: WorkFolder | None = field(default=None, repr=False)
     owner: int = 0
 
     def about(self, snapshot: Snapshot, content: bytes, request: Mapping[str, Any], *, key: str) -> Any:
@@ -50,8 +50,8 @@ class FileTool:
         if self.hung >= PATIENCE:
             raise ToolHung(f"{self.hung} snapshots of this program got no answer; it is not asked any more")
         if self.folder is None:
-            self.folder = tempfile.TemporaryDirectory(prefix="testbed-")
-        path = Path(self.folder.name) / "snapshot"
+            self.folder = WorkFolder("snapshot")
+        path = self.folder.path / "snapshot"
         path.write_bytes(content)
         try:
             if self.child is None:

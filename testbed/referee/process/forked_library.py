@@ -11,15 +11,19 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from typing import Any
 
+from testbed.build.confinement import confining
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
+from testbed.referee.process.limits import agents_confinement
 from testbed.trace import Memory, Regions, Snapshot
 from testbed.words import errors
 from testbed.words.errors import ToolCrashed, ToolHung, UnreadableMemory, UnwindError
@@ -142,6 +146,8 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
         faulthandler.disable()  # a death here is told as the tool's, not as Python's
         os.dup2(printed, 1)
         os.dup2(printed, 2)
+        with confining(agents_confinement(Path(tempfile.gettempdir()))) as confine:
+            confine()
         memory = _AskedMemory(first.images, connection)
         while True:
             registers, memory.start, memory.stack = connection.recv()

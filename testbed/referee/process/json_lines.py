@@ -1,7 +1,8 @@
 """A real tool in a process of its own: requests and replies are lines of JSON, apart from what it prints.
 
 The tool prints what it likes to its standard output, which goes to a file; the end of that is what a crash is told by.
-It is in a session of its own, so that an interrupt at the terminal does not reach it, and ends when its requests do.
+It is in a session of its own, so that an interrupt at the terminal does not reach it, and ends when its requests do. It
+is kept to limits, writes into a temporary folder of its own, and connects to nothing but the ports that it is given.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
+from testbed.build.confinement import confining
+from testbed.referee.process.limits import agents_confinement
 from testbed.words.errors import ToolCrashed, ToolHung
+from testbed.words.temporary import WorkFolder
 
 LONGEST = 1 << 24  # bytes of one reply: more is a tool that has run wild
 _TOLD = 200  # characters of what a tool printed last
@@ -25,7 +29,7 @@ _TOLD = 200  # characters of what a tool printed last
 class JsonProcess:
     """One process. ``command`` gets two file descriptors, of requests to read and of replies to write.
 
-    ``standard_input``: the requests are its standard input, too.
+    ``standard_input``: the requests are its standard input, too. ``ports`` of this machine it may connect to.
     """
 
     def __init__(
@@ -34,23 +38,27 @@ class JsonProcess:
         *,
         environment: Mapping[str, str] | None = None,
         standard_input: bool = False,
+        ports: tuple[int, ...] = (),
     ) -> None:
         self._owner = os.getpid()
+        self._folder = WorkFolder("agent")
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as this does
         theirs_in, self._requests = os.pipe()
         self._replies, theirs_out = os.pipe()
         self._pending = b""
         arguments = command(theirs_in, theirs_out)
         try:
-            self._process = subprocess.Popen(
-                arguments,
-                stdin=theirs_in if standard_input else subprocess.DEVNULL,
-                stdout=self._printed,
-                stderr=self._printed,
-                pass_fds=(theirs_in, theirs_out),
-                env=None if environment is None else {**os.environ, **environment},
-                start_new_session=True,
-            )
+            with confining(agents_confinement(self._folder.path, ports)) as confine:
+                self._process = subprocess.Popen(
+                    arguments,
+                    stdin=theirs_in if standard_input else subprocess.DEVNULL,
+                    stdout=self._printed,
+                    stderr=self._printed,
+                    pass_fds=(theirs_in, theirs_out),
+                    env={**os.environ, "TMPDIR": str(self._folder.path), **(environment or {})},
+                    start_new_session=True,
+                    preexec_fn=confine,
+                )
         except OSError as error:
             self._shut()
             raise ToolCrashed(f"{arguments[0]} does not start: {error.strerror or error}") from error
@@ -104,6 +112,7 @@ class JsonProcess:
                 os.close(pipe)
         self._requests = self._replies = -1
         self._printed.close()
+        self._folder.remove()
 
     def _write(self, content: bytes) -> None:
         rest = memoryview(content)

@@ -16,7 +16,6 @@ import hashlib
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,11 +25,13 @@ from pathlib import Path
 from testbed.arch import Arch, PerArch
 from testbed.build import cache
 from testbed.build.compile import find_zig
+from testbed.build.confined import run_confined
 from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError, ToolchainMissing
 from testbed.words.files import cache_folder
+from testbed.words.temporary import WorkFolder
 
 SOURCE = Path(__file__).with_name("agent.c")
 STUBS = Path(__file__).with_name("libunwind_stubs.c")
@@ -135,12 +136,14 @@ def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
 
 
 def _built(source: AgentLibrary, arch: Arch) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        folder = Path(name)
+    with WorkFolder("agent") as folder:
+        zig = {name: str(folder / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
+        own = [SOURCE.parent, *([find_zig().parent] if source is LLVM else [])]
         for command in _llvm(arch) if source is LLVM else _nongnu(arch) if source is NONGNU else _gnu(source, arch):
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+            done = run_confined(command, folder, zig, readable=own, cpu_seconds=_TIMEOUT)
             if done.returncode:
-                raise BuildError(f"no agent of {source.name} for {arch}", command=command, output=done.stderr)
+                said = done.stderr.decode("utf-8", "replace")
+                raise BuildError(f"no agent of {source.name} for {arch}", command=command, output=said)
         return (folder / "agent").read_bytes()
 
 

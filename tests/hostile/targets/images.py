@@ -124,6 +124,6 @@ TARGETS = (
         _elf_seeds,
         _read_companions,
         damaged_bytes,
-        weight=0.3,
+        weight=0.1,
     ),
 )

@@ -154,6 +154,6 @@ TARGETS = (
         _code_seeds,
         _read_code,
         among_parts([_whole, damaged_bytes]),
-        weight=0.2,
+        weight=0.05,
     ),
 )

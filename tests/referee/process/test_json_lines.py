@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from testbed.build.confinement import has_seccomp, landlock_version
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.words.errors import ToolCrashed, ToolHung
 
@@ -23,6 +26,14 @@ for line in requests:
     if "sleep" in request: time.sleep(request["sleep"])
     if "exit" in request: sys.exit(request["exit"])
     if "abort" in request: os.abort()
+    if "touch" in request:
+        try: open(request["touch"], "w").close()
+        except OSError as error: request["say"] = type(error).__name__
+        else: request["say"] = os.environ["TMPDIR"]
+    if "connect" in request:
+        import socket
+        try: socket.create_connection(("127.0.0.1", request["connect"]), timeout=5).close()
+        except OSError as error: request["say"] = type(error).__name__
     if "raw" in request: replies.write(request["raw"])
     else: print(json.dumps({"pid": os.getpid(), "said": request.get("say")}), file=replies)
     replies.flush()
@@ -78,3 +89,25 @@ def test_no_file_descriptor_is_left_behind() -> None:
         with pytest.raises(ToolCrashed):
             child.ask({"exit": 0}, seconds=30)
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+@pytest.mark.skipif(not landlock_version(), reason="the kernel has no Landlock switched on")
+def test_a_tool_writes_into_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+    child = JsonProcess(fake)
+    assert child.ask({"touch": str(tmp_path / "x")}, seconds=30)["said"] == "PermissionError"
+    folder = child.ask({"touch": f"{child._folder.path}/x"}, seconds=30)["said"]
+    assert Path(folder, "x").exists()
+    child.close()
+    assert not Path(folder).exists()
+
+
+@pytest.mark.skipif(not has_seccomp(), reason="no filters of system calls are known for this machine")
+def test_a_tool_connects_to_the_port_that_it_is_given_only() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = one.getsockname()[1], other.getsockname()[1]
+        with closing(JsonProcess(fake)) as child:
+            assert child.ask({"connect": ports[0]}, seconds=30)["said"] == "PermissionError"
+        with closing(JsonProcess(fake, ports=ports[:1])) as child:
+            assert child.ask({"connect": ports[0]}, seconds=30)["said"] is None
+            if landlock_version() >= 4:
+                assert child.ask({"connect": ports[1]}, seconds=30)["said"] == "PermissionError"

@@ -1,0 +1,16 @@
+"""What a real tool may use: generous beside what it needs, and an end to what runs wild."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.build.confinement import Confinement
+
+CPU_SECONDS = 4 * 3600  # of a process that serves whole programs; one answer has a time of its own
+MEMORY = 16 << 30  # bytes of address space: LLDB alone maps two
+FILE_SIZE = 256 << 20
+
+
+def agents_confinement(folder: Path, ports: tuple[int, ...] = ()) -> Confinement:
+    """It reads everything, as tools look for their parts in many places, and writes into ``folder`` only."""
+    return Confinement(CPU_SECONDS, MEMORY, FILE_SIZE, None, (folder,), ports)
