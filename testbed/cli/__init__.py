@@ -71,8 +71,10 @@ class _CommandGroup(_ListedCommands):
         if cmd_name not in COMMANDS:
             return None
         from testbed.cli.completing import with_names
+        from testbed.cli.file_limits import with_limits
 
-        return with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command)
+        command = with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command)
+        return with_limits(cmd_name, command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _ListedCommands().format_commands(ctx, formatter)

@@ -179,7 +179,7 @@ def _recorded(options: RunOptions, trace: Path) -> Run | LongRun:
     from testbed.runs.files import open_run
 
     saved, built = open_run(trace)
-    if len(saved) > WHOLE or options.chunk:
+    if len(saved) > WHOLE or options.chunk or not saved.fits:
         return _in_pieces(watched(built, saved.chunks(), len(saved)), options)
     with status(f"reading {trace}"):
         return Run(built, saved, observe(saved))

@@ -11,13 +11,16 @@ Source: System V ABI, chapters 4 and 5; fs/binfmt_elf.c (elf_core_dump, fill_fil
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
 from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS, PARTIAL, PARTIAL_OWNER
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
+from testbed.image.model import joined_spans
+from testbed.words.budget import Account
 
 _CORE_FILE, _LOAD, _NOTES = 4, 1, 4
 _PRSTATUS, _AUXV, _FILE = 1, 6, 0x4649_4C45
@@ -42,12 +45,13 @@ class _CoreNote:
     content: DumpBytes
 
 
-def read_core(path: Path, content: bytes, thread: int = 0) -> Dump:
+def read_core(path: Path, content: bytes, account: Account, thread: int = 0) -> Dump:
     """The core file ``path``, whose bytes are ``content``; ``thread`` counts from 0, in the order of the file.
 
-    Raises SnapshotFileError (file, offset, what is wrong, what to do).
+    Raises SnapshotFileError (file, offset, what is wrong, what to do), and BudgetExceeded: what is read draws on
+    ``account``.
     """
-    file = DumpBytes(path, content)
+    file = DumpBytes(path, content, 0, account)
     arch = _arch(file)
     mappings, notes = _program_headers(file, arch)
     threads = [i for i, note in enumerate(notes) if (note.owner, note.kind) == ("CORE", _PRSTATUS)]
@@ -68,6 +72,7 @@ def read_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         len(threads),
         _pac_mask(its),
         _mapped(arch, notes, mappings),
+        account,
     )
 
 
@@ -115,7 +120,9 @@ def _program_headers(file: DumpBytes, arch: Arch) -> tuple[list[_LoadSegment], l
             )
         if address + in_memory > 1 << 8 * arch.word:
             raise file.error(at + i * size, f"memory at {address:#x} leaves the address space; {_AGAIN}")
+        file.account.spend("entries", 1, at + i * size)
         if kind == _LOAD:
+            file.account.spend("mapped", min(in_file, in_memory), offset)
             data = file.data[offset : offset + min(in_file, in_memory)]
             mappings.append(_LoadSegment(address, in_memory, data, bool(flags & 1)))
         else:
@@ -127,6 +134,7 @@ def _notes(part: DumpBytes) -> Iterator[_CoreNote]:
     """Notes: name size, content size, type, then both, each padded to 4 bytes."""
     at = 0
     while at + 12 <= len(part):
+        part.account.spend("entries", 2, part.start + at)
         name_size, size, kind = struct.unpack_from("<III", part.data, at)
         name = part.take(at + 12, name_size, f"the name of a note of type {kind:#x}")
         start = at + 12 + (name_size + 3 & ~3)
@@ -161,8 +169,8 @@ def _mapped(arch: Arch, notes: list[_CoreNote], segments: list[_LoadSegment]) ->
     found = [(segment.address, segment.address + segment.size) for segment in segments]
     if any((note.owner, note.kind) == (PARTIAL_OWNER, PARTIAL) for note in notes):
         return ()
-    pointers = [value for key, value, _ in _auxiliary(arch, notes) if key in (_RANDOM, _EXECFN) and value]
-    if not all(any(start <= at < end for start, end in found) for at in pointers):
+    pointers = {value for key, value, _ in _auxiliary(arch, notes) if key in (_RANDOM, _EXECFN) and value}
+    if not all(_Spans(found).overlap(at, at + 1) for at in pointers):
         return ()
     return (*found, *((start, end) for start, end, *_ in _file_mappings(arch, notes)))
 
@@ -175,15 +183,15 @@ def _files(
     A program file has code mapped, or its header lies where its first mapping does: of mappings of code that nothing
     was written to, gcore leaves out the very program header.
     """
-    code = [(m.address, m.address + m.size) for m in mappings if m.executable]
+    code = _Spans((m.address, m.address + m.size) for m in mappings if m.executable)
     starts: dict[str, tuple[int, int, int]] = {}
     with_code: set[str] = set()
     for start, end, offset, said_at, name in _file_mappings(arch, notes):
         starts.setdefault(name, (start, offset, said_at))
-        if any(low < end and start < high for low, high in code):
+        if code.overlap(start, end):
             with_code.add(name)
     for name, (start, offset, said_at) in starts.items():
-        if name in with_code or _bytes_at(memory, start)[:4] == b"\x7fELF":
+        if name in with_code or _bytes_at(memory, start, 4) == b"\x7fELF":
             yield Module(name, start, said_at, offset=offset)
 
 
@@ -202,6 +210,7 @@ def _file_mappings(arch: Arch, notes: list[_CoreNote]) -> Iterator[tuple[int, in
         start, end, pages = (part.unsigned(entry + word * j, word, "NT_FILE") for j in range(3))
         name = part.string(at, "a name in NT_FILE")
         at += len(part.data[at : part.data.index(b"\0", at)]) + 1
+        part.account.spend("entries", 1, part.start + entry)
         yield start, end, pages * page, part.start + entry, name
 
 
@@ -216,10 +225,26 @@ def _auxiliary(arch: Arch, notes: list[_CoreNote]) -> Iterator[tuple[int, int, i
 
 def _vdso(arch: Arch, notes: list[_CoreNote], memory: tuple[tuple[int, bytes], ...]) -> Iterator[Module]:
     for key, start, said_at in _auxiliary(arch, notes):
-        if key == _SYSINFO_EHDR and (data := _bytes_at(memory, start))[:4] == b"\x7fELF":
+        if key == _SYSINFO_EHDR and _bytes_at(memory, start, 4) == b"\x7fELF":
+            data = _bytes_at(memory, start)
+            notes[0].content.account.spend("mapped", len(data), said_at)
             yield Module("[vdso]", start, said_at, content=data)
 
 
-def _bytes_at(memory: tuple[tuple[int, bytes], ...], start: int) -> bytes:
-    """What the core has from an address on, to the end of that piece; nothing where it has not."""
-    return next((data[start - at :] for at, data in memory if at <= start < at + len(data)), b"")
+def _bytes_at(memory: tuple[tuple[int, bytes], ...], start: int, most: int | None = None) -> bytes:
+    """What the core has from an address on, up to the end of that piece; nothing where it has not."""
+    i = bisect_right(memory, start, key=lambda piece: piece[0]) - 1
+    at, data = memory[i] if i >= 0 else (0, b"")
+    return data[start - at : None if most is None else start - at + most]
+
+
+class _Spans:
+    """Ranges of addresses, to be asked often."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._joined = joined_spans(spans)
+
+    def overlap(self, start: int, end: int) -> bool:
+        """True where any of them has an address of ``[start, end)``."""
+        i = bisect_right(self._joined, (end - 1, 1 << 65)) - 1
+        return i >= 0 and start < self._joined[i][1]

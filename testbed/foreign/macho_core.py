@@ -14,6 +14,7 @@ from testbed.arch import Arch
 from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, disjoint, registers_in
 from testbed.image.macho_arches import MACH_O, arch_of_cpu
+from testbed.words.budget import Account
 
 _CORE, _SEGMENT, _THREAD, _NOTE = 4, 0x19, 0x4, 0x31
 _HEADER = 32
@@ -21,12 +22,13 @@ _EXECUTE = 4  # VM_PROT_EXECUTE, in the protection that a segment begins with
 _AGAIN = "the file is cut off or damaged: take it again"
 
 
-def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
+def read_macho_core(path: Path, content: bytes, account: Account, thread: int = 0) -> Dump:
     """The core file ``path``, whose bytes are ``content``; ``thread`` counts from 0, in the order of the file.
 
-    Raises SnapshotFileError (file, offset, what is wrong, what to do).
+    Raises SnapshotFileError (file, offset, what is wrong, what to do), and BudgetExceeded: what is read draws on
+    ``account``.
     """
-    file = DumpBytes(path, content)
+    file = DumpBytes(path, content, 0, account)
     file.take(0, _HEADER, "the header")
     cpu, kind, count = (file.unsigned(at, 4, "the header") for at in (4, 12, 16))
     arch = arch_of_cpu(cpu)
@@ -39,6 +41,7 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         raise file.error(16, f"{count} load commands; {_AGAIN}")
     memory, mapped, threads, at, mask, whole = [], [], [], _HEADER, None, False
     for number in range(count):
+        file.account.spend("entries", 2, at)
         what = f"load command {number}; {_AGAIN}:"
         command, size = file.unsigned(at, 4, what), file.unsigned(at + 4, 4, what)
         part = file.part(at, max(size, 8), what)
@@ -58,7 +61,7 @@ def read_macho_core(path: Path, content: bytes, thread: int = 0) -> Dump:
         raise file.error(16, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
     registers = _registers(arch, threads[thread])
     mappings = tuple((start, end) for start, end in mapped if start < end) if whole else ()
-    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask, mappings)
+    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask, mappings, account)
 
 
 def _signature_mask(note: DumpBytes) -> int | None:

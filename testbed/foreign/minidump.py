@@ -17,6 +17,7 @@ from pathlib import Path
 from testbed.arch import ARCHES, Arch
 from testbed.export.register_layouts import LAYOUTS, MINIDUMP_MAPPINGS, MINIDUMP_PAC_MASK, RegisterBlock
 from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
+from testbed.words.budget import Account
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
 _NAMES = {_THREADS: "ThreadList", _MODULES: "ModuleList", _SYSTEM: "SystemInfo"}
@@ -27,12 +28,13 @@ _MOST_STREAMS = 4096
 _AGAIN = "the file is cut off or damaged: take it again"
 
 
-def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump:
+def read_minidump(path: Path, content: bytes, account: Account, thread: int | None = None) -> Dump:
     """The minidump ``path``, whose bytes are ``content``; ``thread`` counts from 0; None: the one that crashed.
 
-    Raises SnapshotFileError (file, offset, what is wrong, what to do).
+    Raises SnapshotFileError (file, offset, what is wrong, what to do), and BudgetExceeded: what is read draws on
+    ``account``.
     """
-    file = DumpBytes(path, content)
+    file = DumpBytes(path, content, 0, account)
     streams = _streams(file)
     arch = _arch(streams)
     threads = list(_items(streams[_THREADS], _THREAD_SIZE, "ThreadList"))
@@ -54,6 +56,7 @@ def read_minidump(path: Path, content: bytes, thread: int | None = None) -> Dump
         len(threads),
         _pac_mask(streams),
         _mapped(streams),
+        account,
     )
 
 
@@ -90,6 +93,7 @@ def _items(stream: DumpBytes, size: int, what: str) -> Iterator[DumpBytes]:
         raise stream.error(0, f"{what} claims {count} entries; {_AGAIN}")
     start = 8 if len(stream) == 8 + count * size else 4
     for i in range(count):
+        stream.account.spend("entries", 1, stream.start + start + i * size)
         yield stream.part(start + i * size, size, f"entry {i} of {what}; {_AGAIN}:")
 
 
@@ -119,12 +123,14 @@ def _mapped(streams: dict[int, DumpBytes]) -> tuple[tuple[int, int], ...]:
         header, size, count = (stream.unsigned(at, n, what) for at, n in ((0, 4), (4, 4), (8, 8)))
         if count > MOST_PIECES or size < _INFO_SIZE:
             raise stream.error(0, f"{what} claims {count} entries of {size} bytes; {_AGAIN}")
+        stream.account.spend("entries", count, stream.start)
         entries = [stream.part(header + i * size, size, f"entry {i} of {what}; {_AGAIN}:") for i in range(count)]
         used = [entry for entry in entries if entry.unsigned(32, 4, what) == _COMMIT]
         ranges = [(entry.unsigned(0, 8, what), entry.unsigned(24, 8, what)) for entry in used]
         return tuple((start, start + length) for start, length in ranges if 0 < length <= (1 << 64) - start)
     text = streams[_LINUX_MAPS].data.decode("latin-1") if _LINUX_MAPS in streams else ""
-    found = ((int(m[1], 16), int(m[2], 16)) for m in re.finditer(r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ", text, re.M))
+    matches = re.finditer(r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ", text, re.M)
+    found = ((int(m[1], 16), int(m[2], 16)) for m in matches)
     return tuple((start, end) for start, end in found if start < end)
 
 
@@ -143,6 +149,7 @@ def _memory(file: DumpBytes, streams: dict[int, DumpBytes]) -> Iterator[tuple[in
     if stream := streams.get(_MEMORY64):
         count, at = stream.unsigned(0, 8, "Memory64List"), stream.unsigned(8, 8, "Memory64List")
         for i in range(min(count, MOST_PIECES)):
+            stream.account.spend("entries", 1, stream.start + 16 + 16 * i)
             address, size = (stream.unsigned(16 + 16 * i + 8 * j, 8, "Memory64List") for j in range(2))
             yield address, file.take(at, size, f"the memory at {address:#x}; {_AGAIN}:")
             at += size

@@ -9,6 +9,7 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.export.register_layouts import RegisterBlock
 from testbed.image.file_bytes import FileBytes
+from testbed.words.budget import Account
 from testbed.words.errors import SnapshotFileError
 
 MOST_PIECES = 1 << 20  # of memory, modules, notes: a file that claims more is damaged
@@ -39,7 +40,8 @@ class Dump:
     """One file, read: a thread's registers, disjoint memory, modules in ascending order.
 
     ``threads`` is how many there are, ``kind`` what the file is, ``pac_mask`` which bits of a code pointer are its
-    signature (None: the file does not say), ``mappings`` all that was mapped (empty: it does not say).
+    signature (None: the file does not say), ``mappings`` all that was mapped (empty: it does not say), ``account`` what
+    reading it has cost.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class Dump:
     threads: int = 1
     pac_mask: int | None = None
     mappings: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    account: Account = field(default_factory=lambda: Account("a dump", 1 << 20), repr=False)
 
 
 class DumpBytes(FileBytes):
@@ -62,7 +65,7 @@ class DumpBytes(FileBytes):
         return SnapshotFileError(self.path, self.start + offset, detail)
 
     def part(self, offset: int, size: int, what: str) -> DumpBytes:
-        return DumpBytes(self.path, self.take(offset, size, what), self.start + offset)
+        return DumpBytes(self.path, self.take(offset, size, what), self.start + offset, self.account)
 
 
 def registers_in(arch: Arch, block: RegisterBlock, content: FileBytes, what: str) -> dict[str, int]:
@@ -97,16 +100,20 @@ def disjoint(parts: Iterable[tuple[int, bytes]]) -> tuple[tuple[int, bytes], ...
 def filled_from(
     memory: tuple[tuple[int, bytes], ...], more: Iterable[tuple[int, bytes]]
 ) -> tuple[tuple[int, bytes], ...]:
-    """Memory, and of ``more`` what lies in its holes."""
+    """Memory, sorted and disjoint, and of ``more`` what lies in its holes."""
     out = list(memory)
+    following = 0
     for address, data in disjoint(more):
         at, end = address, address + len(data)
-        for start, known in memory:
-            if start + len(known) <= at or start >= end:
-                continue
+        while following < len(memory) and memory[following][0] + len(memory[following][1]) <= at:
+            following += 1
+        i = following
+        while i < len(memory) and memory[i][0] < end:
+            start, known = memory[i]
             if at < start:
                 out.append((at, data[at - address : start - address]))
             at = max(at, start + len(known))
+            i += 1
         if at < end:
             out.append((at, data[at - address :]))
     return tuple(sorted(out))

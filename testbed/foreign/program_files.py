@@ -9,19 +9,23 @@ from testbed.arch import Arch, FrameRecord
 from testbed.export.build_id import build_id
 from testbed.foreign.model import Dump, Module
 from testbed.image import Image, LoadedImage, read_image
-from testbed.image.separate_debug import DebugDirs, gnu_build_id
-from testbed.words.errors import ImageError, SnapshotFileError, UsageError
+from testbed.image.separate_debug import NOWHERE, DebugDirs, gnu_build_id
+from testbed.words.budget import Budget
+from testbed.words.errors import BudgetExceeded, ImageError, SnapshotFileError, UsageError
+from testbed.words.files import is_file
+from testbed.words.printable import printable
 
 _PAGE = 0x1000
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where to look, first to last: ``files``, then ``sysroot``, then beside the dump, then where the dump says.
+    """Where to look, first to last: ``files``, then ``sysroot``, then beside the dump.
 
     ``files`` are (path, address): that file is mapped with its lowest segment at that address; without an address it
-    stands for the module with the same file name. With a ``sysroot`` the dump's own paths are not looked at: they name
-    files of another machine. ``skip_missing``: a module that is not found is left out instead of an error.
+    stands for the module with the same file name. ``sysroot`` is a folder with the files of the machine that the dump
+    is from; of this machine it is ``/``. A dump may name any file: only what lies below ``sysroot``, or in the dump's
+    own folder, is opened. ``skip_missing``: a module that is not found is left out instead of an error.
     ``debug_dirs`` are folders with separate debug files; without any, none is looked for.
     """
 
@@ -31,20 +35,25 @@ class Places:
     debug_dirs: tuple[Path, ...] = ()
 
 
-def loaded_images(dump: Dump, places: Places) -> tuple[tuple[LoadedImage, ...], tuple[str, ...]]:
+def loaded_images(
+    dump: Dump, places: Places, budget: Budget | None = None
+) -> tuple[tuple[LoadedImage, ...], tuple[str, ...]]:
     """The images of a dump's modules, and the names of those left out.
 
     Raises SnapshotFileError for a missing file, or one that is not the one that was mapped; ImageError for one that
-    cannot be read; UsageError for a file of ``places`` that belongs nowhere.
+    cannot be read; UsageError for a file of ``places`` that belongs nowhere; BudgetExceeded for a dump that names too
+    many, and for a file that costs more to read than ``budget``.
     """
+    files = _ProgramFiles(dump, places, budget)
     images: list[LoadedImage] = []
     left_out: list[str] = []
     used: set[Path] = set()
     for module in dump.modules:
+        dump.account.spend("parts", 1, module.said_at)
         given = next((path for path, address in places.files if _stands_for(path, address, module)), None)
         if given is not None:
             used.add(given)
-        image = _image(dump, module, given, places)
+        image = files.of(module, given)
         if image is None:
             left_out.append(module.name)
         else:
@@ -53,7 +62,7 @@ def loaded_images(dump: Dump, places: Places) -> tuple[tuple[LoadedImage, ...], 
         if path not in used:
             if address is None:
                 raise UsageError(f"--file {path}: no module has that name; say where it is mapped: --file {path}@0x...")
-            image = read_image(path, arch=dump.arch, debug=DebugDirs(places.debug_dirs))
+            image = read_image(path, arch=dump.arch, debug=DebugDirs(places.debug_dirs), budget=budget)
             images.append(LoadedImage(image, address - _lowest_page(image)))
     for loaded in images:
         if loaded.image.arch is not dump.arch:
@@ -79,37 +88,55 @@ def _base_name(name: str) -> str:
     return (PureWindowsPath(name) if "\\" in name and "/" not in name else PurePosixPath(name)).name
 
 
-def _image(dump: Dump, module: Module, given: Path | None, places: Places) -> Image | None:
-    if module.content and given is None:
-        return read_image(Path(module.name), arch=dump.arch, content=module.content)
-    candidates = [given] if given is not None else _candidates(dump, module, places)
-    path = next((path for path in candidates if path.is_file()), None)
-    if path is None:
-        if places.skip_missing:
-            return None
-        looked = ", ".join(map(str, candidates))
-        raise SnapshotFileError(
-            dump.path,
-            module.said_at,
-            f"no file for the module {module.name} (looked for {looked}); "
-            f"give --sysroot FOLDER or --file PATH@{_where(module)}, or --skip-missing to go without it",
-        )
-    try:
-        debug = DebugDirs(places.debug_dirs, module.name)
-        image = read_image(path, _records(dump.arch, module), arch=dump.arch, debug=debug)
-    except ImageError:
-        if given is None and places.skip_missing:
-            return None
-        raise
-    theirs = module.identifier or _identifier_in_memory(dump, module, image)
-    if theirs and theirs != build_id(image):
-        raise SnapshotFileError(
-            dump.path,
-            module.said_at,
-            f"{path} is not the file that was mapped as {module.name}: its build id is {build_id(image).hex()}, "
-            f"not {theirs.hex()}; give the right one with --file PATH@{_where(module)}",
-        )
-    return image
+class _ProgramFiles:
+    """The program files of a dump's modules. One that several modules name is read once."""
+
+    def __init__(self, dump: Dump, places: Places, budget: Budget | None) -> None:
+        self.dump, self.places, self.budget = dump, places, budget
+        self.known: dict[tuple[object, ...], Image] = {}
+
+    def of(self, module: Module, given: Path | None) -> Image | None:
+        """The image of a module; None where it is not found, and may be missing."""
+        dump, places = self.dump, self.places
+        if module.content and given is None:
+            return self.read(Path(module.name), module, module.content)
+        candidates = [given] if given is not None else _candidates(dump, module, places)
+        path = next((path for path in candidates if is_file(path)), None)
+        if path is None:
+            if places.skip_missing:
+                return None
+            looked = ", ".join(printable(str(path)[:200]) for path in candidates) or "nowhere: that is no file's name"
+            raise SnapshotFileError(
+                dump.path,
+                module.said_at,
+                f"no file for the module {printable(module.name[:200])} (looked for {looked}); "
+                f"give --sysroot FOLDER (of a dump of this machine: --sysroot /) or --file PATH@{_where(module)}, "
+                "or --skip-missing to go without it",
+            )
+        try:
+            image = self.read(path, module)
+        except (ImageError, BudgetExceeded):
+            if given is None and places.skip_missing:
+                return None
+            raise
+        theirs = module.identifier or _identifier_in_memory(dump, module, image)
+        if theirs and theirs != build_id(image):
+            raise SnapshotFileError(
+                dump.path,
+                module.said_at,
+                f"{path} is not the file that was mapped as {printable(module.name[:200])}: its build id is "
+                f"{build_id(image).hex()}, not {theirs[:64].hex()}; give the right one with "
+                f"--file PATH@{_where(module)}",
+            )
+        return image
+
+    def read(self, path: Path, module: Module, content: bytes | None = None) -> Image:
+        key = (path, module.name, tuple(sorted(module.frame_records.items())), content)
+        if key not in self.known:
+            debug = DebugDirs(self.places.debug_dirs, module.name) if content is None else NOWHERE
+            records, arch = _records(self.dump.arch, module), self.dump.arch
+            self.known[key] = read_image(path, records, arch=arch, content=content, debug=debug, budget=self.budget)
+        return self.known[key]
 
 
 def _where(module: Module) -> str:
@@ -119,10 +146,20 @@ def _where(module: Module) -> str:
 def _candidates(dump: Dump, module: Module, places: Places) -> list[Path]:
     name = module.name.removesuffix(" (deleted)")
     base = _base_name(name)
-    beside = dump.path.parent / base
-    if places.sysroot is not None:
-        return [places.sysroot / name.lstrip("/"), places.sysroot / base, beside]
-    return [beside, dump.path.parent / name]  # an absolute name is itself
+    found = [] if places.sysroot is None else [below(places.sysroot, name), below(places.sysroot, base)]
+    beside = [below(dump.path.parent, base)] + ([] if name.startswith("/") else [below(dump.path.parent, name)])
+    return [path for path in (*found, *beside) if path is not None]
+
+
+def below(folder: Path, name: str) -> Path | None:
+    """The place that a file names, below a folder; None where the name, or a link on the way, leads out of it."""
+    if not name or ".." in PurePosixPath(name).parts:
+        return None
+    try:
+        place = folder / name.lstrip("/")
+        return place if place.resolve().is_relative_to(folder.resolve()) and place != folder else None
+    except (OSError, ValueError, RuntimeError):  # no file can be called that; a circle of links
+        return None
 
 
 def _records(arch: Arch, module: Module) -> dict[str, FrameRecord]:

@@ -16,27 +16,27 @@ from typing import Any, NoReturn
 
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.foreign.model import Dump, Module
+from testbed.words.budget import Account
 from testbed.words.errors import SnapshotFileError, UsageError
 from testbed.words.nearest import nearest
 
 _FORMAT, _VERSION = "testbed snapshot", 1
 _TOP = ("format", "version", "arch", "registers", "memory", "images", "pac_mask", "mappings")
 _IMAGE = ("path", "bias", "build_id", "frame_records")
-MOST_BYTES = 1 << 30  # of all memory together, unpacked
 
 
-def read_json(path: Path, content: bytes) -> Dump:
+def read_json(path: Path, content: bytes, account: Account) -> Dump:
     """The JSON snapshot ``path``, whose bytes are ``content``.
 
-    Raises SnapshotFileError (file, offset of a syntax error or 0, which value is wrong, what it should be).
+    Raises SnapshotFileError (file, offset of a syntax error or 0, which value is wrong, what it should be), and
+    BudgetExceeded: what is unpacked draws on ``account``.
     """
-    return _JsonReader(path).dump(content)
+    return _JsonReader(path, account).dump(content)
 
 
 class _JsonReader:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.left = MOST_BYTES
+    def __init__(self, path: Path, account: Account) -> None:
+        self.path, self.account = path, account
 
     def wrong(self, detail: str, offset: int = 0) -> NoReturn:
         raise SnapshotFileError(self.path, offset, detail)
@@ -48,6 +48,8 @@ class _JsonReader:
             self.wrong(f"not UTF-8: {error.reason}; JSON is text", error.start)
         except json.JSONDecodeError as error:
             self.wrong(f"not JSON: {error.msg}; the file is cut off or damaged: write it again", error.pos)
+        except ValueError:  # an integer of more digits than Python makes a number of
+            self.wrong("not a snapshot: it has a number of thousands of digits")
         except RecursionError:
             self.wrong("not a snapshot: JSON nested too deeply")
         if not isinstance(told, dict) or told.get("format") != _FORMAT:
@@ -69,6 +71,7 @@ class _JsonReader:
             tuple(self.module(arch, i, said) for i, said in enumerate(self.items(told, "images"))),
             pac_mask=self.number(told["pac_mask"], "pac_mask", 64) if "pac_mask" in told else None,
             mappings=self.mappings(told),
+            account=self.account,
         )
 
     def known(self, said: Mapping[str, Any], names: Sequence[str], place: str) -> None:
@@ -136,19 +139,17 @@ class _JsonReader:
                 data = bytes.fromhex(said)
             else:
                 stream = zlib.decompressobj()
-                data = stream.decompress(base64.b64decode(said, validate=True), self.left + 1)
+                data = stream.decompress(base64.b64decode(said, validate=True), self.account.left("unpacked") + 1)
+                self.account.spend("unpacked", len(data))
                 if not stream.eof:
                     raise ValueError("the compressed data is cut off or too big")
         except (ValueError, binascii.Error, zlib.error) as error:
             self.wrong(f"{place}: {error}; write the piece again")
-        self.left -= len(data)
-        if self.left < 0:
-            self.wrong(f"{place}: more than {MOST_BYTES:#x} bytes of memory; leave out what the stack does not need")
         return data
 
     def module(self, arch: Arch, i: int, said: object) -> Module:
         place = f"images[{i}]"
-        if not isinstance(said, dict) or not isinstance(said.get("path"), str) or "\0" in said["path"]:
+        if not isinstance(said, dict) or not isinstance(said.get("path"), str) or not _is_path(said["path"]):
             self.wrong(f"{place}: it needs a path and a bias")
         self.known(said, _IMAGE, f"{place}.")
         records = said.get("frame_records", {})
@@ -165,3 +166,11 @@ class _JsonReader:
             self.wrong(f"{place}.build_id: {said['build_id']!r} is not hexadecimal")
         bias = self.number(said.get("bias"), f"{place}.bias", 8 * arch.word)
         return Module(said["path"], None, 0, bias=bias, identifier=identifier, frame_records=records)
+
+
+def _is_path(text: str) -> bool:
+    """False for what no file can be called: a zero, half of a pair of surrogates."""
+    try:
+        return "\0" not in text and bool(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        return False

@@ -13,12 +13,13 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES, FrameRecord, PerArch
-from testbed.image.elf_companions import CORRUPT, ElfParts, with_companions
+from testbed.image.elf_companions import CORRUPT, ElfParts, section_data, sections_of, with_companions
 from testbed.image.elf_symbols import elf_symbols
 from testbed.image.file_bytes import file_content
 from testbed.image.instruction_sets import attributes_say, instruction_sets
 from testbed.image.model import Image, Section, Segment
 from testbed.image.separate_debug import NOWHERE, DebugDirs
+from testbed.words.budget import Account, Budget
 from testbed.words.errors import ImageError
 
 _MACHINES = PerArch({"x86_64": "EM_X86_64", "arm64": "EM_AARCH64", "arm32": "EM_ARM"})  # pyelftools' names
@@ -30,6 +31,7 @@ def read_elf(
     *,
     content: bytes | None = None,
     debug: DebugDirs = NOWHERE,
+    budget: Budget | None = None,
 ) -> Image:
     """Read an ELF executable or shared object; with ``content``, these bytes as the file ``path``.
 
@@ -37,14 +39,16 @@ def read_elf(
     says in which folders to look.
 
     Raises ImageError (file, offset, what is wrong) for anything that is not a readable ELF file of one of the
-    catalogue's architectures.
+    catalogue's architectures; BudgetExceeded for one that costs more than ``budget``.
     """
     path = Path(path)
     content = file_content(path) if content is None else content
+    account = Account(path, len(content), budget)
     if content[:4] != b"\x7fELF":
         raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46)")
     try:
-        return _image(path, ELFFile(io.BytesIO(content)), content, frame_records or {}, debug)
+        with account.working():
+            return _image(path, ELFFile(io.BytesIO(content)), content, frame_records or {}, debug, account)
     except ImageError:
         raise
     except CORRUPT as error:
@@ -52,23 +56,29 @@ def read_elf(
         raise ImageError(path, 0, f"corrupt ELF structure: {error or type(error).__name__}") from error
 
 
-def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, FrameRecord], debug: DebugDirs) -> Image:
+def _image(
+    path: Path,
+    elf: Any,
+    content: bytes,
+    frame_records: Mapping[str, FrameRecord],
+    debug: DebugDirs,
+    account: Account,
+) -> Image:
     machine = elf["e_machine"]
     arch = next((ARCHES[name] for name, known in _MACHINES.items() if known == machine), None)
     if arch is None or not elf.little_endian:
         known = ", ".join(_MACHINES.values())
         raise ImageError(path, 18, f"machine {machine} is none of the little-endian {known}")
-    segments = _segments(path, elf, content)
-    parts = with_companions(
-        path, ElfParts(arch, segments, _sections(path, elf, content), elf_symbols(elf, arch)), debug
-    )
+    segments = _segments(path, elf, content, account)
+    own = ElfParts(arch, segments, _sections(path, elf, content, account), elf_symbols(elf, arch, account), account)
+    parts = with_companions(path, own, debug)
     marks = instruction_sets(
         arch,
         parts.symbols.marks,
         parts.symbols.functions,
         parts.sections,
         elf["e_entry"],
-        attributes_say(path, parts.sections, arch),
+        attributes_say(path, parts.sections, arch, account),
     )
     stack = next(elf.iter_segments("PT_GNU_STACK"), None)
     return Image(
@@ -85,17 +95,21 @@ def _image(path: Path, elf: Any, content: bytes, frame_records: Mapping[str, Fra
         content=content,
         debug_file=parts.debug_file,
         notes=parts.notes,
+        account=account,
     )
 
 
-def _segments(path: Path, elf: Any, content: bytes) -> tuple[Segment, ...]:
+def _segments(path: Path, elf: Any, content: bytes, account: Account) -> tuple[Segment, ...]:
     segments = []
+    account.spend("parts", elf.num_segments(), elf["e_phoff"])
+    account.spend("steps", elf.num_segments() * elf.num_sections(), elf["e_phoff"])  # pyelftools pairs them
     for number, segment in enumerate(elf.iter_segments("PT_LOAD")):
         header = segment.header
         if header.p_filesz and header.p_offset + header.p_filesz > len(content):
             raise ImageError(path, header.p_offset, f"segment {number} reaches past the end of the file")
         if header.p_memsz > 1 << 32:
             raise ImageError(path, header.p_offset, f"segment {number} claims {header.p_memsz:#x} bytes")
+        account.spend("mapped", header.p_filesz, header.p_offset)
         flags = header.p_flags
         segments.append(
             Segment(
@@ -111,13 +125,14 @@ def _segments(path: Path, elf: Any, content: bytes) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _sections(path: Path, elf: Any, content: bytes) -> dict[str, Section]:
+def _sections(path: Path, elf: Any, content: bytes, account: Account) -> dict[str, Section]:
     sections = {}
-    for section in elf.iter_sections():
+    for section in sections_of(elf, account):
         header = section.header
         if not section.name or header.sh_type in ("SHT_NOBITS", "SHT_NULL"):
             continue
         if header.sh_offset + header.sh_size > len(content):
             raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
-        sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, section.data())
+        data = section_data(section, account)
+        sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, data)
     return sections

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import lzma
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from testbed.arch import Arch
 from testbed.image.elf_symbols import SymbolTables, elf_symbols, joined
 from testbed.image.model import Section, Segment
 from testbed.image.separate_debug import ALTERNATE, BUILD_ID, DebugDirs, alternate_name, find_debug_file, gnu_build_id
+from testbed.words.budget import Account
 from testbed.words.errors import ImageError
 
 _MINI = ".gnu_debugdata"
@@ -44,6 +45,7 @@ class ElfParts:
     segments: tuple[Segment, ...]
     sections: Mapping[str, Section]
     symbols: SymbolTables
+    account: Account
     debug_file: Path | None = None
     notes: tuple[str, ...] = ()
 
@@ -57,27 +59,30 @@ def with_companions(path: Path, own: ElfParts, dirs: DebugDirs) -> ElfParts:
     found = find_debug_file(path, own.sections, dirs)
     parts = replace(parts, notes=found.notes)
     if found.path is not None:
-        if why := _wrong(own, found.content):
+        if why := _wrong(own, found.content, Account(found.path, len(found.content), own.account.budget)):
             parts = replace(parts, notes=(*parts.notes, f"{found.path} is not its debug file: {why}"))
         else:
-            parts = replace(_added(parts, found.content), debug_file=found.path)
+            account = Account(found.path, len(found.content), own.account.budget)
+            parts = replace(_added(parts, found.content, account), debug_file=found.path)
     if _MINI in own.sections:
-        parts = _added(parts, _unpacked(path, own.sections[_MINI]))
+        parts = _added(parts, _unpacked(path, own.sections[_MINI], own.account), own.account)
     if name := alternate_name(parts.sections):
         note = f"a part of its debug information is in {name} ({ALTERNATE}), which is not read: names may be missing"
         parts = replace(parts, notes=(*parts.notes, note))
     return parts
 
 
-def _wrong(own: ElfParts, content: bytes) -> str:
+def _wrong(own: ElfParts, content: bytes, account: Account) -> str:
     """Why a file that was found cannot be the debug file of another one; empty where it can."""
     try:
         elf = ELFFile(io.BytesIO(content))
-        theirs = elf.get_section_by_name(BUILD_ID)
-        identifier = gnu_build_id(theirs.data()) if theirs is not None else b""
+        account.spend("parts", elf.num_segments(), elf["e_phoff"])
+        account.spend("steps", elf.num_segments() * elf.num_sections(), elf["e_phoff"])
+        theirs = next((section for section in sections_of(elf, account) if section.name == BUILD_ID), None)
+        identifier = gnu_build_id(section_data(theirs, account)) if theirs is not None else b""
         address = next((segment.header.p_vaddr for segment in elf.iter_segments("PT_LOAD")), None)
-        elf_symbols(elf, own.arch)
-        _debug_sections(elf, {})
+        elf_symbols(elf, own.arch, account)
+        _debug_sections(elf, {}, account)
         wide = elf.elfclass == 8 * own.arch.word
     except CORRUPT as error:
         return f"corrupt ELF structure: {error or type(error).__name__}"
@@ -90,31 +95,48 @@ def _wrong(own: ElfParts, content: bytes) -> str:
     return ""
 
 
-def _added(parts: ElfParts, content: bytes) -> ElfParts:
+def _added(parts: ElfParts, content: bytes, account: Account) -> ElfParts:
     elf = ELFFile(io.BytesIO(content))
-    more = _debug_sections(elf, parts.sections)
-    symbols = joined(parts.symbols, elf_symbols(elf, parts.arch))
+    more = _debug_sections(elf, parts.sections, account)
+    symbols = joined(parts.symbols, elf_symbols(elf, parts.arch, account))
     return replace(parts, sections={**parts.sections, **more}, symbols=symbols)
 
 
-def _debug_sections(elf: Any, own: Mapping[str, Section]) -> dict[str, Section]:
+def sections_of(elf: Any, account: Account) -> Iterator[Any]:
+    """pyelftools' sections. Many may share one long name, and a number of headers costs a few bytes to claim."""
+    for section in elf.iter_sections():
+        account.spend("entries", 1, section.header.sh_offset)
+        account.spend("unpacked", len(section.name), section.header.sh_offset)
+        yield section
+
+
+def section_data(section: Any, account: Account) -> bytes:
+    """The content of a section, unpacked. pyelftools unpacks no more than the size that the section says."""
+    account.spend("unpacked" if section.compressed else "mapped", section.data_size, section.header.sh_offset)
+    data: bytes = section.data()
+    return data
+
+
+def _debug_sections(elf: Any, own: Mapping[str, Section], account: Account) -> dict[str, Section]:
     """Sections of debug information. They refer to each other: a file with its own takes none but ``.debug_frame``."""
     wanted = {}
-    for section in elf.iter_sections():
+    for section in sections_of(elf, account):
         name, header = section.name, section.header
         if header.sh_type == "SHT_NOBITS" or name in own or not name.startswith((".debug_", ALTERNATE)):
             continue
         if name == ".debug_frame" or ".debug_info" not in own:
-            wanted[name] = Section(name, header.sh_addr, header.sh_offset, section.data())
+            wanted[name] = Section(name, header.sh_addr, header.sh_offset, section_data(section, account))
     return wanted
 
 
-def _unpacked(path: Path, section: Section) -> bytes:
+def _unpacked(path: Path, section: Section, account: Account) -> bytes:
+    most = min(_MOST_MINI, account.left("unpacked") + 1)
     try:
         unpacker = lzma.LZMADecompressor(memlimit=_MOST_MINI)
-        content = unpacker.decompress(section.data, _MOST_MINI)
+        content = unpacker.decompress(section.data, most)
     except lzma.LZMAError as error:
         raise ImageError(path, section.offset, f"section {_MINI} is not xz data: {error}") from error
+    account.spend("unpacked", len(content), section.offset)
     if not unpacker.eof:
         raise ImageError(path, section.offset, f"section {_MINI} is cut off, or unpacks to over {_MOST_MINI:#x} bytes")
     return content

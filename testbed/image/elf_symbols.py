@@ -13,6 +13,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import Arch, Isa
 from testbed.image.model import Symbol
+from testbed.words.budget import Account
 from testbed.words.printable import printable
 
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
@@ -41,7 +42,7 @@ def joined(own: SymbolTables, more: SymbolTables) -> SymbolTables:
     )
 
 
-def elf_symbols(elf: Any, arch: Arch) -> SymbolTables:
+def elf_symbols(elf: Any, arch: Arch, account: Account) -> SymbolTables:
     """The symbols of all symbol tables of a file that pyelftools has opened."""
     by_mark = {isa.mapping_symbol: isa for isa in arch.isas if isa.mapping_symbol}
     found: list[tuple[tuple[int, int, int, str], Symbol]] = []
@@ -51,6 +52,9 @@ def elf_symbols(elf: Any, arch: Arch) -> SymbolTables:
         if not isinstance(table, SymbolTableSection):
             continue
         for entry in table.iter_symbols():
+            account.spend("entries", 1, table.header.sh_offset)
+            account.spend("steps", 8, table.header.sh_offset)  # for each, pyelftools parses a structure
+            account.spend("unpacked", len(entry.name), table.header.sh_offset)
             kind = entry["st_info"]["type"]
             if entry["st_shndx"] == "SHN_UNDEF" or kind in _NOT_SYMBOLS or not entry.name:
                 continue

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testbed.words.budget import Account
 from testbed.words.errors import ImageError
+from testbed.words.files import regular_bytes, said
 from testbed.words.printable import printable
 
 _LEB_BYTES = 10  # a 64-bit value has no more
@@ -14,18 +16,22 @@ _LEB_BYTES = 10  # a 64-bit value has no more
 def file_content(path: Path) -> bytes:
     """All bytes of a file. Raises ImageError where it cannot be read."""
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ImageError(path, 0, error.strerror or str(error)) from error
+        return regular_bytes(path)
+    except (OSError, ValueError) as error:
+        raise ImageError(path, 0, said(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """``data`` is the part of ``path`` that starts at file offset ``start``; offsets below count within that part."""
+    """``data`` is the part of ``path`` that starts at file offset ``start``; offsets below count within that part.
+
+    What is taken of it is spent from ``account``; beyond that, BudgetExceeded.
+    """
 
     path: Path
     data: bytes = field(repr=False)
-    start: int = 0
+    start: int
+    account: Account = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -37,6 +43,7 @@ class FileBytes:
         """``size`` bytes at ``offset``. Raises ImageError where they are not all in the file."""
         if offset < 0 or size < 0 or offset + size > len(self.data):
             raise self.error(offset, f"{what} ({size:#x} bytes) reaches past the end of the file")
+        self.account.spend("mapped", size, self.start + offset)
         return self.data[offset : offset + size]
 
     def unsigned(self, offset: int, size: int, what: str) -> int:
@@ -45,7 +52,7 @@ class FileBytes:
 
     def part(self, offset: int, size: int, what: str) -> FileBytes:
         """A part of this one, with offsets of its own."""
-        return FileBytes(self.path, self.take(offset, size, what), self.start + offset)
+        return FileBytes(self.path, self.take(offset, size, what), self.start + offset, self.account)
 
     def uleb(self, offset: int, what: str) -> tuple[int, int]:
         """An unsigned LEB128 number (DWARF 5, section 7.6), and the offset behind it."""
@@ -62,4 +69,5 @@ class FileBytes:
         stop = self.data.find(b"\0", offset) if 0 <= offset < len(self.data) else -1
         if stop < 0:
             raise self.error(offset, f"{what} has no end")
+        self.account.spend("unpacked", stop - offset, self.start + offset)
         return printable(self.data[offset:stop].decode("utf-8", "replace"))

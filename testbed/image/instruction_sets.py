@@ -26,6 +26,7 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.image.file_bytes import FileBytes
 from testbed.image.model import Section
+from testbed.words.budget import Account
 from testbed.words.errors import ImageError
 
 _INDEX, _ATTRIBUTES = ".ARM.exidx", ".ARM.attributes"
@@ -82,7 +83,7 @@ def _indexed(sections: Mapping[str, Section]) -> Iterable[int]:
         yield index.address + 8 * i + offset & 0xFFFF_FFFF
 
 
-def attributes_say(path: Path, sections: Mapping[str, Section], arch: Arch) -> Isa | None:
+def attributes_say(path: Path, sections: Mapping[str, Section], arch: Arch, account: Account) -> Isa | None:
     """The only instruction set that the build attributes permit; None where they permit several or say nothing::
 
         section = 'A' {length:4 vendor:NTBS {scope:ULEB size:4 {tag:ULEB value}}}
@@ -95,7 +96,7 @@ def attributes_say(path: Path, sections: Mapping[str, Section], arch: Arch) -> I
     section = sections.get(_ATTRIBUTES)
     if section is None or flagged is None:
         return None
-    content = FileBytes(path, section.data, section.offset)
+    content = FileBytes(path, section.data, section.offset, account)
     try:
         return flagged if _profile(content) == ord("M") else None
     except ImageError:

@@ -24,6 +24,7 @@ from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
 from testbed.image.macho_symbols import function_starts, read_symbols
 from testbed.image.macho_universal import UNIVERSAL, UNIVERSAL_64, slice_for
 from testbed.image.model import Image, Section, Segment
+from testbed.words.budget import Account, Budget
 
 MAGIC_64 = b"\xcf\xfa\xed\xfe"
 _OTHERS = {
@@ -93,17 +94,20 @@ def read_macho(
     arch: Arch | None = None,
     *,
     content: bytes | None = None,
+    budget: Budget | None = None,
 ) -> Image:
     """Read a Mach-O executable or dynamic library; of a universal file the part for ``arch``.
 
     With ``content``, read these bytes as the file ``path``.
 
     Raises ImageError (file, offset, what is wrong) for anything else, for a universal file of several known
-    architectures where ``arch`` does not choose, and for pointer fixups of a kind that is not implemented.
+    architectures where ``arch`` does not choose, and for pointer fixups of a kind that is not implemented;
+    BudgetExceeded for a file that costs more than ``budget``.
     """
     path = Path(path)
     content = file_content(path) if content is None else content
-    file = FileBytes(path, content)
+    account = Account(path, len(content), budget)
+    file = FileBytes(path, content, 0, account)
     if content[:4] in (UNIVERSAL, UNIVERSAL_64):
         file = slice_for(file, arch)
     if file.data[:4] != MAGIC_64:
@@ -111,7 +115,8 @@ def read_macho(
         raise file.error(
             0, f"{kind} Mach-O file; only 64-bit little-endian ones are read" if kind else "no Mach-O file"
         )
-    return replace(_image(file, frame_records or {}), content=content)
+    with account.working():
+        return replace(_image(file, frame_records or {}), content=content, account=account)
 
 
 def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
@@ -156,6 +161,7 @@ def _read_commands(file: FileBytes) -> _LoadCommands:
     found = _LoadCommands()
     at, end = _HEADER, _HEADER + size
     for number in range(count):
+        file.account.spend("entries", 1, at)
         if at + 8 > end:
             raise file.error(at, f"load command {number} of {count} lies outside the {size:#x} bytes of commands")
         command, length = file.unsigned(at, 4, "a load command"), file.unsigned(at + 4, 4, "a load command")
@@ -182,8 +188,10 @@ def _read_segment(command: FileBytes, found: _LoadCommands) -> None:
     if segment.permissions and size > _MOST_BYTES:
         raise command.error(32, f"segment {segment.name} claims {size:#x} bytes")
     found.segments.append(segment)
+    command.account.spend("parts", 1, command.start)
     for i in range(command.unsigned(64, 4, "LC_SEGMENT_64")):
         at = _SEGMENT + i * _SECTION
+        command.account.spend("entries", 1, command.start + at)
         command.take(at, _SECTION, f"section {i} of segment {segment.name}")
         name = f"{_name(command, at + 16)},{_name(command, at)}"
         address, size = command.unsigned(at + 32, 8, name), command.unsigned(at + 40, 8, name)
@@ -239,6 +247,7 @@ def _segments(file: FileBytes, commands: _LoadCommands, fixups: Fixups) -> Itera
     mapped = [segment for segment in commands.segments if segment.permissions]
     _bounded(file, sum(segment.file_size for segment in mapped), "segments")
     for segment in mapped:
+        file.account.spend("steps", len(fixups.values), segment.file_offset)
         data = bytearray(file.take(segment.file_offset, segment.file_size, f"segment {segment.name}"))
         for address, value in fixups.values.items():
             at = address - segment.address

@@ -19,7 +19,6 @@ from typing import Protocol
 from testbed.image.file_bytes import FileBytes
 
 _WORD = 8
-_MOST = 1 << 20  # fixups of one file; each costs a word in it, so no test program comes near
 
 _POINTER = 1  # the rebase type that 64-bit files use
 _ADDRESS, _OFFSET = 2, 6  # chained pointer formats
@@ -55,8 +54,7 @@ def rebase_opcodes(program: FileBytes, segments: Sequence[_AnySegment]) -> Fixup
 
     def rebase(times: int, skip: int) -> None:
         nonlocal offset
-        if times > _MOST - len(found):
-            raise program.error(at, f"more than {_MOST} rebases")
+        program.account.spend("entries", times, program.start + at)
         for _ in range(times):
             if segment is None or not 0 <= offset <= segment.file_size - _WORD:
                 raise program.error(at, f"a rebase at {offset:#x} of {segment.name if segment else 'no segment'}")
@@ -133,6 +131,7 @@ def chained_fixups(said: FileBytes, file: FileBytes, segments: Sequence[_AnySegm
                     raise said.error(head, f"a chain leaves page {page} of {segment.name} at {at:#x}")
                 place = page * page_size + at
                 word = file.unsigned(segment.file_offset + place, _WORD, f"a pointer in {segment.name}")
+                said.account.spend("entries", 1, segment.file_offset + place)
                 if not word >> 63:
                     target = (word & (1 << 36) - 1) + (base if form == _OFFSET else 0)
                     values[segment.address + place] = (word >> 36 & 0xFF) << 56 | target & (1 << 56) - 1

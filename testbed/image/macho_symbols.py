@@ -37,6 +37,7 @@ def function_starts(encoded: FileBytes, base: int) -> tuple[int, ...]:
     found = []
     at, address = 0, base
     while at < len(encoded):
+        encoded.account.spend("entries", 1, encoded.start + at)
         delta, at = encoded.uleb(at, "LC_FUNCTION_STARTS")
         if not delta:
             break
@@ -63,6 +64,7 @@ def read_symbols(
     imports: list[str] = []
     for i in range(count):
         at = i * _ENTRY
+        file.account.spend("entries", 1, offset + at)
         kind, number = table.unsigned(at + 4, 1, "a symbol"), table.unsigned(at + 5, 1, "a symbol")
         value = table.unsigned(at + 8, 8, "a symbol")
         if kind & _STAB:

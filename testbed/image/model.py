@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord, Isa
+from testbed.words.budget import Account
 from testbed.words.printable import printable
 
 
@@ -57,7 +58,8 @@ class Image:
 
     ``frame_records`` is what the builder says of its code: the frame-record layout by instruction set's name.
     It is a convention that no file states, and every frame-pointer walker must be told. ``content`` is the whole file,
-    so that a trace can carry it; empty for an image that did not come from one.
+    so that a trace can carry it; empty for an image that did not come from one. Whoever reads on in it draws on its
+    ``account``.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class Image:
     debug_file: Path | None = None  # the separate file that its debug information came from
     notes: tuple[str, ...] = ()  # what belongs to it and was not read, and why: names may be missing
     executable_stack: bool = False  # it asks for a stack that code may lie on: GCC's nested functions do
+    account: Account = field(default_factory=lambda: Account("an image", 1 << 20), repr=False)  # what reading it cost
 
     def __repr__(self) -> str:
         return f"<Image {self}>"
@@ -107,7 +110,8 @@ class Image:
 
     def covers(self, address: int) -> bool:
         """True where a segment maps this link-time address."""
-        return any(s.address <= address < s.address + s.size for s in self.segments)
+        i = bisect_right(self._mapped, (address, 1 << 65)) - 1
+        return i >= 0 and address < self._mapped[i][1]
 
     def bytes_at(self, address: int, size: int) -> bytes:
         """What the file has at a link-time address: fewer bytes where the segment's own end before, none outside."""
@@ -115,6 +119,11 @@ class Image:
             if segment.address <= address < segment.address + len(segment.data):
                 return segment.data[address - segment.address :][:size]
         return b""
+
+    @cached_property
+    def _mapped(self) -> tuple[tuple[int, int], ...]:
+        """The addresses of all segments, sorted, those that touch each other made one."""
+        return joined_spans((s.address, s.address + s.size) for s in self.segments)
 
     @cached_property
     def _functions(self) -> tuple[Symbol, ...]:
@@ -131,6 +140,19 @@ class Image:
     @cached_property
     def _mark_addresses(self) -> tuple[int, ...]:
         return tuple(address for address, _ in self.isa_marks)
+
+
+def joined_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Ranges ``[start, end)``, sorted; those that overlap or touch are one."""
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if end <= start:
+            continue
+        if out and start <= out[-1][1]:
+            out[-1] = out[-1][0], max(out[-1][1], end)
+        else:
+            out.append((start, end))
+    return tuple(out)
 
 
 @dataclass(frozen=True, eq=False)

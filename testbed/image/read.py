@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord
 from testbed.image.elf import read_elf
+from testbed.image.file_bytes import file_content
 from testbed.image.model import Image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
+from testbed.words.budget import Budget
 from testbed.words.errors import ImageError
 
 
@@ -20,25 +21,23 @@ def read_image(
     arch: Arch | None = None,
     content: bytes | None = None,
     debug: DebugDirs = NOWHERE,
+    budget: Budget | None = None,
 ) -> Image:
     """Read an ELF or Mach-O executable or library; ``arch`` chooses in a file that holds several.
 
     With ``content``, read these bytes as the file ``path``. ``debug`` are folders in which the separate debug file of
-    an ELF file is looked for. Raises ImageError (file, offset, what is wrong) for
-    anything else.
+    an ELF file is looked for. Raises ImageError (file, offset, what is wrong) for anything else, and BudgetExceeded
+    for a file that costs more to read than ``budget`` (None: the one of the process).
     """
     path = Path(path)
-    try:
-        with path.open("rb") if content is None else io.BytesIO(content) as file:
-            magic = file.read(4)
-    except OSError as error:
-        raise ImageError(path, 0, error.strerror or str(error)) from error
+    content = file_content(path) if content is None else content
+    magic = content[:4]
     if magic == b"\x7fELF":
-        return read_elf(path, frame_records, content=content, debug=debug)
+        return read_elf(path, frame_records, content=content, debug=debug, budget=budget)
     from testbed.image.macho import MAGICS, read_macho  # a run of an ELF file needs no reader of others
 
     if magic in MAGICS:
-        return read_macho(path, frame_records, arch, content=content)
+        return read_macho(path, frame_records, arch, content=content, budget=budget)
     raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
 
 

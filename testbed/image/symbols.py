@@ -29,6 +29,9 @@ _PART = re.compile(
 _SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
 
 
+MOST_NESTED = 1 << 12  # symbols inside another one that are looked through: more is damage
+
+
 class _CodeSymbols:
     """The symbols of one image that may name code, sorted by address."""
 
@@ -73,7 +76,8 @@ def segment_of(segments: list[Segment], address: int) -> Segment | None:
 def _covering(table: tuple[list[int], list[Symbol], list[int]], address: int) -> Symbol | None:
     addresses, symbols, reach = table
     i = bisect_right(addresses, address) - 1
-    while i >= 0 and reach[i] > address:
+    last = max(0, i - MOST_NESTED)
+    while i >= last and reach[i] > address:
         if address < symbols[i].address + symbols[i].size:
             return symbols[i]
         i -= 1

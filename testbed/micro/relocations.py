@@ -25,7 +25,8 @@ from elftools.elf.relocation import RelocationSection, RelrRelocationSection
 
 from testbed.arch import PerArch
 from testbed.image import Image
-from testbed.words.errors import ImageError
+from testbed.image.elf_companions import sections_of
+from testbed.words.errors import BudgetExceeded, ImageError
 
 
 class RelocationKind(Enum):
@@ -88,21 +89,24 @@ def dynamic_relocations(image: Image) -> Iterator[DynamicRelocation]:
     Raises ImageError where the sections cannot be read.
     """
     kinds = {number: kind for kind, numbers in _KINDS[image.arch.name].items() for number in numbers}
+    account = image.account.share("relocations")
     try:
         elf = ELFFile(io.BytesIO(image.content))
-        for section in elf.iter_sections():
+        for section in sections_of(elf, account):
             if not section["sh_flags"] & 2:  # SHF_ALLOC
                 continue
             if isinstance(section, RelrRelocationSection):
                 for entry in section.iter_relocations():
+                    account.spend("entries", 1, section["sh_offset"])
                     yield DynamicRelocation(RelocationKind.RELATIVE, entry["r_offset"], None)
             elif isinstance(section, RelocationSection):
                 symbols = elf.get_section(section["sh_link"])
                 for entry in section.iter_relocations():
+                    account.spend("entries", 1, section["sh_offset"])
                     kind = kinds.get(entry["r_info_type"])
                     if kind is not None:
                         yield _relocation(kind, entry, symbols)
-    except (ImageError, MemoryError):
+    except (ImageError, BudgetExceeded):
         raise
     except Exception as error:  # pyelftools meets corrupt tables with whatever its parsing stumbles over
         raise ImageError(image.path, 0, f"its relocations cannot be read: {error or type(error).__name__}") from error

@@ -23,7 +23,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, debug_info
 from testbed.image.symbols import demangled, place_in, symbol_for, whole_function
-from testbed.words.errors import DebugInfoError
+from testbed.words.errors import BudgetExceeded, DebugInfoError
 
 if TYPE_CHECKING:
     from testbed.image.debug.functions import Function
@@ -110,7 +110,7 @@ class NamedBacktrace:
 
     frames: tuple[NamedFrame, ...]
     unsure: tuple[Unsure, ...]
-    problems: tuple[DebugInfoError, ...]
+    problems: tuple[DebugInfoError | BudgetExceeded, ...]
 
     def of(self, physical: int) -> tuple[NamedFrame, ...]:
         """The named frames that one physical frame became."""
@@ -129,7 +129,7 @@ def symbolize(images: Sequence[LoadedImage], said: Backtrace | Sequence[Frame]) 
     loaded = tuple(images)
     named: list[NamedFrame] = []
     unsure: list[Unsure] = []
-    problems: dict[DebugInfoError, None] = {}
+    problems: dict[DebugInfoError | BudgetExceeded, None] = {}
     for i, frame in enumerate(frames):
         module = image_covering(loaded, frame.lookup_pc)
         if module is not None:

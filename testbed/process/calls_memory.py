@@ -10,7 +10,7 @@ from testbed.process.known_files import image_of_file
 from testbed.process.open_files import NullDevice, OpenHostFile
 from testbed.process.refusal import Refusal
 from testbed.process.state import Process
-from testbed.words.errors import ImageError
+from testbed.words.errors import BudgetExceeded, ImageError
 
 SHARED, PRIVATE, FIXED, ANONYMOUS, FIXED_NOREPLACE = 1, 2, 0x10, 0x20, 0x10_0000
 MAY_MOVE, MOVE_FIXED = 1, 2
@@ -58,7 +58,7 @@ def _note_image(process: Process, file: OpenHostFile, start: int, offset: int) -
     if path not in process.files and file.node.host is not None:
         try:
             process.files[path] = image_of_file(file.node.host)
-        except ImageError as error:
+        except (ImageError, BudgetExceeded) as error:
             process.notes.append(f"{path} is mapped to be executed and is no image: {error}")
             return
     bias = _bias(process.files[path], start, offset)

@@ -16,7 +16,7 @@ from testbed.checks.model import FileCheck, FunctionCheck, TableFinding
 from testbed.image import Image
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.read import read_image
-from testbed.words.errors import ImageError
+from testbed.words.errors import BudgetExceeded, ImageError
 from testbed.words.printable import printable
 
 AROUND = 6  # instructions, or lines, shown on each side
@@ -69,7 +69,7 @@ def source_around(finding: TableFinding) -> tuple[ExcerptLine, ...]:
 def _image(path: Path, arch: Arch) -> Image | None:
     try:
         return read_image(path, arch=arch)
-    except ImageError:  # a source, an archive
+    except (ImageError, BudgetExceeded):  # a source, an archive
         return None
 
 

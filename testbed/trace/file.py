@@ -27,11 +27,12 @@ from testbed.arch import Arch, FrameRecord, arch_named
 from testbed.image import LoadedImage, read_image
 from testbed.trace.chunk import Chunk
 from testbed.trace.compact_columns import CHUNK, Malformed, encode_steps, encode_writes
-from testbed.trace.file_blocks import BLOCK, Blocks, write_blocks
+from testbed.trace.file_blocks import BLOCK, HELD, Blocks, write_blocks
 from testbed.trace.memory import Region, Regions, Writes
 from testbed.trace.saved_trace import STEPS, WRITES, Columns, SavedTrace
 from testbed.trace.trace import Exited, Trace
-from testbed.words.errors import EmulationError, ImageError, TraceFileError, UsageError
+from testbed.words.budget import Budget
+from testbed.words.errors import BudgetExceeded, EmulationError, ImageError, TraceFileError, UsageError
 
 FORMAT = "testbed trace"
 PART = 1 << 20
@@ -161,19 +162,19 @@ class _Packer:
             journal = [column[at:].copy() for column in journal]
 
 
-def load_trace(path: Path | str) -> SavedTrace:
+def load_trace(path: Path | str, budget: Budget | None = None) -> SavedTrace:
     """The trace in a file. Its columns are read when they are asked for; ``load_trace(path).load()`` reads them now.
 
     Raises TraceFileError (file, offset, what is wrong) for a file that is foreign, of another version, truncated or
     changed, at once or when the part is read; what a damaged file claims is never allocated before the file shows that
-    it has it.
+    it has it. BudgetExceeded for one that costs more than ``budget`` (None: the one of the process).
     """
-    return load_trace_and_notes(path)[0]
+    return load_trace_and_notes(path, budget)[0]
 
 
-def load_trace_and_notes(path: Path | str) -> tuple[SavedTrace, Mapping[str, str]]:
+def load_trace_and_notes(path: Path | str, budget: Budget | None = None) -> tuple[SavedTrace, Mapping[str, str]]:
     """As `load_trace`, and the texts that were saved with it."""
-    blocks = Blocks(Path(path))
+    blocks = Blocks(Path(path), budget)
     header = blocks.header
     parts = _StoredParts(blocks)
     try:
@@ -235,7 +236,7 @@ def _image(parts: _StoredParts, arch: Arch, told: Mapping[str, Any]) -> LoadedIm
     content, offset = parts.bytes(_FILE, _natural(told, "bytes", 1 << 40), f"the program file {path.name}")
     try:
         image = read_image(path, records, arch=arch, content=content)
-    except ImageError as error:
+    except (ImageError, BudgetExceeded) as error:
         raise parts.error(offset, f"the program file {path.name} in it: {error.detail}") from error
     if image.arch is not arch:
         raise parts.error(offset, f"the program file {path.name} in it is for {image.arch}, not {arch}")
@@ -266,6 +267,7 @@ class _StoredParts:
             self.taken[kind] = number + 1
             if len(content) != min(PART, size - at):
                 raise self.error(offset, f"{what}: a part has {len(content)} bytes, not {min(PART, size - at)}")
+            self._blocks.account.spend("mapped", len(content) // HELD, offset)
             parts.append(content)
             first = first if at else offset
         return b"".join(parts), first

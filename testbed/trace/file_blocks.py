@@ -30,7 +30,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import zstandard
 
+from testbed.words.budget import Account, Budget
 from testbed.words.errors import TraceFileError
+from testbed.words.files import open_regular, said
 
 MAGIC = b"\x89TBT\r\n\x1a\n"
 VERSION = 2
@@ -38,6 +40,7 @@ BLOCK = 1 << 26  # bytes of a block before compression
 HEADER = 1 << 24
 ROOM = 1 << 14  # bytes that a header may grow by while the blocks are written
 END = b"end."
+HELD = 8  # the part of all blocks that is ever held at once: a run may be looked at in pieces
 _LEVEL = 3
 _START = struct.Struct("<8sIII")
 _HEAD = struct.Struct("<4sIII")
@@ -97,13 +100,14 @@ class Blocks:
     of the blocks at once, the blocks when they are read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, budget: Budget | None = None) -> None:
         self.path = path
         try:
-            self._file = path.open("rb", buffering=0)
+            self._file = open_regular(path)
             self._size = os.fstat(self._file.fileno()).st_size
-        except OSError as error:
-            raise TraceFileError(path, 0, error.strerror or str(error)) from error
+        except (OSError, ValueError) as error:
+            raise TraceFileError(path, 0, said(error)) from error
+        self.account = Account(path, self._size, budget)
         size, checksum = self._start(self._read(0, _START.size))
         text = self._read(_START.size, size)
         if len(text) < size:
@@ -167,6 +171,8 @@ class Blocks:
             if kind == END:
                 self._frame(block)
                 break
+            self.account.spend("entries", 1, block.offset)
+            self.account.spend("unpacked", size // HELD, block.offset)
             blocks.append(block)
         if at != self._size:
             raise self.error(at, "bytes follow the last block")

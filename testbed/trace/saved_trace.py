@@ -19,6 +19,7 @@ from testbed.trace.trace import Exited, Trace
 from testbed.words.errors import EmulationError
 
 STEPS, WRITES = b"step", b"wrts"
+OF_COLUMNS = 4  # bytes of a column for one byte of what may be unpacked: little else is unpacked of a trace
 AT_ONCE = 4  # chunks of the file that one chunk of a long run is made of
 
 
@@ -99,6 +100,19 @@ class Columns:
         content, offset = self.blocks.read(STEPS, number, what)
         return content, offset, what
 
+    def held(self) -> int:
+        """How many bytes all columns take in memory."""
+        return self.steps * (8 * len(self.arch.registers) + 1) + self.writes * (4 + 8 + 1 + 8)
+
+    @property
+    def fit(self) -> bool:
+        """False where holding all columns would cost more than this file may: the run has to be taken in pieces."""
+        return self.held() // OF_COLUMNS <= self.blocks.account.left("unpacked")
+
+    def hold(self) -> None:
+        """All columns are going to be held. Raises BudgetExceeded where they do not fit."""
+        self.blocks.account.spend("unpacked", self.held() // OF_COLUMNS)
+
     def _empty(self, shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
         try:
             return np.empty(shape, kind)
@@ -133,12 +147,19 @@ class SavedTrace(Trace):
         columns: Columns | None = self.__dict__.get("_columns")
         if columns is None or name not in ("registers", "sizes", "writes"):
             raise AttributeError(name)
+        if not self.__dict__.keys() & {"registers", "sizes", "writes"}:
+            columns.hold()
         if name == "registers":
             value: Any = columns.registers()
         else:
             value = columns.sizes() if name == "sizes" else columns.journal()
         object.__setattr__(self, name, value)
         return value
+
+    @property
+    def fits(self) -> bool:
+        """Whether it may be held as a whole; else `chunks` gives it in pieces."""
+        return self._columns.fit
 
     def __len__(self) -> int:
         columns: Columns | None = self.__dict__.get("_columns")

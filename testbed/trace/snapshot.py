@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
 from testbed.image import LoadedImage, describe, image_covering, read_image
+from testbed.image.model import joined_spans
 from testbed.trace.memory import Memory
 from testbed.words.errors import UnknownRegister, UnreadableMemory, UnsupportedRule, UsageError
 from testbed.words.nearest import nearest
@@ -85,7 +88,15 @@ class Snapshot:
         if self.mappings is None:
             return True
         ends = (address, address + size - 1)
-        return bool(self.mappings) and not all(any(s <= at < end for s, end in self.mappings) for at in ends)
+        return bool(self.mappings) and not all(self._mapped(at) for at in ends)
+
+    def _mapped(self, address: int) -> bool:
+        i = bisect_right(self._mapped_spans, (address, 1 << 65)) - 1
+        return i >= 0 and address < self._mapped_spans[i][1]
+
+    @cached_property
+    def _mapped_spans(self) -> tuple[tuple[int, int], ...]:
+        return joined_spans(self.mappings or ())
 
     def without_signature(self, value: int) -> int:
         """The address that a signed return address names: its signature taken off, unverified.

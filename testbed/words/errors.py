@@ -90,6 +90,31 @@ class SnapshotFileError(TestbedError):
         self.path, self.offset, self.detail = path, offset, detail
 
 
+class BudgetExceeded(TestbedError):
+    """Reading a file costs more than a file of its size may: ``path: at offset: limit``, and the option to raise it.
+
+    `testbed.words.budget` says what is counted.
+    """
+
+    def __init__(self, path: Path | str, offset: int, kind: str, most: float, option: str) -> None:
+        self.detail = f"reading it takes more than {most:,.0f} {_COUNTED.get(kind, kind)}"
+        super().__init__(f"{path}: at offset {offset:#x}: {self.detail}; if you trust the file: {option}")
+        self.path, self.offset, self.kind, self.most, self.option = path, offset, kind, most, option
+
+    def __reduce__(self) -> tuple[type[BudgetExceeded], tuple[Path | str, int, str, float, str]]:
+        return type(self), (self.path, self.offset, self.kind, self.most, self.option)
+
+
+_COUNTED = {
+    "mapped": "bytes copied from it",
+    "unpacked": "bytes unpacked from it",
+    "entries": "entries",
+    "parts": "segments or modules",
+    "steps": "steps of interpretation",
+    "seconds": "CPU seconds",
+}
+
+
 class DebugInfoError(TestbedError):
     """Debug information breaks its format: ``path: section+offset: detail``. Names that need it are missing."""
 
@@ -195,3 +220,11 @@ class MalformedTable(UnwindError):
     def __init__(self, section: str, offset: int, detail: str) -> None:
         super().__init__(f"{section}+{offset:#x}: {detail}")
         self.section, self.offset, self.detail = section, offset, detail
+
+
+class TableTooCostly(MalformedTable):
+    """A table would cost more to read than its file may: which limit, and the option that raises it."""
+
+    def __init__(self, section: str, offset: int, why: BudgetExceeded) -> None:
+        super().__init__(section, offset, f"{why.detail}; if you trust the file: {why.option}")
+        self.why = why

@@ -29,14 +29,14 @@ def test_what_is_exported_unwinds_with_names_and_says_that_nothing_is_judged(
     assert (status, err) == (0, "")
     (file,) = tmp_path.iterdir()
     assert file.name in out and f"{file.stat().st_size:,} bytes" in out
-    status, out, err = testbed("unwind", file.name)
+    status, out, err = testbed("unwind", file.name, "--sysroot", "/")
     assert (status, err) == (0, "") and NOTE in out
     table = "debug_frame" if arch == "arm32" else "eh_frame"
     group = next(part for part in out.split("\n\n") if table in part.splitlines()[0])
     assert [line.split(" in ")[1] for line in group.splitlines() if " in " in line] == [
         f"{name} ()" for name in ("leaf", "middle", "main", "_start")
     ]
-    status, out, err = testbed("unwind", file.name, "--json", "-u", table, "-u", "fp_chain")
+    status, out, err = testbed("unwind", file.name, "--sysroot", "/", "--json", "-u", table, "-u", "fp_chain")
     data = json.loads(out)
     jsonschema.validate(data, schema("unwind"))
     assert set(data["backtraces"]) == {table, "fp_chain"} and data["judged"] is False
@@ -59,10 +59,10 @@ def test_a_folder_with_a_snapshot_and_its_program_file(testbed: Testbed, tmp_pat
     data = json.loads((tmp_path / "one.json").read_text())
     data["images"][0]["path"] = program.name
     (folder / "one.json").write_text(json.dumps(data))
-    status, _, err = testbed("unwind", "folder")
+    status, _, err = testbed("unwind", "folder", "--sysroot", "/")
     assert status == 2 and program.name in err and "--skip-missing" in err
     (folder / program.name).write_bytes(program.read_bytes())
-    status, out, _ = testbed("unwind", "folder", "-u", "eh_frame")
+    status, out, _ = testbed("unwind", "folder", "--sysroot", "/", "-u", "eh_frame")
     assert status == 0 and "_start ()" in out
 
 
@@ -97,6 +97,8 @@ def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], 
 
 def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
-    status, out, err = testbed("unwind", "a.core", *(part for name in UNWINDERS for part in ("-u", name)))
+    status, out, err = testbed(
+        "unwind", "a.core", "--sysroot", "/", *(part for name in UNWINDERS for part in ("-u", name))
+    )
     assert (status, err) == (0, "")
     assert all(name in out for name in UNWINDERS)

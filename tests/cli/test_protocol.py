@@ -79,7 +79,7 @@ def test_a_matrix_asks_a_program_in_each_worker_and_keeps_nothing(testbed: Testb
 def test_a_dump_is_unwound_by_a_program(testbed: Testbed, python_example: str, tmp_path: Path) -> None:
     core = tmp_path / "core"
     assert testbed("export", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "-o", str(core)).status == 0
-    said = testbed("unwind", str(core), "--unwinder-cmd", python_example)
+    said = testbed("unwind", str(core), "--sysroot", "/", "--unwinder-cmd", python_example)
     assert said.status == 0
     assert "frame_pointers_in_python" in said.out
     assert "in middle ()" in said.out

@@ -52,9 +52,9 @@ def snapshot(tmp_path: Path) -> Path:
 
 
 def test_names_come_from_the_debug_file_where_a_folder_is_given(testbed: Testbed, snapshot: Path) -> None:
-    without = testbed("unwind", str(snapshot), "-u", "eh_frame")
+    without = testbed("unwind", str(snapshot), "--sysroot", "/", "-u", "eh_frame")
     assert without.status == 0 and "inner" not in without.out and "debug information" not in without.out
-    found = testbed("unwind", str(snapshot), "-u", "eh_frame", "--debug-dir", str(snapshot.parent))
+    found = testbed("unwind", str(snapshot), "--sysroot", "/", "-u", "eh_frame", "--debug-dir", str(snapshot.parent))
     assert f"debug information from {snapshot.parent / 'program.debug'}" in found.out
     assert "inner" in found.out and "x.c:1" in found.out
 
@@ -69,10 +69,14 @@ def test_a_table_of_a_debug_file_is_shown(testbed: Testbed, snapshot: Path) -> N
 
 
 def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
-    said = json.loads(testbed("unwind", str(snapshot), "--json", "--debug-dir", str(snapshot.parent)).out)
+    said = json.loads(
+        testbed("unwind", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
+    )
     jsonschema.validate(said, json.loads(SCHEMA.read_text()))
     assert said["images"][0]["debug_file"] == str(snapshot.parent / "program.debug")
     (snapshot.parent / "program.debug").write_bytes(b"another file")
-    said = json.loads(testbed("unwind", str(snapshot), "--json", "--debug-dir", str(snapshot.parent)).out)
+    said = json.loads(
+        testbed("unwind", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
+    )
     jsonschema.validate(said, json.loads(SCHEMA.read_text()))
     assert "debug_file" not in said["images"][0] and "the CRC is" in said["images"][0]["notes"][0]

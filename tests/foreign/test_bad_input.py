@@ -108,7 +108,7 @@ def test_noise_is_refused(tmp_path: Path) -> None:
 
 def refused(path: Path, places: Places | None = None, thread: int | None = None) -> str:
     with pytest.raises(TestbedError) as caught:
-        read_snapshot(path, places, thread=thread)
+        read_snapshot(path, places or Places(sysroot=Path("/")), thread=thread)
     return str(caught.value)
 
 
@@ -176,7 +176,7 @@ def test_another_file_of_the_same_name_is_refused(snapshot: Snapshot, tmp_path: 
     (tmp_path / image.path.name).write_bytes(other)
     path = tmp_path / "one.dmp"
     path.write_bytes(minidump_bytes(snapshot))
-    said = refused(path)
+    said = refused(path, Places())
     assert "is not the file that was mapped" in said and "--file" in said
 
 

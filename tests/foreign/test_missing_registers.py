@@ -26,6 +26,8 @@ from tests.foreign.small import small
 from tests.unwinders.missing import lacking
 from unwinders import UNWINDERS
 
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
+
 FLOATING = [f"d{i}" for i in range(8, 16)]
 BINARY = {"core": core_bytes, "minidump": minidump_bytes, "macho-core": macho_core_bytes}
 
@@ -104,7 +106,7 @@ def test_the_snapshot_in_the_readme_reads_as_it_stands(tmp_path: Path) -> None:
     assert example is not None
     (tmp_path / "snapshot.json").write_text(example[1])
     shutil.copy(testbed.run("leaf_call", arch="arm64").built.path, tmp_path / "program.elf")
-    snapshot = read_snapshot(tmp_path / "snapshot.json").snapshot
+    snapshot = read_snapshot(tmp_path / "snapshot.json", HERE).snapshot
     assert str(UNWINDERS["eh_frame"].unwind(snapshot)) == "leaf+0x8 < middle+0x10 < main+0x10 < _start+0xc (root)"
     for unwinder in UNWINDERS.values():
         if unwinder.applies_to(snapshot.images[0].image):

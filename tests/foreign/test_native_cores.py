@@ -18,6 +18,8 @@ from testbed.naming.symbolize import symbolize
 from testbed.words.errors import SnapshotFileError
 from unwinders import UNWINDERS
 
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
+
 SOURCE = """
 #include <stdlib.h>
 static int compare(const void *a, const void *b) {
@@ -70,7 +72,7 @@ def gcore(program: Path) -> Path:
     return path
 
 
-def names(core: Path, unwinder: str, places: Places | None = None) -> tuple[list[int], list[str], Backtrace]:
+def names(core: Path, unwinder: str, places: Places = HERE) -> tuple[list[int], list[str], Backtrace]:
     of = read_snapshot(core, places).snapshot
     said = UNWINDERS[unwinder].unwind(of)
     return [f.pc for f in said.frames], [f.function for f in symbolize(of.images, said).frames], said
@@ -104,7 +106,7 @@ def test_a_core_of_gdb_unwinds_to_main_and_as_gdb_says(program: Path, gcore: Pat
 
 @needs_gdb
 def test_the_vdso_is_read_from_memory_and_libraries_from_the_names_in_the_core(gcore: Path) -> None:
-    images = {loaded.image.path.name: loaded for loaded in read_snapshot(gcore).snapshot.images}
+    images = {loaded.image.path.name: loaded for loaded in read_snapshot(gcore, HERE).snapshot.images}
     assert {"program", "libc.so.6", "[vdso]"} <= images.keys()
     assert images["[vdso]"].image.symbol_named("__vdso_clock_gettime") is not None
     assert images["program"].bias and images["libc.so.6"].bias
@@ -120,7 +122,7 @@ def test_another_build_of_the_program_is_refused(program: Path, gcore: Path, tmp
     if ".note.gnu.build-id" not in read_image(program).sections:
         pytest.skip("this gcc links without build ids")
     with pytest.raises(SnapshotFileError, match="is not the file that was mapped"):
-        read_snapshot(gcore, Places(files=((tmp_path / "program", None),)))
+        read_snapshot(gcore, Places(files=((tmp_path / "program", None),), sysroot=Path("/")))
 
 
 def test_a_core_of_the_kernel_unwinds_to_start(program: Path) -> None:
@@ -157,10 +159,10 @@ def test_names_come_from_compressed_debug_data(program: Path, gcore: Path, tmp_p
     ):
         (tmp_path / "program").write_bytes(program.read_bytes())
         subprocess.run(command.split(), cwd=tmp_path, check=True, timeout=60)
-    start = next(m.start for m in read_snapshot(gcore).dump.modules if m.name.endswith("/program"))
-    stripped = names(gcore, "eh_frame", Places(files=((tmp_path / "stripped", start),)))[1]
+    start = next(m.start for m in read_snapshot(gcore, HERE).dump.modules if m.name.endswith("/program"))
+    stripped = names(gcore, "eh_frame", Places(files=((tmp_path / "stripped", start),), sysroot=Path("/")))[1]
     assert "middle" not in stripped
-    functions = names(gcore, "eh_frame", Places(files=((tmp_path / "with", start),)))[1]
+    functions = names(gcore, "eh_frame", Places(files=((tmp_path / "with", start),), sysroot=Path("/")))[1]
     assert [name for name in functions if name in ("compare", "middle", "main")] == ["compare", "middle", "main"]
 
 
@@ -195,7 +197,7 @@ def test_names_that_gdb_has_from_a_separate_debug_file_come_out(
         commands.append(["objcopy", f"--add-gnu-debuglink={debug}", "program"])
     for command in commands:
         subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
-    start = next(m.start for m in read_snapshot(gcore).dump.modules if m.name.endswith("/program"))
+    start = next(m.start for m in read_snapshot(gcore, HERE).dump.modules if m.name.endswith("/program"))
     files = ((tmp_path / "program", start),)
     if found_by == "debug link":  # beside the program
         (tmp_path / "program.debug").write_bytes(debug.read_bytes())
@@ -205,8 +207,8 @@ def test_names_that_gdb_has_from_a_separate_debug_file_come_out(
         frames = symbolize(of.images, UNWINDERS["eh_frame"].unwind(of)).frames
         return [(f.function, f.line.name if f.line else None, f.line.line if f.line else 0) for f in frames]
 
-    assert "middle" not in [name for name, _, _ in named(Places(files))]
-    ours = named(Places(files, debug_dirs=(tmp_path / "debug",)))
+    assert "middle" not in [name for name, _, _ in named(Places(files, Path("/")))]
+    ours = named(Places(files, Path("/"), debug_dirs=(tmp_path / "debug",)))
     script = tmp_path / "names.py"
     script.write_text(GDB_NAMES)
     settings = ("set backtrace past-main on", f"set debug-file-directory {tmp_path}/debug")

@@ -17,12 +17,14 @@ from testbed.export.core import core_bytes
 from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.snapshot_json import snapshot_data
-from testbed.foreign import read_snapshot
+from testbed.foreign import Places, read_snapshot
 from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import UsageError
 from tests.unwinders.missing import says_less
 from unwinders import UNWINDERS
+
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
 
 SCANS = ("stack_scan", "stack_scan_strict", "stack_scan_breakpad")
 LOGGERS = ("glibc_backtrace_fp", "qi_stack_frame", "bs_backtrace")
@@ -77,7 +79,7 @@ def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: 
     for part in (snapshot, cut(snapshot, 64)):
         path = tmp_path / "snapshot"
         path.write_bytes(FILES[kind](part))
-        back = read_snapshot(path).snapshot
+        back = read_snapshot(path, HERE).snapshot
         assert back.stack_end()[1] == back.is_whole == (part is snapshot)
         said = UNWINDERS[name].unwind(back).stopped
         assert (said is None) == (UNWINDERS[name].unwind(part).stopped is None)
@@ -100,7 +102,7 @@ def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path:
         if kind == 1 and address <= snapshot.sp < address + in_file:
             struct.pack_into("<Q", content, at + 32, snapshot.sp + 64 - address)
     (tmp_path / "core").write_bytes(content)
-    back = read_snapshot(tmp_path / "core").snapshot
+    back = read_snapshot(tmp_path / "core", HERE).snapshot
     assert back.stack_end() == (snapshot.sp + 64, False)
     assert UNWINDERS["stack_scan"].unwind(back).stopped is not None
 
@@ -114,7 +116,7 @@ def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(
         entry = struct.pack("<2Q", 9, snapshot.images[0].entry)  # AT_ENTRY: the program's file is known without it
         content = content.replace(entry, struct.pack("<2Q", 31, pointer), 1)
         (tmp_path / "core").write_bytes(content)
-        assert read_snapshot(tmp_path / "core").snapshot.is_whole is whole
+        assert read_snapshot(tmp_path / "core", HERE).snapshot.is_whole is whole
 
 
 def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None
             if struct.unpack_from("<I", content, entry)[0] == 16:
                 struct.pack_into("<III", content, entry, 0x4767_0009, len(text), len(content))
         (tmp_path / "x.dmp").write_bytes(bytes(content) + text)
-        back = read_snapshot(tmp_path / "x.dmp").snapshot
+        back = read_snapshot(tmp_path / "x.dmp", HERE).snapshot
         assert back.mappings == ((start, last),)
         assert back.is_whole is (last == end)
 

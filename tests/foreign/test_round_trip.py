@@ -22,6 +22,8 @@ from testbed.trace import Snapshot
 from tests.foreign.small import small
 from unwinders import UNWINDERS
 
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
+
 UNITS = [
     *(
         (name, arch.name, None)
@@ -61,7 +63,7 @@ def test_every_strategy_says_the_same_of_a_file_that_was_read_back(
 def places(snapshot: Snapshot, how: str) -> Places:
     """A Mach-O core does not say where the images lie."""
     if how != "macho-core":
-        return Places()
+        return HERE
     return Places(
         tuple(
             (loaded.image.path, (min(s.address for s in loaded.image.segments) & -0x1000) + loaded.bias)
@@ -90,5 +92,5 @@ def test_a_file_that_is_mapped_in_part_is_placed_by_the_mappings_offset(tmp_path
     there = 0x7F00_0000_0000
     module = Module(str(image.path), there, 0, offset=page)
     dump = Dump(tmp_path / "core", "ELF core", image.arch, small("x86_64").registers, (), (module,))
-    (loaded,), _ = loaded_images(dump, Places())
+    (loaded,), _ = loaded_images(dump, HERE)
     assert code.address + loaded.bias == there + code.offset - page

@@ -31,6 +31,8 @@ from testbed.words.errors import UsageError
 from tests.foreign.small import small
 from unwinders import UNWINDERS
 
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
+
 ARM64 = ARCHES["arm64"]
 BITS = (39, 42, 48, 52)
 PROGRAMS = [("pac_ret", "keystone"), ("pac_ret", "clang-asm"), ("recursion", "clang-O2-fp-pac")]
@@ -124,7 +126,7 @@ def test_every_format_carries_the_mask(kind: str, bits: int, tmp_path: Path) -> 
     path = tmp_path / "snapshot"
     path.write_bytes(FILES[kind](snapshot))
     image = snapshot.images[0].image
-    places = Places(((image.path, 0x400000),)) if kind == "macho-core" else Places()
+    places = Places(((image.path, 0x400000),)) if kind == "macho-core" else HERE
     back = read_snapshot(path, places).snapshot
     assert back.pac_mask is not None
     assert back.pac_mask & (1 << 55) - 1 == mask_of(bits)  # a Mach-O core says how many bits are the address
@@ -154,7 +156,7 @@ def test_lldbs_note_of_the_addresses_bits(version: int, says: tuple[int, ...], t
     at = content.index(struct.pack("<IIQ", 3, 48, 0))
     struct.pack_into("<4I", content, at, version, *says)
     (tmp_path / "x").write_bytes(content)
-    assert read_snapshot(tmp_path / "x").snapshot.pac_mask == (1 << 64) - (1 << 47)
+    assert read_snapshot(tmp_path / "x", HERE).snapshot.pac_mask == (1 << 64) - (1 << 47)
 
 
 @pytest.mark.parametrize("bits", BITS)

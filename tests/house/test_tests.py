@@ -11,7 +11,7 @@ from tests.house.sources import ROOT, imported, modules, relative
 pytestmark = pytest.mark.whole
 
 # What is tested besides the rooms of testbed.
-BESIDES = {"golden", "hostile", "house", "mutation", "programs", "unwinders"}
+BESIDES = {"golden", "hard_input", "hostile", "house", "mutation", "programs", "unwinders"}
 
 
 def test_nobody_imports_from_a_test() -> None:

@@ -11,9 +11,11 @@ import pytest
 from testbed.arch import ARCHES
 from testbed.image import Image, Section, read_image
 from testbed.image.instruction_sets import attributes_say, instruction_sets
+from testbed.words.budget import Account
 
 ARM32 = ARCHES["arm32"]
 A32, THUMB = ARM32.isas
+ACCOUNT = Account("x", 0)
 TRIPLE = "arm-linux-gnueabihf"
 SOURCE = """
 int outside(int);
@@ -95,13 +97,13 @@ def attributes(*values: bytes) -> dict[str, Section]:
 
 def test_build_attributes_are_read_past_names_and_unknown_tags() -> None:
     names, unknown = b"\x05cortex-m4\0", bytes([67]) + b"2.09\0" + bytes([34, 1])
-    assert attributes_say(Path("x"), attributes(names, unknown, b"\x07M"), ARM32) is THUMB
-    assert attributes_say(Path("x"), attributes(names, b"\x07A"), ARM32) is None
-    assert attributes_say(Path("x"), {}, ARM32) is None
+    assert attributes_say(Path("x"), attributes(names, unknown, b"\x07M"), ARM32, ACCOUNT) is THUMB
+    assert attributes_say(Path("x"), attributes(names, b"\x07A"), ARM32, ACCOUNT) is None
+    assert attributes_say(Path("x"), {}, ARM32, ACCOUNT) is None
 
 
 def test_damaged_build_attributes_say_nothing() -> None:
     whole = attributes(b"\x05cortex-m4\0", b"\x07M")[".ARM.attributes"].data
     for size in range(len(whole)):
         cut = {".ARM.attributes": Section(".ARM.attributes", 0, 0, whole[:size])}
-        assert attributes_say(Path("x"), cut, ARM32) is None
+        assert attributes_say(Path("x"), cut, ARM32, ACCOUNT) is None

@@ -14,11 +14,13 @@ from testbed.campaign.finding_evidence import BackedFinding, evidence_for
 from testbed.campaign.findings import show
 from testbed.cli import main
 from testbed.cli.strategies import all_strategies
-from testbed.foreign import read_snapshot
+from testbed.foreign import Places, read_snapshot
 from testbed.referee import REFEREES
 from testbed.report.finding_report import report, write_report
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
+
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
 
 ALL = {finding.id: (referee, finding) for referee in REFEREES.values() for finding in referee.findings}
 # A compiler's table, a library, a tool with files of its own, one of Apple's files.
@@ -87,7 +89,7 @@ def test_the_folder_has_the_process_at_that_instruction(
     assert {"report.md", "program", core, "snapshot.dmp", "snapshot.json"} <= files
     assert (tmp_path / "program").read_bytes() == found.run.built.image.content
     assert (tmp_path / "source" / found.run.built.source.path.name).read_text("utf-8") == found.run.built.source.text
-    dump = read_snapshot(tmp_path / core).snapshot
+    dump = read_snapshot(tmp_path / core, HERE).snapshot
     assert dump.pc == found.run[found.step].pc and dump.sp == found.run[found.step].sp
     with pytest.raises(UsageError, match="not empty"):
         write_report(found, tmp_path)

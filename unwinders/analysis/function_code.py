@@ -6,7 +6,7 @@ already, the end of the function, bytes that are no instruction, or has done eno
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -17,13 +17,15 @@ from capstone import Cs
 from testbed.arch import Isa, PerIsa
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
-from testbed.words.errors import NoUnwindInfo
+from testbed.words.errors import BudgetExceeded, NoUnwindInfo, UnsupportedRule
 from unwinders.analysis.abstract_machine import ReadCode
 from unwinders.analysis.function_bounds import FunctionParts, functions_of
 from unwinders.analysis.operations import Instruction
 
 AT_ONCE, LONGEST = 512, 15  # instructions decoded from where control reaches; bytes of one of them
+FIRST_AT_ONCE = 8
 MOST_OF_CALLEE = 1 << 16  # bytes of a called function in which its returns are looked for
+MOST_SLOTS = 8_000_000  # of the stack, in all states of a function
 RETURN_AND_POP = 0xC2  # x86: ret, with the bytes of arguments that the callee takes away
 RETURNS = frozenset({"ret", "retf", "iretq", "sysretq"})
 Decode = Callable[[Any, Isa, ReadCode], Instruction]
@@ -81,6 +83,14 @@ def _named(settings: tuple[int, int]) -> Cs:
     return Cs(*settings)
 
 
+def spend(image: Image, kind: str, amount: int, pc: int) -> None:
+    """So much more of what analysing an image may cost. Raises UnsupportedRule where that is too much."""
+    try:
+        image.account.share("instructions").spend(kind, amount, pc)
+    except BudgetExceeded as why:
+        raise UnsupportedRule(f"{image}: {why.detail}; if you trust the file: {why.option}") from why
+
+
 @dataclass(eq=False)
 class FunctionCode:
     """The code of one function of an image."""
@@ -112,6 +122,12 @@ class FunctionCode:
                 return int.from_bytes(segment.data[at : at + size], "little")
         return None
 
+    def spend_state(self, slots: int, all_slots: int) -> None:
+        """One more state of so many slots, of so many in all that are kept. Raises UnsupportedRule for too many."""
+        if all_slots > MOST_SLOTS:
+            raise UnsupportedRule(f"{self.function.name} keeps too much on its stack to be followed")
+        spend(self.image, "steps", 4 + slots // 16, self.function.entry)
+
     def pops(self, target: int | None) -> int:
         """The bytes of arguments that the function at a call's target takes off the stack as it returns (``ret 8``)."""
         if target is None or self.image.arch.link is not None:  # a return address in a register lies in nobody's way
@@ -133,6 +149,7 @@ class FunctionCode:
         found, pc, step = set[int](), start, self.step
         while pc < start + len(data):
             # Names and operands alone are read: that is faster by far.
+            spend(self.image, "steps", 1 + (len(data) - (pc - start)) // 8, target)
             named = _named(CAPSTONE[self.isa.name]).disasm_lite(data[pc - start :], pc)
             for address, size, mnemonic, operands in named:
                 pc = address + size
@@ -147,7 +164,7 @@ class FunctionCode:
         at = pc
         if pc % step == 0:
             data = _bytes(self.image, pc, min(end, pc + AT_ONCE * LONGEST))
-            for done, insn in enumerate(_capstone(CAPSTONE[self.isa.name]).disasm(data, pc)):
+            for done, insn in enumerate(self._disassembled(data, pc)):
                 if insn.address in self._known:
                     return
                 instruction = decode(insn, self.isa, self.read)
@@ -156,6 +173,21 @@ class FunctionCode:
                 self._known[insn.address] = instruction
                 at = insn.address + insn.size
         self._known.setdefault(at, None)
+
+    def _disassembled(self, data: bytes, pc: int) -> Iterator[Any]:
+        """capstone's instructions, which decodes as many as it is given at once: few at first, where few may be new."""
+        decoder, at = _capstone(CAPSTONE[self.isa.name]), 0
+        # An IT block must not be cut.
+        at_once = 0 if self.isa.address_bit else FIRST_AT_ONCE
+        while at < len(data):
+            spend(self.image, "steps", at_once or len(data) // self.step, pc)
+            begun = at
+            for insn in decoder.disasm(data[at : at + at_once * LONGEST] if at_once else data, pc + at, at_once):
+                yield insn
+                at = insn.address + insn.size - pc
+            if at == begun or not at_once:
+                return
+            at_once = min(4 * at_once, AT_ONCE)
 
 
 def _bytes(image: Image, start: int, end: int) -> bytes:

@@ -11,7 +11,7 @@ from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.analysis.abstract_state import AbstractState, join
 from unwinders.analysis.control_flow import states_of
 from unwinders.analysis.function_bounds import FunctionParts, functions_of
-from unwinders.analysis.function_code import FunctionCode
+from unwinders.analysis.function_code import FunctionCode, spend
 from unwinders.analysis.state_rules import frame_rules
 
 FOUND_BY = "prologue of "
@@ -102,6 +102,7 @@ def _analyse(image: Image, function: FunctionParts) -> FunctionRows:
         except UnwindError as error:
             refused |= dict.fromkeys(range(pc, end), str(error))
             continue
+        spend(image, "entries", 1 + len(rules) // 8, pc)
         _add(found, UnwindRow(pc, end, cfa, rules, image.arch.return_address, found_by=FOUND_BY + function.name))
     return FunctionRows(RowTable(function.name, tuple(found)), refused, states.come_back)
 

@@ -14,7 +14,7 @@ from unwinders.formats.cfi_entries import Cie, cie_at, fde_at
 from unwinders.formats.cfi_ranges import FdeRange, UnplacedFde, fde_ranges
 from unwinders.formats.cfi_rows import InitialState, fde_rows, initial_state
 from unwinders.formats.indexed import IndexedTable, Part, first_holds
-from unwinders.formats.reader import Reader
+from unwinders.formats.reader import Reader, reader_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def cfi_section(image: Image, section: str) -> CfiSection:
         found = image.sections.get(section)
         if found is None:
             raise NoUnwindInfo(f"{image} has no {section}")
-        sections[section] = CfiSection(Reader(section, found.address, found.data), image.arch)
+        sections[section] = CfiSection(reader_of(image, found, section), image.arch)
     return sections[section]
 
 

@@ -33,6 +33,7 @@ from unwinders.formats.register_parts import WholeRegisters
 # A row may not grow without bound: no architecture has so many registers, no compiler remembers so many rows.
 MAX_REGISTERS = 256
 MAX_REMEMBERED = 1024
+_USUAL_REGISTERS = 32  # a row with more costs more to copy
 
 
 _WITH_LOW_BITS = 0xC0  # the top two bits are the opcode, the other six its first operand
@@ -122,8 +123,11 @@ class _RowMachine:
         self.remembered: list[InitialState] = []
         self.rows: list[UnwindRow] = []
         self.whole = WholeRegisters(arch)
+        self.reader: Reader | None = None
 
     def execute(self, reader: Reader) -> None:
+        reader.spend("steps", reader.left)  # each instruction takes a byte at least
+        self.reader = reader
         while reader.left:
             at = reader.offset
             byte = reader.unsigned(1)
@@ -221,6 +225,8 @@ class _RowMachine:
         self.registers = {**self.registers, name: rule}
         if len(self.registers) > MAX_REGISTERS:
             raise reader.error(f"rules for more than {MAX_REGISTERS} registers", at=at)
+        if len(self.registers) > _USUAL_REGISTERS:
+            reader.spend("steps", len(self.registers) // _USUAL_REGISTERS)
 
     def restore(self, name: str, reader: Reader, at: int) -> None:
         """Back to the rule that the CIE's instructions gave the register; without one, to the ABI's default."""
@@ -252,6 +258,9 @@ class _RowMachine:
         if self.pc < end and self.cfa is not None:
             signal_frame = self.fde.cie.is_signal
             rules = self.whole.of(self.registers)
+            if self.reader is not None:
+                shared = bool(self.rows) and self.rows[-1].registers is rules
+                self.reader.spend("entries", 1 if shared else 1 + len(rules) // 8)
             row = UnwindRow(self.pc, end, self.cfa, rules, self.return_address, signal_frame, self.found_by)
             self.rows.append(row)
         self.pc = end

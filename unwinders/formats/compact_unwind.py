@@ -31,7 +31,7 @@ from testbed.words.errors import MalformedTable, NoUnwindInfo
 from unwinders.formats.cfi import cfi_index, cfi_section
 from unwinders.formats.compact_encodings import Dwarf, Encoded, encoded_row
 from unwinders.formats.indexed import IndexedTable, Part, up_to_the_next
-from unwinders.formats.reader import Reader
+from unwinders.formats.reader import Reader, reader_of
 from unwinders.formats.sections import MACH_O_EH_FRAME, UNWIND_INFO
 
 SECTION, FRAME = UNWIND_INFO, MACH_O_EH_FRAME
@@ -125,7 +125,7 @@ def _reader(image: Image) -> Reader:
     section = image.sections.get(SECTION)
     if section is None:
         raise NoUnwindInfo(f"{image} has no {SECTION}")
-    return Reader(SECTION, section.address, section.data)
+    return reader_of(image, section, SECTION)
 
 
 def _read(image: Image) -> CompactTable:
@@ -163,6 +163,7 @@ def _read_page(image: Image, page: Page, common: tuple[int, ...]) -> tuple[Encod
             raise page.no_end
         return ()
     head = reader.part(page.offset, len(reader.data))
+    reader.spend("entries", 1 + len(common) // 8)
     kind = head.unsigned(4)
     entries_at, count = page.offset + head.unsigned(2), head.unsigned(2)
     encodings: list[int | MalformedTable]
@@ -182,6 +183,7 @@ def _read_page(image: Image, page: Page, common: tuple[int, ...]) -> tuple[Encod
         ]
     else:
         raise reader.error(f"a page of kind {kind} is neither regular (2) nor compressed (3)", at=page.offset)
+    reader.spend("entries", len(starts) // 2)
     entries: list[Encoded | BrokenPart] = []
     for part, hidden in up_to_the_next(starts, page.end):
         encoding, why = encodings[part.entry], page.no_end if part.end == page.end else None

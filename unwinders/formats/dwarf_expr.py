@@ -74,6 +74,7 @@ def parse_expression(reader: Reader, word: int) -> tuple[Operation, ...]:
     for operands that run off the end, and for a jump to where no operation starts.
     """
     start = reader.offset
+    reader.spend("entries", 1 + reader.left // 4)
     operations: list[Operation] = []
     while reader.left:
         at = reader.offset

@@ -23,7 +23,7 @@ from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.formats.cfi import CfiSection, cfi_section
 from unwinders.formats.indexed import IndexedTable, Part, out_of_order
-from unwinders.formats.reader import INDIRECT, OMIT, Reader
+from unwinders.formats.reader import INDIRECT, OMIT, Reader, reader_of
 
 SECTION, FRAME = ".eh_frame_hdr", ".eh_frame"
 
@@ -74,7 +74,7 @@ def _read(image: Image) -> SearchTable:
     if header is None or frame is None:
         raise NoUnwindInfo(f"{image} has no {SECTION if header is None else FRAME}")
     word = image.arch.word
-    reader = Reader(SECTION, header.address, header.data)
+    reader = reader_of(image, header, SECTION)
 
     def pointer(encoding: int, what: str) -> int:
         at = reader.offset

@@ -23,7 +23,7 @@ from struct import unpack_from
 from testbed.image import Image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.indexed import up_to_the_next
-from unwinders.formats.reader import Reader
+from unwinders.formats.reader import Reader, reader_of
 from unwinders.formats.sections import EXIDX, EXTAB
 
 INDEX, TABLE = EXIDX, EXTAB
@@ -76,7 +76,7 @@ def exception_index(image: Image) -> tuple[IndexEntry | BrokenEntry, ...]:
     section = image.sections.get(INDEX)
     if section is None:
         raise NoUnwindInfo(f"{image} has no {INDEX}")
-    reader = Reader(INDEX, section.address, section.data)
+    reader = reader_of(image, section, INDEX)
     if reader.left % _ENTRY:
         raise reader.error(f"the section has {reader.left} bytes, which are no pairs of words")
     words = unpack_from(f"<{reader.left // 4}I", reader.data)
@@ -89,6 +89,7 @@ def exception_index(image: Image) -> tuple[IndexEntry | BrokenEntry, ...]:
     ]
     found: list[IndexEntry | BrokenEntry] = []
     ends = _CodeEnds(image)
+    reader.spend("steps", len(starts) * len(ends.code))
     for part, hidden in up_to_the_next(starts, 1 << (8 * image.arch.word)):
         if hidden is None:
             end = min(part.end, ends.after(part.start))
@@ -127,7 +128,7 @@ def _distant(place: int, word: int) -> int:
 def operation_bytes(image: Image, entry: IndexEntry) -> OperationBytes:
     """Where the operations of a function are. Raises MalformedTable; UnsupportedRule for a reserved personality."""
     section = image.sections[INDEX]
-    reader = Reader(INDEX, section.address, section.data, entry.offset + 4)
+    reader = reader_of(image, section, INDEX, entry.offset + 4)
     if entry.content & _COMPACT:
         if _personality(reader, entry.content) != _INLINE:
             raise reader.error(f"{entry.content:#010x}: only personality routine 0 can stand in the index")
@@ -137,7 +138,7 @@ def operation_bytes(image: Image, entry: IndexEntry) -> OperationBytes:
     table = image.sections.get(TABLE)
     if table is None or not table.address <= target < table.address + len(table.data):
         raise reader.error(f"the entry is said to be at {target:#x}, which is not in {TABLE}", at=at)
-    return _table_entry(Reader(TABLE, table.address, table.data, target - table.address))
+    return _table_entry(reader_of(image, table, TABLE, target - table.address))
 
 
 def _table_entry(reader: Reader) -> OperationBytes:
@@ -156,6 +157,7 @@ def _table_entry(reader: Reader) -> OperationBytes:
         raise UnsupportedRule(f"{TABLE}+{at:#x}: personality routine {personality} is reserved")
     if 4 * (1 + count) > reader.left:
         raise reader.error(f"{count} more words of operations reach past the end of the section", at=at)
+    reader.spend("steps", 4 * (1 + count))
     content = list(_bytes(reader, skip))
     for _ in range(count):
         content += _bytes(reader)

@@ -27,7 +27,7 @@ from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from unwinders.formats.indexed import IndexedTable, Part
 from unwinders.formats.orc_rows import Kind, OrcEntry, OrcRegister, entry_row
-from unwinders.formats.reader import Reader
+from unwinders.formats.reader import Reader, reader_of
 from unwinders.formats.sections import ORC_ENTRIES, ORC_HEADER, ORC_PLACES
 
 ENTRIES, PLACES, HEADER = ORC_ENTRIES, ORC_PLACES, ORC_HEADER
@@ -110,7 +110,7 @@ def _entries(image: Image) -> list[_Raw]:
     found, places = image.sections.get(ENTRIES), image.sections.get(PLACES)
     if found is None or places is None:
         raise NoUnwindInfo(f"{image} has no {ENTRIES if found is None else PLACES}")
-    reader, at = Reader(ENTRIES, found.address, found.data), Reader(PLACES, places.address, places.data)
+    reader, at = reader_of(image, found, ENTRIES), reader_of(image, places, PLACES)
     if reader.left % _ENTRY:
         raise reader.error(f"the section has {reader.left} bytes, which are no entries of {_ENTRY}", at=0)
     if at.left * _ENTRY != reader.left * _PLACE:
@@ -153,7 +153,7 @@ def _interpreted(raw: _Raw, layout: OrcLayout) -> OrcEntry:
         kind, rest = raw.bits >> 8 & 7, raw.bits >> 12
         kinds = {0: Kind.NOTHING, 1: Kind.END, 2: Kind.CALL, 3: Kind.REGISTERS, 4: Kind.INTERRUPT}
         signal = bool(raw.bits >> 11 & 1)
-    reader = Reader(ENTRIES, 0, b"")
+    reader = Reader(ENTRIES, 0, b"")  # to name what is wrong
     if kind not in kinds or rest:
         raise reader.error(f"{raw.bits:#06x} is no entry of the layout {layout.value}", at=raw.offset)
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from testbed.words.errors import MalformedTable
+from testbed.image import Image, Section
+from testbed.words.budget import Account
+from testbed.words.errors import BudgetExceeded, MalformedTable, TableTooCostly
 
 _LEB_BYTES = 10  # a 64-bit value has no more
 _LEB_BITS = 64
@@ -16,14 +18,31 @@ _FIXED = {0x02: (2, False), 0x03: (4, False), 0x04: (8, False), 0x0A: (2, True),
 _PCREL, _DATAREL = 0x10, 0x30
 
 
+def reader_of(image: Image, section: Section, name: str | None = None, offset: int = 0) -> Reader:
+    """A cursor over a section of an image, which draws on the image's account; ``name``: what errors call it."""
+    name = name or section.name
+    return Reader(name, section.address, section.data, offset, account=image.account.share(name))
+
+
 class Reader:
     """Little-endian reads of ``data[offset:end]``, a part of ``section``, which is loaded at ``address``.
 
-    Every read raises MalformedTable with the section and the offset where the bytes end too early.
+    Every read raises MalformedTable with the section and the offset where the bytes end too early. ``account`` is what
+    reading the section draws on: that of its image, without one an account of its own.
     """
 
-    def __init__(self, section: str, address: int, data: bytes, offset: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self,
+        section: str,
+        address: int,
+        data: bytes,
+        offset: int = 0,
+        end: int | None = None,
+        *,
+        account: Account | None = None,
+    ) -> None:
         self.section, self.address, self.data = section, address, data
+        self.account = account or Account(section, len(data))
         self.offset = offset
         self.end = len(data) if end is None else end
 
@@ -31,7 +50,14 @@ class Reader:
         """A cursor over ``[offset, end)`` of the same section."""
         if not 0 <= offset <= end <= len(self.data):
             raise self.error(f"the range {offset:#x} to {end:#x} is not inside the section", at=offset)
-        return Reader(self.section, self.address, self.data, offset, end)
+        return Reader(self.section, self.address, self.data, offset, end, account=self.account)
+
+    def spend(self, kind: str, amount: int = 1) -> None:
+        """So much more of the file's budget. Raises TableTooCostly, a MalformedTable, where that is too much."""
+        try:
+            self.account.spend(kind, amount, self.offset)
+        except BudgetExceeded as why:
+            raise TableTooCostly(self.section, self.offset, why) from why
 
     def error(self, detail: str, *, at: int | None = None) -> MalformedTable:
         """The error to raise for the bytes at ``at`` (default: where the cursor stands)."""

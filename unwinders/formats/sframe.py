@@ -12,7 +12,7 @@ from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.indexed import IndexedTable, Part, first_holds
-from unwinders.formats.reader import Reader
+from unwinders.formats.reader import reader_of
 from unwinders.formats.sections import SFRAME
 from unwinders.formats.sframe_entries import read_functions, read_header
 from unwinders.formats.sframe_rows import MAX_ROWS, function_rows
@@ -46,7 +46,7 @@ def _read(image: Image) -> IndexedTable:
     section, arch = image.sections.get(SECTION), image.arch
     if section is None:
         raise NoUnwindInfo(f"{image} has no {SECTION}")
-    reader = Reader(SECTION, section.address, section.data)
+    reader = reader_of(image, section, SECTION)
     header = read_header(reader, arch)
     functions, unplaced = read_functions(reader, header, arch)
 

@@ -59,6 +59,7 @@ def function_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, ar
     """
     found = read_rows(entry, reader, header, arch)
     for start, end, row in _spans(entry, found, reader):
+        reader.spend("entries")
         yield UnwindRow(
             start=start,
             end=end,
@@ -73,6 +74,7 @@ def function_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, ar
 def read_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: Arch) -> list[FrameRow]:
     """The FREs of a function as they stand. Their starts ascend, or it is a MalformedTable."""
     part = reader.part(entry.rows_at, header.rows_end)
+    part.spend("steps", 8 * entry.rows)  # a row is some words, each with rules
     found: list[FrameRow] = []
     for _ in range(entry.rows):
         at = part.offset

@@ -16,7 +16,7 @@ itself is unknown in a caller: the call has overwritten it. Only a signal's fram
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from testbed.arch import Arch
@@ -37,26 +37,30 @@ from testbed.contract.rows import (
 )
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule, UnwindError
-from unwinders.rows.expression import evaluate
+from unwinders.rows.expression import ExpressionSteps, evaluate
 
 
-def apply(row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0) -> tuple[int | None, Frame | None]:
+def apply(
+    row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0, steps: ExpressionSteps | None = None
+) -> tuple[int | None, Frame | None]:
     """This frame's CFA and its caller; no caller where the row says that this is the root.
 
-    ``bias`` is the load bias of the image that the row came from. Raises UnknownRegister, UnreadableMemory or
-    UnsupportedRule where the CFA or the return address cannot be had, NoUnwindInfo where the row does not say where
-    the return address is. Another register that cannot be had is unknown in the caller.
+    ``bias`` is the load bias of the image that the row came from; ``steps`` are those that expressions may still take.
+
+    Raises UnknownRegister, UnreadableMemory or UnsupportedRule where the CFA or the return address cannot be had,
+    NoUnwindInfo where the row does not say where the return address is. Another register that cannot be had is unknown
+    in the caller.
     """
     if row.outermost_if_zero is not None and frame.registers.get(row.outermost_if_zero) == 0:
         return None, None
     arch = snapshot.arch
-    rules = _FrameFacts(frame.registers, snapshot, bias)
+    rules = _FrameFacts(frame.registers, snapshot, bias, steps or ExpressionSteps())
     rule = return_address_rule(row, arch)
     if isinstance(rule, Undefined):
         return _root_cfa(row, rules), None
     if row.cfa is not None:
         cfa = rules.value(row.cfa, "the CFA", 8 * arch.word)
-        rules = _FrameFacts(frame.registers, snapshot, bias, cfa)
+        rules = replace(rules, cfa=cfa)
     return_address = rules.value(rule, row.return_address, 8 * arch.word)
     pc = snapshot.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
     registers: dict[str, int] = {}
@@ -108,6 +112,7 @@ class _FrameFacts:
     registers: Mapping[str, int]
     snapshot: Snapshot
     bias: int
+    steps: ExpressionSteps
     cfa: int | None = None
 
     def value(self, rule: Rule, name: str, bits: int) -> int:
@@ -152,4 +157,5 @@ class _FrameFacts:
     def computed(self, operations: tuple[Operation, ...]) -> int:
         """A DWARF expression; a register's starts with the CFA on its stack (DWARF 5, section 6.4.2.3)."""
         initial = () if self.cfa is None else (self.cfa,)
-        return evaluate(operations, self.snapshot.arch, self.registers, self.snapshot.memory, initial, bias=self.bias)
+        arch, memory = self.snapshot.arch, self.snapshot.memory
+        return evaluate(operations, arch, self.registers, memory, initial, bias=self.bias, steps=self.steps)

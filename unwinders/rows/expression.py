@@ -15,8 +15,16 @@ from testbed.trace import Memory
 from testbed.words.errors import UnknownRegister, UnsupportedRule
 from unwinders.formats import dwarf_expr as op
 
-MAX_STEPS = 10_000
+MAX_STEPS = 10_000  # of one expression
+MAX_STEPS_OF_A_WALK = 100_000  # of all of them: each register of each frame may have one
 MAX_DEPTH = 256
+
+
+class ExpressionSteps:
+    """How many operations the expressions of one walk may still take together."""
+
+    def __init__(self, left: int = MAX_STEPS_OF_A_WALK) -> None:
+        self.left = left
 
 
 def evaluate(
@@ -27,19 +35,25 @@ def evaluate(
     initial: Sequence[int] = (),
     *,
     bias: int = 0,
+    steps: ExpressionSteps | None = None,
 ) -> int:
     """The value on top of the stack at the end; ``initial`` is on it before the first operation.
 
     ``bias`` is added to DW_OP_addr, whose operand is a link-time address. Raises UnknownRegister,
     UnreadableMemory, and UnsupportedRule for an operation that has no meaning in call frame information, a stack
-    that runs empty or too deep, a division by zero, and a loop that does not end.
+    that runs empty or too deep, a division by zero, a loop that does not end, and where no ``steps`` are left.
     """
+    steps = steps or ExpressionSteps()
     machine = _ExpressionMachine(arch, registers, memory, bias, list(initial))
     by_offset = {operation.offset: i for i, operation in enumerate(operations)}
     at = 0
+    steps.left -= len(operations) // 8  # for looking at them
     for _ in range(MAX_STEPS):
         if at >= len(operations):
             return machine.pop()
+        steps.left -= 1
+        if steps.left < 0:
+            raise UnsupportedRule(f"the DWARF expressions of one stack take more than {MAX_STEPS_OF_A_WALK} operations")
         operation = operations[at]
         if machine.execute(operation):
             at = by_offset.get(op.jump_target(operation), len(operations))  # no operation there: the end

@@ -33,6 +33,7 @@ from testbed.image import LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
 from unwinders.rows.apply import apply, return_address_rule
+from unwinders.rows.expression import ExpressionSteps
 
 MAX_FRAMES = 1024
 
@@ -47,11 +48,12 @@ def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
     frames found until then are kept. Any other exception is a bug and passes through.
     """
     frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+    steps = ExpressionSteps()
     done: list[Frame] = []
     visited = {position(snapshot.arch, frame)}
     try:
         while True:
-            cfa, caller = step_out(frame, snapshot, row_for)
+            cfa, caller = step_out(frame, snapshot, row_for, steps)
             if caller is None:
                 return Backtrace((*done, replace(frame, cfa=cfa)), None, snapshot.images)
             check_new(snapshot.arch, caller, visited)
@@ -63,11 +65,13 @@ def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
         return Backtrace((*done, frame), stop, snapshot.images)
 
 
-def step_out(frame: Frame, snapshot: Snapshot, row_for: RowFor) -> tuple[int | None, Frame | None]:
+def step_out(
+    frame: Frame, snapshot: Snapshot, row_for: RowFor, steps: ExpressionSteps | None = None
+) -> tuple[int | None, Frame | None]:
     """This frame's CFA and its caller, None where this is the root. Raises the UnwindError that ends the walk here."""
     loaded = image_covering(snapshot.images, frame.lookup_pc)
     row = row_for(frame, loaded)
-    cfa, caller = apply(row, frame, snapshot, loaded.bias if loaded else 0)
+    cfa, caller = apply(row, frame, snapshot, loaded.bias if loaded else 0, steps)
     if caller is None or (caller.pc == 0 and caller.kind is FrameKind.CALLER):
         return cfa, None
     if not row.signal_frame:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from testbed.image.debug.cursor import Cursor
+from testbed.image.debug.cursor import Cursor, account_of
 from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag
 from testbed.image.debug.entries import DebugEntry
 from testbed.image.debug.forms import AttributeValue
@@ -75,7 +75,7 @@ def _constant(entry: DebugEntry) -> CallTarget | None:
     if said is None or not isinstance(said.raw, bytes):
         return None
     image, size = entry.unit.image, entry.unit.address_size
-    at = Cursor(image.path.name, ".debug_info", said.raw, 0, len(said.raw))
+    at = Cursor(image.path.name, ".debug_info", said.raw, 0, len(said.raw), account_of(image))
     address: int | None = None
     while not at.done:  # each operation is a byte at least
         operation = at.unsigned(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from testbed.image.model import Image
+from testbed.words.budget import Account
 from testbed.words.errors import DebugInfoError
 from testbed.words.printable import printable
 
@@ -23,6 +24,7 @@ class Cursor:
     data: bytes
     at: int
     end: int
+    account: Account
 
     def __post_init__(self) -> None:
         if not 0 <= self.at <= self.end <= len(self.data):
@@ -70,6 +72,7 @@ class Cursor:
         stop = self.data.find(b"\0", self.at, self.end)
         if stop < 0:
             raise self.error("a string without an end")
+        self.account.spend("unpacked", stop - self.at, self.at)
         out = printable(self.data[self.at : stop].decode("utf-8", "replace"))
         self.at = stop + 1
         return out
@@ -95,7 +98,12 @@ def cursor(image: Image, section: str, at: int = 0, end: int | None = None) -> C
     found = image.sections.get(section) or image.sections.get(_mach_o(section))
     if found is None:
         raise DebugInfoError(image.path.name, section, at, "there is no such section")
-    return Cursor(image.path.name, section, found.data, at, len(found.data) if end is None else end)
+    return Cursor(image.path.name, section, found.data, at, len(found.data) if end is None else end, account_of(image))
+
+
+def account_of(image: Image) -> Account:
+    """What reading the debug information of an image draws on."""
+    return image.account.share("debug information")
 
 
 def has(image: Image, section: str) -> bool:

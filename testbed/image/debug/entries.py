@@ -57,6 +57,9 @@ class DebugEntry:
         return self.unit.offset + value.raw if value.form in _UNIT_REFERENCES else None
 
 
+# Entries that are kept though nothing is below them, and the attributes that are kept: few, of what compilers write.
+_KEPT = frozenset(Tag)
+_ASKED = frozenset(Attribute)
 _UNIT_REFERENCES = (Form.REF1, Form.REF2, Form.REF4, Form.REF8, Form.REF_UDATA)
 
 
@@ -133,6 +136,7 @@ class _Abbreviation:
     tag: int
     children: bool
     attributes: tuple[tuple[int, int, int], ...]  # attribute, form, implicit constant
+    kept: bool  # something here asks for its entries, or for what is below them
 
 
 def _unit(
@@ -164,6 +168,7 @@ def _abbreviations(at: Cursor) -> dict[int, _Abbreviation]:
         tag, children = at.uleb(), bool(at.unsigned(1))
         attributes = []
         while True:
+            at.account.spend("entries", 1, at.at)
             name, form = at.uleb(), at.uleb()
             constant = at.sleb() if form == Form.IMPLICIT_CONST else 0
             if not name and not form:
@@ -171,7 +176,7 @@ def _abbreviations(at: Cursor) -> dict[int, _Abbreviation]:
             attributes.append((name, form, constant))
         if code in out:
             raise at.error(f"abbreviation {code} twice in one table")
-        out[code] = _Abbreviation(tag, children, tuple(attributes))
+        out[code] = _Abbreviation(tag, children, tuple(attributes), children or tag in _KEPT)
     return out
 
 
@@ -188,7 +193,12 @@ def _entries(unit: CompilationUnit, at: Cursor, abbreviations: dict[int, _Abbrev
         kind = abbreviations.get(code)
         if kind is None:
             raise at.error(f"abbreviation {code} is not declared", offset)
+        at.account.spend("steps", 1 + len(kind.attributes), offset)
         values = {name: read_form(at, form, constant, unit) for name, form, constant in kind.attributes}
+        if not kind.kept:
+            continue
+        values = {name: value for name, value in values.items() if name in _ASKED}
+        at.account.spend("entries", 2 + len(values) // 4, offset)
         entry = DebugEntry(unit, offset, kind.tag, values)
         unit.entries[offset] = entry
         if parents:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from testbed.image.debug.call_sites import CallSite, CallTarget, call_site, completeness
+from testbed.image.debug.cursor import account_of
 from testbed.image.debug.dwarf_numbers import Attribute, Tag
 from testbed.image.debug.entries import CompilationUnit, DebugEntry
 from testbed.image.debug.lines import Line
@@ -68,6 +69,7 @@ def functions_of(
     for entry in unit.walk():
         if entry.tag != Tag.SUBPROGRAM:
             continue
+        account_of(unit.image).spend("entries", 2, entry.offset)
         try:
             ranges = ranges_of(entry)
             if ranges:

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
-from testbed.image.debug.cursor import has
+from testbed.image.debug.cursor import account_of, has
 from testbed.image.model import Image
-from testbed.words.errors import DebugInfoError
+from testbed.words.errors import BudgetExceeded, DebugInfoError
 
 if TYPE_CHECKING:  # the readers are loaded for an image that has something to read
     from testbed.image.debug.call_sites import CallSite, CallTarget
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the readers are loaded for an image that has something to r
     from testbed.image.debug.lines import Line, LineTable
 
 Key = TypeVar("Key")
+MOST_NESTED = 1 << 12  # ranges of functions inside another one that are looked through: more is damage
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +29,13 @@ class DebugInfo:
     image: Image
     functions: tuple[Function, ...] = field(repr=False)
     tables: tuple[LineTable, ...] = field(repr=False)
-    problems: tuple[DebugInfoError, ...] = ()
+    problems: tuple[DebugInfoError | BudgetExceeded, ...] = ()
 
     def function_at(self, address: int) -> Function | None:
         """The function whose ranges cover an address; of several, the one whose range begins last."""
         i = bisect_right(self._starts, address) - 1
-        while i >= 0 and self._reach[i] > address:
+        last = i - MOST_NESTED
+        while i >= max(0, last) and self._reach[i] > address:
             _, end, function = self._ranges[i]
             if address < end:
                 return function
@@ -62,7 +64,12 @@ class DebugInfo:
         if target.address is not None:
             found = self._by_entry.get(target.address, [])
         else:
-            found = list(dict.fromkeys(f for offset in target.origins for f in self._by_origin.get(offset, ())))
+            found = []
+            for function in (f for offset in target.origins for f in self._by_origin.get(offset, ())):
+                if function not in found:
+                    found.append(function)
+                if len(found) > 1:
+                    return None
             if not found and target.declared:
                 found = self._by_name.get(target.name) or self._by_alias(target.name)
         return found[0] if len(found) == 1 else None
@@ -134,25 +141,38 @@ def debug_info(image: Image) -> DebugInfo:
 
 
 def _read(image: Image) -> DebugInfo:
+    functions: list[Function] = []
+    tables: list[LineTable] = []
+    problems: list[DebugInfoError | BudgetExceeded] = []
+    try:
+        with account_of(image).working():
+            _read_all(image, functions, tables, problems)
+    except BudgetExceeded as error:
+        problems.append(error)
+    return DebugInfo(image, tuple(functions), tuple(tables), tuple(problems))
+
+
+def _read_all(
+    image: Image, functions: list[Function], tables: list[LineTable], problems: list[DebugInfoError | BudgetExceeded]
+) -> None:
+    """All that can be read. Raises BudgetExceeded where there is more than its file may cost."""
     from testbed.image.debug.entries import read_units
     from testbed.image.debug.functions import functions_of
     from testbed.image.debug.lines import LineTable, read_lines
 
     units, found = read_units(image)
-    problems = list(found)
+    problems += found
     entries = {offset: entry for unit in units for offset, entry in unit.entries.items()}
-    functions: list[Function] = []
-    tables: list[LineTable] = []
     for unit in units:
         table = LineTable((), {})
         try:
             table = read_lines(unit)
         except DebugInfoError as error:
             problems.append(error)
-        tables.append(table)
+        if table.rows:
+            tables.append(table)
         for one in functions_of(unit, entries, dict(table.files)):
             if isinstance(one, DebugInfoError):
                 problems.append(one)
             else:
                 functions.append(one)
-    return DebugInfo(image, tuple(functions), tuple(tables), tuple(problems))

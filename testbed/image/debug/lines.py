@@ -140,10 +140,12 @@ def _header(unit: CompilationUnit, at: Cursor, offset_size: int, folder: str, na
 
 def _files_5(unit: CompilationUnit, at: Cursor, header: _LineHeader, folder: str) -> None:
     folders = [joined(folder, path) for path, _ in _names(unit, at, header)]
+    at.account.spend("unpacked", sum(map(len, folders)), at.at)
     if folders:  # the first one is the unit's own, which may be relative: -ffile-prefix-map
         folders[0] = joined("", folder) or folders[0]
     for number, (path, index) in enumerate(_names(unit, at, header)):
         header.files[number] = joined(folders[index] if index < len(folders) else "", path)
+        at.account.spend("unpacked", len(header.files[number]), at.at)
 
 
 def _names(unit: CompilationUnit, at: Cursor, header: _LineHeader) -> list[tuple[str, int]]:
@@ -154,6 +156,7 @@ def _names(unit: CompilationUnit, at: Cursor, header: _LineHeader) -> list[tuple
         raise at.error(f"{count} names in a line table's header")
     out = []
     for _ in range(count):
+        at.account.spend("entries", 1, at.at)
         path, index = "", 0
         for content, form in formats:
             value = read_form(at, form, 0, header)
@@ -175,10 +178,12 @@ def _files_4(at: Cursor, header: _LineHeader, folder: str, name: str) -> None:
     folders = [folder]
     while path := at.string():
         folders.append(joined(folder, path))
+        at.account.spend("unpacked", len(folders[-1]), at.at)
     header.files[0] = joined(folder, name)  # a call_file of 0 means "not known"; the unit's own name serves
     while path := at.string():
         index, _, _ = at.uleb(), at.uleb(), at.uleb()  # folder, time, size
         header.files[len(header.files)] = joined(folders[index] if index < len(folders) else "", path)
+        at.account.spend("unpacked", len(path) + (len(folders[index]) if index < len(folders) else 0), at.at)
         if len(header.files) > MAX_FILES:
             raise at.error(f"more than {MAX_FILES} files")
 
@@ -202,6 +207,7 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
 
     def emit() -> None:
         line = Line(files.get(state.file, ""), state.line, state.column, state.discriminator)
+        at.account.spend("entries", 1, at.at)
         pending.append((state.address, line))
         state.discriminator = 0
         if len(rows) + len(pending) > MAX_ROWS:
@@ -216,6 +222,7 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
         pending.clear()
 
     while not at.done:
+        at.account.spend("steps", 1, at.at)
         opcode = at.unsigned(1)
         if opcode >= header.opcode_base:
             adjusted = opcode - header.opcode_base

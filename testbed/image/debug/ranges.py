@@ -59,6 +59,7 @@ def _before_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
     size = unit.address_size
     select = (1 << (8 * size)) - 1
     for _ in range(MAX_RANGES):
+        at.account.spend("entries", 1, at.at)
         start, end = at.unsigned(size), at.unsigned(size)
         if start == select:
             base = end
@@ -76,6 +77,7 @@ def _from_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
         return unit.address(AttributeValue(Form.ADDRX, at.uleb())) or 0
 
     for _ in range(MAX_RANGES):
+        at.account.spend("entries", 1, at.at)
         match kind := at.unsigned(1):
             case 0:  # DW_RLE_end_of_list
                 return

@@ -23,6 +23,7 @@ from testbed.image.debug.functions import Function
 from testbed.image.debug.info import DebugInfo
 
 CANDIDATES = 4  # how many of several chains are listed
+MOST_FUNCTIONS = 256  # that tail calls lead to from one call: in compilers' code some ten
 
 
 class Certainty(Enum):
@@ -99,6 +100,8 @@ def _reach(info: DebugInfo, target: Function) -> tuple[Edges, str]:
         function = pending.pop()
         if function in edges:
             continue
+        if len(edges) >= MOST_FUNCTIONS:
+            return {}, f"more than {MOST_FUNCTIONS} functions can be reached by tail calls"
         edges[function] = set()
         if not function.complete:
             unclear = unclear or f"the call sites of {function.name} are not all listed"

@@ -19,6 +19,7 @@ from pathlib import Path
 from testbed.build import cache
 from testbed.image import Image
 from testbed.image.file_bytes import FileBytes, file_content
+from testbed.words.budget import Account
 from testbed.words.errors import ImageError
 from testbed.words.files import cache_folder
 
@@ -84,7 +85,7 @@ def strip_tables(path: Path, content: bytes, removed: Collection[str]) -> bytes:
     layout = _LAYOUTS.get(content[4]) if content[:4] == b"\x7fELF" and len(content) > 5 and content[5] == 1 else None
     if layout is None:
         raise ImageError(path, 0, "not a little-endian ELF file: only of those can the tables be taken out")
-    file = FileBytes(path, content)
+    file = FileBytes(path, content, 0, Account(path, len(content)))
     out = bytearray(content)
     programs, sections = (file.unsigned(at, layout.word, "the ELF header") for at in layout.tables)
     program_count, section_count, names = (file.unsigned(at, 2, "the ELF header") for at in layout.counts)

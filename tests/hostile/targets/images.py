@@ -99,7 +99,7 @@ def _read_archive(content: bytes) -> None:
 def _read_companions(content: bytes) -> None:
     """The input as the separate debug file of a program, by a right CRC, and as its MiniDebugInfo."""
     own = real.built()[7].image
-    bare = ElfParts(own.arch, own.segments, {".text": own.sections[".text"]}, SymbolTables((), {}, ()))
+    bare = ElfParts(own.arch, own.segments, {".text": own.sections[".text"]}, SymbolTables((), {}, ()), own.account)
     text = own.sections[".text"]
     file_with(content, "program.debug")
     link = b"program.debug\0".ljust(16, b"\0") + zlib.crc32(content).to_bytes(4, "little")
