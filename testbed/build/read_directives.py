@@ -22,7 +22,7 @@ def register_number(place: Place, arch: Arch, text: str) -> int:
     """The DWARF number of a register given by name, by another of its names, or by that number."""
     name = text.strip().lstrip("%").lower()
     if _NUMBER.fullmatch(name):
-        if int(name, 0) not in arch.by_dwarf:
+        if len(name) > 9 or int(name, 0) not in arch.by_dwarf:
             raise place.error(f"{arch} has no register with the DWARF number {name}")
         return int(name, 0)
     register = arch.by_name.get(SPELLINGS[arch.name].get(name, name))

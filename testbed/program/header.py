@@ -117,13 +117,13 @@ class Header:
 _KEY_LINE = re.compile(r"^//\s?(?P<key>[a-z-]+):\s*(?P<value>.*?)\s*$")
 _CONTINUED = re.compile(r"^//\s{3,}(?P<value>\S.*?)\s*$")
 _PLACE = r"[A-Za-z_.$][\w.$]*(?:\+0x[0-9a-f]+)?"
-_LOCATION = re.compile(rf"^(?P<at>{_PLACE})(?:#(?P<visit>\d+))?$")
+_LOCATION = re.compile(rf"^(?P<at>{_PLACE})(?:#(?P<visit>\d{1, 9}))?$")
 _SPAN = re.compile(rf"^(?P<start>{_PLACE})\.\.(?P<end>{_PLACE})$")
 _SIGNAL = re.compile(
-    rf"^at (?:(?P<fault>fault)|(?P<at>{_PLACE})(?:#(?P<visit>[1-9]\d*))?)"
+    rf"^at (?:(?P<fault>fault)|(?P<at>{_PLACE})(?:#(?P<visit>[1-9]\d{0, 8}))?)"
     r" handler (?P<handler>\w+) restorer (?P<restorer>\w+)(?P<alternate> on alternate stack)?$"
 )
-_TRAP = re.compile(r"^(?P<number>\d+)\s+(?P<references>.+)$")
+_TRAP = re.compile(r"^(?P<number>\d{1,9})\s+(?P<references>.+)$")
 _REFERENCE = re.compile(r"^(?:[\w.-]+/[\w.-]+#\d+|https://\S+)$")
 BESIDE = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # a file or folder below that of the source
 _FLAG = re.compile(r"-(?:pg|g0|[fmO][\w=+,.:-]*|[DU]\w+(?:=[\w.+-]*)?|std=[\w+]+|Wa,[\w=,-]+)")
@@ -147,7 +147,7 @@ def parse_header(path: Path | str, text: str) -> Header:
             line = next((i for i, content in enumerate(text.splitlines(), 1) if not content.startswith("//")), 1)
             raise ProgramError(path, line, f"the header has no '// {required}: ...' line")
     status, at = given("exit")
-    if not status.isdecimal() or int(status) > 255:
+    if not status.isdecimal() or len(status) > 9 or int(status) > 255:
         raise ProgramError(path, at, f"exit: a status from 0 to 255 is needed, not {status!r}")
     return Header(
         summary=given("summary")[0],

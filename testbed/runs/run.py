@@ -99,8 +99,8 @@ class Run:
     def step_at(self, location: str) -> int:
         """The step at a location. Raises UsageError where it does not exist or is never executed."""
         if location.startswith("@") and location[1:].isdecimal():
-            if int(location[1:]) >= len(self):
-                raise UsageError(f"{location}: this run has the steps @0 to @{len(self) - 1}")
+            if len(location) > 16 or int(location[1:]) >= len(self):
+                raise UsageError(f"{location[:60]}: this run has the steps @0 to @{len(self) - 1}")
             return int(location[1:])
         pc, visit = self.located(location)
         visits = self._visits.get(pc, ())
