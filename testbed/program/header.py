@@ -116,11 +116,12 @@ class Header:
 
 _KEY_LINE = re.compile(r"^//\s?(?P<key>[a-z-]+):\s*(?P<value>.*?)\s*$")
 _CONTINUED = re.compile(r"^//\s{3,}(?P<value>\S.*?)\s*$")
+_COUNT = r"[1-9]\d{0,8}"
 _PLACE = r"[A-Za-z_.$][\w.$]*(?:\+0x[0-9a-f]+)?"
-_LOCATION = re.compile(rf"^(?P<at>{_PLACE})(?:#(?P<visit>\d{1, 9}))?$")
+_LOCATION = re.compile(rf"^(?P<at>{_PLACE})(?:#(?P<visit>{_COUNT}))?$")
 _SPAN = re.compile(rf"^(?P<start>{_PLACE})\.\.(?P<end>{_PLACE})$")
 _SIGNAL = re.compile(
-    rf"^at (?:(?P<fault>fault)|(?P<at>{_PLACE})(?:#(?P<visit>[1-9]\d{0, 8}))?)"
+    rf"^at (?:(?P<fault>fault)|(?P<at>{_PLACE})(?:#(?P<visit>{_COUNT}))?)"
     r" handler (?P<handler>\w+) restorer (?P<restorer>\w+)(?P<alternate> on alternate stack)?$"
 )
 _TRAP = re.compile(r"^(?P<number>\d{1,9})\s+(?P<references>.+)$")
