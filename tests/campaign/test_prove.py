@@ -168,6 +168,24 @@ def test_a_spoiled_truth_is_noticed(isa: str) -> None:
     assert prove(replace(truth, node=gone), said).disagreed == int((truth.node == index).sum())
 
 
+@pytest.mark.parametrize(
+    ("place", "instead", "rule"),
+    [
+        ("testbed.truth.follow.MAX_ROUNDS", 1, "linked"),
+        ("testbed.truth.follow._Walk._comes_back_elsewhere", lambda *_: False, "inline"),
+        ("testbed.truth.follow._Walk._leave_for", lambda *_: None, "longjmp"),
+        ("testbed.truth.living.Living.is_elsewhere", lambda *_: False, "left"),
+    ],
+)
+def test_a_rule_of_the_truth_that_does_not_hold_is_noticed(
+    place: str, instead: object, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = [recorded(isa, body + "\n") for isa, body in RULES[rule].items()]
+    assert not any(prove(observe(trace)).disagreed for trace in traces)
+    monkeypatch.setattr(place, instead)
+    assert any(prove(observe(trace)).disagreed for trace in traces)
+
+
 def test_a_step_without_a_single_right_answer_is_counted_apart() -> None:
     run = run_of(Unit("longjmp", "x86_64", "keystone"))
     truth, said = run.watched, attest(run.trace)

@@ -78,7 +78,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                         "tests/truth/test_phases.py",
                     ),
                     ("tests/truth/test_stack_traits.py", "tests/truth/test_traits.py"),
-                    ("tests/truth/test_hindsight.py", "tests/truth/test_signatures.py"),
+                    ("tests/truth/test_phases.py", "tests/truth/test_signatures.py", "tests/truth/test_hindsight.py"),
                     _CELLS,
                 ),
                 40,
