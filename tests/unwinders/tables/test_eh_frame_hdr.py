@@ -118,12 +118,21 @@ def test_the_count_has_its_own_encoding(encoding: int, count: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("encoding", "size", "relative"),
-    [(0x3B, 4, True), (0x3C, 8, True), (0x03, 4, False), (0x04, 8, False), (0x00, 8, False), (0x02, 2, False)],
+    [
+        (0x3B, 4, True),
+        (0x3A, 2, True),
+        (0x3C, 8, True),
+        (0x03, 4, False),
+        (0x04, 8, False),
+        (0x00, 8, False),
+        (0x02, 2, False),
+    ],
 )
 def test_the_entries_have_their_own_encoding(encoding: int, size: int, relative: bool) -> None:
     base = HEADER if relative else 0
     pairs = b"".join(u(size, pc - base) + u(size, fde - base) for pc, fde in listed())
     content = b"\x01\x1b\x03" + bytes([encoding]) + u(4, FRAME - HEADER - 4) + u(4, 3) + pairs
+    content += b"\x11" * 24  # what lies behind them is none
     assert cfa(indexed(content), 0x1080) == RegisterPlus("rsp", 8)
     assert search_table(indexed(content)).fdes == frame_section()[1]
 
