@@ -19,6 +19,7 @@ from types import MappingProxyType
 import click
 
 from testbed.words.distribution import DISTRIBUTION
+from testbed.words.edges import TRACEBACK, edge, is_edge
 from testbed.words.errors import TestbedError
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
@@ -72,8 +73,9 @@ class _CommandGroup(_ListedCommands):
             return None
         from testbed.cli.completing import with_names
         from testbed.cli.file_limits import with_limits
+        from testbed.cli.writing import with_tried_outputs
 
-        command = with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command)
+        command = with_tried_outputs(with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command))
         return with_limits(cmd_name, command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,7 +101,9 @@ def main() -> None:
     """Entry point: every expected failure is one message on standard error."""
     gc.set_threshold(_GARBAGE)
     try:
-        cli.main(prog_name="testbed", complete_var="_TESTBED_COMPLETE", standalone_mode=False)
+        status = cli.main(prog_name="testbed", complete_var="_TESTBED_COMPLETE", standalone_mode=False)
+        if isinstance(status, int) and status:
+            sys.exit(status)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.exceptions.NoArgsIsHelpError as nothing:
@@ -121,3 +125,10 @@ def main() -> None:
     except BrokenPipeError:  # `testbed run ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except Exception as error:
+        if not is_edge(error) or os.environ.get(TRACEBACK):
+            raise
+        from testbed.words.printable import printable_lines
+
+        click.echo(printable_lines(f"error: {edge(error)}"), err=True)
+        sys.exit(2)

@@ -23,6 +23,7 @@ from testbed.cli.corpus import chosen_programs, programs_option
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_from_outside, strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save
+from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.referee import present
@@ -115,17 +116,21 @@ def _show(
     if options.json_file:
         from testbed.report.json_data import matrix_data
 
-        options.json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
+        with written(options.json_file):
+            options.json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
     if options.html:
-        _write_page(matrix, programs, unwinders, options.html, steppers=options.steppers)
+        with written(options.html):
+            _write_page(matrix, programs, unwinders, options.html, steppers=options.steppers)
     if options.junit:
         from testbed.report.junit import write_matrix_junit
 
-        write_matrix_junit(matrix, options.junit)
+        with written(options.junit):
+            write_matrix_junit(matrix, options.junit)
     if options.plot:
         from testbed.report.plots import plot_matrix
 
-        plot_matrix(matrix, options.plot)
+        with written(options.plot):
+            plot_matrix(matrix, options.plot)
     save(console, "testbed matrix", options.svg)
 
 

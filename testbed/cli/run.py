@@ -19,6 +19,7 @@ from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, jud
 from testbed.cli.process_run import is_process, process_options, show_process, taken
 from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save, status
+from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
 from testbed.runs.program_file import FileFacts
@@ -232,7 +233,8 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
     if options.plot:
         from testbed.report.plots import plot_run
 
-        plot_run(run, verdicts, options.plot)
+        with written(options.plot):
+            plot_run(run, verdicts, options.plot)
     if options.as_json:
         from testbed.report.run_json import run_data
 
@@ -284,11 +286,13 @@ def _judged(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> lis
     if options.html:
         from testbed.report.stepper import write_stepper
 
-        write_stepper(run, answers, [cell for cell, _ in made], options.html)
+        with written(options.html):
+            write_stepper(run, answers, [cell for cell, _ in made], options.html)
     if options.timeline:
         from testbed.report.timeline import write_timeline
 
-        write_timeline(run, answers, options.timeline)
+        with written(options.timeline):
+            write_timeline(run, answers, options.timeline)
     return list(made)
 
 

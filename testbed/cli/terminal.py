@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from testbed.cli import WIDTH
+from testbed.cli.writing import written
 
 
 def console_for_reports(**options: Any) -> Console:
@@ -31,4 +32,5 @@ def save(console: Console, title: str, svg: Path | None) -> None:
 
         # rich's frame names web fonts; a picture of ours needs no network.
         frame = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S)
-        console.save_svg(str(svg), title=title, clear=False, code_format=frame)
+        with written(svg):
+            console.save_svg(str(svg), title=title, clear=False, code_format=frame)

@@ -1,22 +1,37 @@
-"""Files that a command writes: tried before the work, so that an hour of it is not lost to a mistyped folder."""
+"""Files that a command writes: tried before the work, and where writing fails after all, the rest is still shown."""
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import click
 
 from testbed.words.errors import UsageError
+from testbed.words.files import said
+
+_OUTPUTS = frozenset(
+    ("--output", "--html", "--svg", "--plot", "--timeline", "--junit", "--json", "--save", "--badge", "--write-known")
+)
 
 
 def try_writing(path: Path) -> None:
     """Raise UsageError where a file cannot be written. What is there stays, and nothing new is there."""
-    there = path.exists()
     try:
-        with path.open("ab"):
-            pass
+        there = path.exists()
+        # A pipe that nobody reads would be waited for without end.
+        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY, 0o666))
         if not there:
             path.unlink()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        nobody = isinstance(error, OSError) and error.errno == errno.ENXIO
+        why = "a pipe that nobody reads" if nobody else said(error)
+        raise UsageError(f"{path} cannot be written: {why}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -25,3 +40,37 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """A file is written while this lasts. Where that fails, it is told, the command goes on, and its status is 2."""
+    try:
+        yield
+    except (OSError, UsageError) as error:
+        why = str(error) if isinstance(error, UsageError) else f"{path} cannot be written: {said(error)}"
+        click.echo(f"error: {why}", err=True)
+        click.get_current_context().call_on_close(_something_is_missing)
+
+
+def _something_is_missing() -> None:
+    sys.exit(2)
+
+
+def with_tried_outputs(command: click.Command) -> click.Command:
+    """The command, which tries the files that it is to write before it begins."""
+    for param in command.params:
+        is_file = isinstance(param, click.Option) and isinstance(param.type, click.Path) and not param.type.exists
+        if is_file and _OUTPUTS & {*param.opts} and not getattr(param.callback, "tries", False):
+            param.callback = _trying(param.callback)
+    return command
+
+
+def _trying(own: Callable[..., Any] | None) -> Callable[..., Any]:
+    def callback(context: click.Context, param: click.Parameter, value: Any) -> Any:
+        if isinstance(value, Path) and not context.resilient_parsing:
+            try_writing(value)
+        return own(context, param, value) if own is not None else value
+
+    callback.tries = True  # type: ignore[attr-defined]
+    return callback

@@ -7,6 +7,7 @@ from pathlib import Path
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from testbed.campaign.results import Cell, Matrix
+from testbed.words.printable import printable, printable_lines
 
 
 def write_matrix_junit(matrix: Matrix, path: Path) -> None:
@@ -14,12 +15,12 @@ def write_matrix_junit(matrix: Matrix, path: Path) -> None:
     xml = JUnitXml("testbed matrix")
     suites: dict[str, TestSuite] = {}
     for result in matrix.results:
-        suite = suites.setdefault(result.unit.program, TestSuite(result.unit.program))
+        suite = suites.setdefault(result.unit.program, TestSuite(printable(result.unit.program)))
         for cell in result.cells:
             suite.add_testcase(_case(cell))
         if result.skipped or result.failed:
-            case = TestCase(f"{result.unit.arch}-{result.unit.recipe}", classname=result.unit.program)
-            case.result = [Skipped(result.skipped) if result.skipped else Error(result.failed)]
+            case = TestCase(f"{result.unit.arch}-{result.unit.recipe}", classname=printable(result.unit.program))
+            case.result = [Skipped(_said(result.skipped)) if result.skipped else Error(_said(result.failed))]
             suite.add_testcase(case)
     for suite in suites.values():
         xml.add_testsuite(suite)
@@ -27,7 +28,14 @@ def write_matrix_junit(matrix: Matrix, path: Path) -> None:
 
 
 def _case(cell: Cell) -> TestCase:
-    case = TestCase(f"{cell.unit.arch}-{cell.unit.recipe}-{cell.unwinder}", classname=cell.unit.program)
+    case = TestCase(
+        printable(f"{cell.unit.arch}-{cell.unit.recipe}-{cell.unwinder}"), classname=printable(cell.unit.program)
+    )
     if cell.first_unexplained:
-        case.result = [Failure(f"{cell.unexplained} unexplained sites: {cell.first_unexplained.sentence}")]
+        case.result = [Failure(_said(f"{cell.unexplained} unexplained sites: {cell.first_unexplained.sentence}"))]
     return case
+
+
+def _said(text: str) -> str:
+    """A text of several lines, of which XML knows every character."""
+    return printable_lines(text)

@@ -1,0 +1,49 @@
+"""Output files are tried before the work; where writing fails after all, the result is still printed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from testbed.report import plots, stepper, timeline
+from tests.cli.conftest import Testbed
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("run", "leaf_call"), ("--html", "--svg", "--plot", "--timeline")),
+        (("matrix", "-p", "leaf_call"), ("--json", "--html", "--svg", "--plot", "--junit")),
+        (("generate", "3"), ("--output",)),
+        (("record", "leaf_call"), ("--output",)),
+        (("export", "leaf_call", "--at", "@0"), ("--output",)),
+    ],
+    ids=lambda value: value[0],
+)
+def test_a_file_that_cannot_be_written_is_told_before_the_work(
+    testbed: Testbed, tmp_path: Path, command: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for option in options:
+        for path in (tmp_path / "nowhere" / "x.svg", tmp_path / "pipe", tmp_path / ("n" * 300)):
+            status, out, err = testbed(*command, option, str(path))
+            assert (status, out) == (2, ""), f"{command} {option} {path}"
+            assert "cannot be written" in err
+        assert testbed(*command, option, str(tmp_path)).status == 2
+
+
+def test_what_cannot_be_written_in_the_end_loses_nothing(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plots, "plot_run", full)
+    monkeypatch.setattr(stepper, "write_stepper", full)
+    monkeypatch.setattr(timeline, "write_timeline", full)
+    whole = testbed("run", "leaf_call")
+    status, out, err = testbed(
+        *("run", "leaf_call", "--plot", "a.svg", "--html", "a.html", "--timeline", "a.json"),
+    )
+    assert (status, out) == (2, whole.out)
+    assert err.count("No space left on device") == 3
