@@ -244,13 +244,8 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
         from testbed.report.run_text import run_page
 
         console = console_for_reports(record=bool(options.svg))
-        page = run_page(
-            run,
-            verdicts,
-            only_differences=options.differences,
-            every_step=options.every_step,
-            explain=options.explain,
-        )
+        every, explain = options.every_step, options.explain
+        page = run_page(run, verdicts, only_differences=options.differences, every_step=every, explain=explain)
         console.print(page)
         save(console, f"testbed run {options.program or run.program.name}", options.svg)
     if disagrees(run) or any(cell.unexplained for cell, _ in verdicts) or not verdicts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import tempfile
 import zlib
 from pathlib import Path
 
@@ -135,13 +136,17 @@ def small_pieces(size: int) -> bytes:
     return _json(pieces)
 
 
-def trace_that_unpacks(size: int, whole: Path) -> bytes:
+def trace_that_unpacks(size: int) -> bytes:
     """A trace file whose header claims steps without end, in blocks that unpack a thousand times."""
     import zstandard
 
+    import testbed
+    from testbed.runs.files import save_run
     from testbed.trace.file_blocks import END, Blocks
 
-    read = Blocks(whole)
+    with tempfile.TemporaryDirectory() as folder:
+        save_run(testbed.run("leaf_call", arch="x86_64"), Path(folder) / "trace")
+        read = Blocks(Path(folder) / "trace")
     rows, registers = read.header["rows"], len(read.header["registers"])
     width = (registers + 7) // 8
     steps = zstandard.ZstdCompressor(level=3).compress(bytes(rows * (1 + width)))

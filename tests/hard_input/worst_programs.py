@@ -118,7 +118,8 @@ def macho_fixups(size: int) -> bytes:
         struct.pack("<II16sQQQQIIII", 0x19, 72, b"S", (2 << 32) + (i << 24), 1 << 20, 0, size // 2, 3, 3, 0, 0)
         for i in range(count)
     )
-    program = b"\x11\x20\x00" + b"\x60\xff\x3f\x20\x00" * (size // 2 // 5)
+    times = _uleb(size // 16 - 1)  # all words of a segment
+    program = b"\x11" + (b"\x21\x00\x60" + times) * (size // 2 // (3 + len(times)))
     info = struct.pack("<II", 0x8000_0022, 48) + struct.pack("<II", at, len(program)) + bytes(32)
     return macho(segments + info, count + 1, program)
 

@@ -79,7 +79,8 @@ class _Propagation:
     work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
     waiting: set[Node] = field(default_factory=set)
     steps: int = 0
-    slots: int = 0  # of all states that came somewhere
+    slots: int = 0  # of all states that came somewhere; those that one shares with the one before count once
+    last_slots: object = None
 
     @property
     def arch(self) -> Arch:
@@ -129,7 +130,8 @@ class _Propagation:
         within = self.current | known if self.current and (known or old is None) else NOWHERE
         if within or known:
             self.inside[node] = within
-        self.slots += len(state.slots)
+        self.slots += len(state.slots) if state.slots is not self.last_slots else 0
+        self.last_slots = state.slots
         self.code.spend_state(len(state.slots), self.slots)
         if old is None:
             self.states[node] = state

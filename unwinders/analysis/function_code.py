@@ -25,7 +25,7 @@ from unwinders.analysis.operations import Instruction
 AT_ONCE, LONGEST = 512, 15  # instructions decoded from where control reaches; bytes of one of them
 FIRST_AT_ONCE = 8
 MOST_OF_CALLEE = 1 << 16  # bytes of a called function in which its returns are looked for
-MOST_SLOTS = 8_000_000  # of the stack, in all states of a function
+MOST_SLOTS = 6_000_000  # of the stack, in all states of a function
 RETURN_AND_POP = 0xC2  # x86: ret, with the bytes of arguments that the callee takes away
 RETURNS = frozenset({"ret", "retf", "iretq", "sysretq"})
 Decode = Callable[[Any, Isa, ReadCode], Instruction]

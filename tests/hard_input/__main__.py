@@ -1,0 +1,82 @@
+"""``python -m tests.hard_input``: what the worst files cost, per reader; ``--markdown FILE`` writes the page."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed.words.budget import DEFAULT
+from tests.hard_input.catalogue import WORST
+from tests.hard_input.measure import Cost, cost_of
+
+INTRO = """# Hard input
+
+What reading one file may cost is bounded in all, not only entry by entry: `testbed/words/budget.py`. A file of n bytes
+costs at most 64 n + 256 MB of memory, and reading it takes at most {seconds:g} s of CPU time. One that would cost
+more is refused: the message names the file, the offset, the limit, and the option that raises it
+(`--file-limit NAME=NUMBER`, or `TESTBED_FILE_LIMITS` for every command).
+
+| limit | default for n bytes | what it counts |
+|---|---|---|
+| `mapped` | {mapped} MB + 6 n | bytes copied from the file: segments, sections, memory of a dump |
+| `unpacked` | {unpacked} MB + 8 n | bytes made of compressed data, and of texts that many entries may share |
+| `entries` | {entries:,} + n / 8 | values made of the file's entries: symbols, lines, rows; one is some 400 bytes |
+| `parts` | {parts:,} | segments of a program file, modules of a dump |
+| `steps` | {steps:,} + 4 n | steps of interpretation: call frame instructions, operations, instructions emulated |
+| `seconds` | {seconds:g} | CPU seconds in which a file is read |
+
+Several readers look at one file. Each has a share of the entries and steps; together they have the whole. The
+expressions of one stack take at most 100,000 operations. Analysing the instructions of *all* functions of a file
+(`testbed table`, `testbed check`) is work that was asked for: it is bounded by steps, and by no time.
+
+## The worst file per reader
+
+Made by `python -m tests.hard_input --markdown docs/hard-input.md`. Each file is made to cost its reader as much as it
+can; each is read in a process of its own, whose CPU time and memory (beyond the interpreter with its modules) are
+below. Those that are refused were read up to a limit: they cost what the worst accepted file costs.
+
+| reader | file | bytes | CPU s | MB | of at most MB | outcome |
+|---|---|---:|---:|---:|---:|---|
+"""
+
+
+def rows(size: int, only: str) -> Iterator[tuple[int, int, Cost]]:
+    """(number in WORST, bytes, cost) of each file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        for number, worst in enumerate(WORST):
+            if only in worst.name:
+                path.write_bytes(worst.make(size))
+                yield number, path.stat().st_size, cost_of(number, path)
+
+
+def main() -> int:
+    """Measure, print, and fail where a file costs more than it may."""
+    options = argparse.ArgumentParser(prog="python -m tests.hard_input", description=__doc__)
+    options.add_argument("--size", type=int, default=200_000, help="Bytes of each file, about.")
+    options.add_argument("--only", default="", help="Files whose name has this in it.")
+    options.add_argument("--markdown", type=Path, help="Write the page.")
+    given = options.parse_args()
+    over, lines = 0, []
+    for number, size, cost in rows(given.size, given.only):
+        most = 64 * size + (256 << 20)
+        over += cost.memory > most or cost.seconds > DEFAULT.seconds
+        reader, _, what = WORST[number].name.partition(": ")
+        told = (reader, what, f"{size:,}", f"{cost.seconds:.1f}", f"{cost.memory / 1e6:.0f}", f"{most / 1e6:.0f}")
+        lines.append("| " + " | ".join((*told, cost.outcome)) + " |")
+        print(lines[-1], flush=True)
+    if given.markdown:
+        given.markdown.write_text(page(lines), encoding="utf-8")
+    return 1 if over else 0
+
+
+def page(lines: list[str]) -> str:
+    limits = {"entries": DEFAULT.entries, "parts": DEFAULT.parts, "steps": DEFAULT.steps, "seconds": DEFAULT.seconds}
+    megabytes = {"mapped": DEFAULT.mapped >> 20, "unpacked": DEFAULT.unpacked >> 20}
+    return INTRO.format(**limits, **megabytes) + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
