@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from testbed.cli.expressions import evaluate_rule
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.runs.run import Run, run_program
+from testbed.trace import Trace
 from testbed.words.errors import UnwindError
 from tests.checks.watched_tables import loaded_of, table_of
 from unwinders.rows.apply import apply
@@ -46,6 +47,7 @@ class Counts:
     changed: Counter[str]
     noticed: Counter[str]
     unseen: list[str]
+    evidence: Counter[str] = field(default_factory=Counter)  # of those that were noticed
 
     @property
     def share(self) -> float:
@@ -64,10 +66,9 @@ def assembly_runs(arch: Arch, part: slice) -> Iterator[Run]:
                 yield run
 
 
-def mutants(run: Run, table: RowTable) -> Iterator[Mutant]:
-    """Every mistake of each kind."""
-    arch, rows = run.arch, table.rows
-    sizes = {int(pc) - loaded_of(run).bias: int(size) for pc, size in zip(run.trace.pc, run.trace.sizes, strict=True)}
+def mutants(table: RowTable, arch: Arch, sizes: Mapping[int, int]) -> Iterator[Mutant]:
+    """Every mistake of each kind; ``sizes`` are those of instructions by their link-time pc."""
+    rows = table.rows
     for i, row in enumerate(rows):
         before = rows[i - 1] if i and rows[i - 1].end == row.start and rows[i - 1].found_by == row.found_by else None
         others = [*rows[: i - (before is not None)]], [*rows[i + 1 :]]
@@ -96,16 +97,18 @@ def counted(run: Run, counts: Counts) -> None:
     """Try every mutant of a run's table."""
     table, own = table_of(run, TABLE[run.arch.name]), loaded_of(run)
     pc = run.trace.pc.astype(np.int64) - own.bias
-    for mutant in mutants(run, table):
+    sizes = dict(zip(pc.tolist(), run.trace.sizes.tolist(), strict=True))
+    for mutant in mutants(table, run.arch, sizes):
         steps = (pc >= mutant.start) & (pc < mutant.end) & ~run.watched.transition
         if not steps.any() or all(_alike(mutant.table.at(int(at)), table.at(int(at))) for at in np.unique(pc[steps])):
             continue
         counts.made[mutant.kind] += 1
         checks = check_rows(run.watched, mutant.table, own, steps=steps, evaluate=evaluate_rule)
         noticed = bool(checks.wrong.any())
-        if not _means_the_same(run, table, mutant.table, np.flatnonzero(steps), pc):
+        if not means_the_same(run.trace, table, mutant.table, np.flatnonzero(steps), own.bias):
             counts.changed[mutant.kind] += 1
             counts.noticed[mutant.kind] += noticed
+            counts.evidence["executed"] += noticed
             if not noticed:
                 counts.unseen.append(
                     f"{run.program.name} {run.arch} {mutant.kind} {run.where(mutant.start + own.bias)}"
@@ -122,24 +125,26 @@ def _alike(a: UnwindRow | None, b: UnwindRow | None) -> bool:
     return (a.cfa, a.registers, a.return_address) == (b.cfa, b.registers, b.return_address)
 
 
-def _means_the_same(run: Run, one: RowTable, other: RowTable, steps: NDArray[np.int64], pc: NDArray[np.int64]) -> bool:
-    return all(_frame(run, one, int(k), int(pc[k])) == _frame(run, other, int(k), int(pc[k])) for k in steps)
+def means_the_same(trace: Trace, one: RowTable, other: RowTable, steps: NDArray[np.int64], bias: int) -> bool:
+    """Whether two tables give the same frame at every one of some steps."""
+    return all(_frame(trace, one, k, bias) == _frame(trace, other, k, bias) for k in steps.tolist())
 
 
-def _frame(run: Run, table: RowTable, step: int, pc: int) -> object:
+def _frame(trace: Trace, table: RowTable, step: int, bias: int) -> object:
     """The CFA and the caller that a table gives, by the strategies' evaluator; of an outermost frame only that it is.
 
     A sign state counts, though who takes signatures off without authenticating does not see it.
     """
-    row, at = table.at(pc), run.trace.snapshot(step)
+    at = trace.snapshot(step)
+    row = table.at(at.pc - bias)
     if row is None:
         return "no row"
     frame = Frame(FrameKind.INTERRUPTED, at.pc, at.registers)
     try:
-        cfa, caller = apply(row, frame, at, loaded_of(run).bias)
+        cfa, caller = apply(row, frame, at, bias)
     except UnwindError as why:
         return type(why)
     if caller is None:
         return "outermost"
-    kept = {name: caller.registers.get(name) for name in run.arch.preserved}
+    kept = {name: caller.registers.get(name) for name in trace.arch.preserved}
     return cfa, caller.pc, kept, row.is_signed
