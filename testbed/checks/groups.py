@@ -16,7 +16,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.impossible import without_contradicted, without_impossible, without_never_returning, without_spoiled
+from testbed.checks.impossible import (
+    without_contradicted,
+    without_impossible,
+    without_moved,
+    without_never_returning,
+    without_spoiled,
+)
 from testbed.checks.inputs import read_program
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
@@ -271,6 +277,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         checks = check_rows(watched, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
         row_at = group.readers.rows_of_instructions
         checks = without_never_returning(checks, batch, this.image, table, row_at)
+        checks = without_moved(checks, watched, table)
         checks = without_spoiled(checks, batch, watched, table)
         checks = without_impossible(checks, batch)
         checks = without_contradicted(checks, batch, this.image, table, row_at)

@@ -9,7 +9,7 @@ import numpy as np
 from testbed.checks.native.codes import REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.static_rows import RowAt, agrees
-from testbed.contract.rows import AtCfa, RowTable
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable
 from testbed.image import Image
 from testbed.micro.batches import Batch
 from testbed.truth import Truth
@@ -64,6 +64,51 @@ def without_spoiled(checks: RowChecks, batch: Batch, watched: Truth, table: RowT
                 over[step:last] = True
                 break
     return replace(checks, compared=checks.compared & ~over) if over.any() else checks
+
+
+def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChecks:
+    """Without visits of a function that moved its return address up the stack, where rows count from there.
+
+    It comes back with SP behind the moved address. A row whose CFA is that SP says where the caller's stack will be, as
+    libffi's `ffi_call_unix64` does on purpose: nothing says which of the two a row has to give.
+    """
+    trace = watched.trace
+    wrong = np.flatnonzero(checks.compared & (checks.wrong != 0))
+    if trace.arch.link is not None or not len(wrong):
+        return checks
+    rows = {pc: table.at(pc) for pc in np.unique(checks.pc[wrong]).tolist()}
+    after: dict[int, int | None] = {}
+    moved = []
+    for step in wrong.tolist():
+        row, index = rows[int(checks.pc[step])], int(watched.node[step])
+        if row is None or not isinstance(row.cfa, RegisterPlus) or watched.activations.parent[index] < 0:
+            continue
+        cfa = int(trace.column(row.cfa.register)[step]) + row.cfa.offset & trace.arch.word_mask
+        if cfa == int(watched.activations.cfa[index]) or not _is_return_address_at(watched, step, cfa):
+            continue
+        if index not in after:
+            after[index] = _after_return(watched, index)
+        if after[index] in (cfa, None):
+            moved.append(step)
+    compared = checks.compared.copy()
+    compared[moved] = False
+    return replace(checks, compared=compared)
+
+
+def _is_return_address_at(watched: Truth, step: int, cfa: int) -> bool:
+    """Whether the return address of the innermost activation lies below some CFA, as a call leaves it."""
+    place = np.array([cfa - watched.trace.arch.word & watched.trace.arch.word_mask], np.uint64)
+    value, mapped = watched.words.at(np.array([step]), place)
+    return bool(mapped[0]) and int(value[0]) == int(watched.activations.return_address[watched.node[step]])
+
+
+def _after_return(watched: Truth, index: int) -> int | None:
+    """SP once an activation came back; None where it never did."""
+    trace = watched.trace
+    last = int(np.flatnonzero(watched.node == index)[-1])
+    if last + 1 == len(trace) or trace.pc[last + 1] != watched.activations.return_address[index]:
+        return None
+    return int(trace.sp[last + 1])
 
 
 def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int) -> bool:

@@ -258,3 +258,51 @@ def test_a_path_that_wrote_over_its_own_frame_counts_until_then(tmp_path: Path) 
 
 def test_a_path_that_used_up_its_steps_leaves_nothing_to_the_next_one(tmp_path: Path) -> None:
     assert not check_of(tmp_path, ENDS_IN_A_LOOP, "x86_64").findings
+
+
+# libffi's `ffi_call_unix64`: the return address goes to where the caller made room, and the CFA counts from there.
+MOVES_ITS_RETURN_ADDRESS = """
+        .text
+        .globl calls
+        .type calls, @function
+calls:  .cfi_startproc
+        pushq %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq $96, %rsp
+        leaq 16(%rsp), %rdi
+        call moves
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size calls, .-calls
+        .type moves, @function
+moves:  .cfi_startproc
+        movq (%rsp), %r10
+        movq %r10, 24(%rdi)
+        movq %rbp, 16(%rdi)
+        movq %rdi, %rbp
+        .cfi_def_cfa %rbp, 32
+        .cfi_offset %rbp, -16
+        movq %rdi, %rsp
+        nop
+        leaq 16(%rbp), %rsp
+        ROW
+        popq %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        ret
+        .cfi_endproc
+        .size moves, .-moves
+"""
+
+
+@pytest.mark.parametrize(("row", "wrong"), [("", 0), (".cfi_def_cfa %rsp, 24", 1)])
+def test_a_row_may_count_from_where_the_return_address_was_moved(tmp_path: Path, row: str, wrong: int) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(MOVES_ITS_RETURN_ADDRESS.replace("ROW", row), encoding="utf-8")
+    found = check_file(path, CheckOptions(), READERS)
+    assert len(found.findings) == wrong, found.findings
