@@ -167,3 +167,42 @@ def test_a_compiler_that_wants_too_much_is_stopped(tmp_path: Path) -> None:
     path.write_text(".text\nf: ret\n.space 0xfffffffff\n", encoding="utf-8")
     with pytest.raises(BuildError, match="the compiler was stopped: it wanted more than a file of 64 MB"):
         checked(path)
+
+
+# A kernel module's object: no `.cfi`, only what objtool makes (arch/x86/include/asm/orc_types.h).
+KERNEL_OBJECT = """
+        .text
+        .globl f
+        .type f, @function
+f:
+0:      pushq %rbx
+1:      movq %rdi, %rbx
+        call printk
+        movq %rbx, %rax
+        popq %rbx
+2:      ret
+3:
+        .size f, . - f
+        .section .orc_unwind_ip, "a"
+        .long 0b - .
+        .long 1b - .
+        .long 2b - .
+        .long 3b - .
+        .section .orc_unwind, "a"
+        .short 8, 0, 0x205, HERE, 0, 0x205, 8, 0, 0x205, 0, 0, 0
+        .section .orc_header, "a"
+        .quad 0x3bd61b58bf325dfe, 0x25a6a55bc6a5a92c  # the layout since Linux 6.4
+        .long 0x24feb3ea
+"""
+
+
+@pytest.mark.parametrize(("distance", "wrong"), [(16, 0), (24, 4)])
+def test_an_object_with_orc_alone_is_checked(tmp_path: Path, distance: int, wrong: int) -> None:
+    path = tmp_path / "module.S"
+    path.write_text(KERNEL_OBJECT.replace("HERE", str(distance)), encoding="utf-8")
+    found = checked(path)
+    assert found.tables == (".orc_unwind",)
+    assert (found.total("instructions"), found.total("executed"), found.compared > 6) == (6, 6, True)
+    assert sum(finding.instructions for finding in found.findings) == wrong
+    if wrong:
+        assert "the true CFA is rsp+0x10 here" in found.findings[0].things[0].true
