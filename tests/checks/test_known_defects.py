@@ -26,4 +26,5 @@ def test_known_defects_of_glibc_are_found_by_name(arch: str) -> None:
         pytest.skip("needs Debian 12's libc6 (for arm64: libc6-arm64-cross)")
     found = check_file(path, CheckOptions(functions=tuple(KNOWN[arch])), READERS)
     assert {(each.function, each.kind) for each in found.findings} == set(KNOWN[arch].items())
-    assert {each.evidence for each in found.findings} == {HowKnown.EXECUTED}
+    executed = {each.function for each in found.findings if each.evidence is HowKnown.EXECUTED}
+    assert executed == set(KNOWN[arch])
