@@ -16,6 +16,7 @@ from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import UnwindError
 from tests.unwinders.analysis.compared_rules import Means, cfa_means, register_means
+from tests.unwinders.analysis.landing_pads import landing_code
 from unwinders.analysis.abstract_machine import rebased
 from unwinders.analysis.abstract_state import CFA, LANDED, AbstractState, StackAddress, join
 from unwinders.analysis.control_flow import states_of
@@ -25,16 +26,19 @@ from unwinders.analysis.operations import Call
 from unwinders.analysis.state_rules import frame_rules
 
 EQUAL, REFUSED = "equal", "refused"
+LANDING = ", where exceptions land"  # behind how an instruction fared
 
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """A file, the table to compare with, where data lies between its code, and whether its rows hold at calls only."""
+    """A file, the table to compare with, where data lies between its code, whether its rows hold at calls only, and
+    where its exceptions land."""
 
     image: Image
     table: RowTable
     data: Mapping[int, int] = field(default_factory=dict)  # start -> end
     at_calls: bool = False
+    pads: tuple[int, ...] = ()
 
     @cached_property
     def data_starts(self) -> list[int]:
@@ -43,12 +47,16 @@ class Library:
 
 @dataclass
 class Compared:
-    """Instructions by how they fared, and those that are not equal by (function, how)."""
+    """Instructions by how they fared, and those that are not equal by (function, how).
+
+    ``landing`` are those of them to which only exceptions lead.
+    """
 
     functions: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     different: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], int] = field(default_factory=dict)
+    landing: Counter[str] = field(default_factory=Counter)
 
     @property
     def total(self) -> int:
@@ -57,14 +65,17 @@ class Compared:
     def add(self, other: Compared) -> None:
         self.functions += other.functions
         self.counts.update(other.counts)
+        self.landing.update(other.landing)
         self.different.update(other.different)
         self.examples |= other.examples
 
-    def note(self, function: str, pc: int, how: str) -> None:
+    def note(self, function: str, pc: int, how: str, lands: bool) -> None:
         self.counts[how] += 1
+        self.landing[how] += lands
         if how != EQUAL:
-            self.different[function, how] += 1
-            self.examples.setdefault((function, how), pc)
+            key = function, how + LANDING * lands
+            self.different[key] += 1
+            self.examples.setdefault(key, pc)
 
 
 def compared(library: Library, functions: Iterable[FunctionParts]) -> Compared:
@@ -83,6 +94,7 @@ def _function(library: Library, function: FunctionParts) -> Compared:
     except UnwindError:
         states = {}
     sps = [state.registers.get(image.arch.sp) for state in states.values()]
+    landing = landing_code(code, library.pads)
     other_sps = frozenset(sp.offset for sp in sps if isinstance(sp, StackAddress) and sp.base == CFA)
     for pc, idle in _instructions(library, function, image.isa_at(function.entry)):
         row, instruction = library.table.at(pc), code.at(pc)
@@ -91,7 +103,7 @@ def _function(library: Library, function: FunctionParts) -> Compared:
         if library.at_calls and (instruction is None or not isinstance(instruction.control, Call)):
             continue
         if pc in states or not idle:  # else it aligns what follows
-            found.note(function.name, pc, _how(image, states.get(pc), row, other_sps))
+            found.note(function.name, pc, _how(image, states.get(pc), row, other_sps), pc in landing)
     return found
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tests.unwinders.analysis.compared_functions import LANDING
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A mechanism, the functions in which it acts (of which library's architecture is all one), and the judgement."""
+    """A mechanism, the functions in which it acts (of which library's architecture is all one), and the judgement.
+
+    ``lands``: it acts where exceptions land, in whatever function.
+    """
 
     name: str
     functions: str
     judgement: str
+    lands: bool = False
 
 
 CAUSES = (
@@ -36,16 +42,20 @@ CAUSES = (
     ),
     Cause(
         "where exceptions land",
-        r"_Z.*|__cxa_.*|__gxx_.*",
-        "which call an exception comes from is in the table of handlers, which this technique may not read: taken is "
-        "the frame behind the calls at which most is saved. Where registers are saved on some ways only, that is too "
-        "much or too little. Fault of the analysis; the table is right.",
+        r".*",
+        "instructions to which only exceptions lead, by the library's own table of handlers. Which call an exception "
+        "comes from is said there and nowhere else, and that table is found through .eh_frame alone: a technique that "
+        "reads it reads the rows beside it. Taken is the frame behind the calls at which most is saved. Where "
+        "registers are saved on some ways only, that is too much or too little. Fault of the technique; the table is "
+        "right.",
+        lands=True,
     ),
 )
 OTHERS = Cause("not judged", ".*", "listed below")
 
 
-def cause_of(function: str) -> Cause:
-    """The mechanism by which a function's rows differ."""
-    name = function.split("@")[0]
-    return next((cause for cause in CAUSES if re.fullmatch(cause.functions, name)), OTHERS)
+def cause_of(function: str, how: str) -> Cause:
+    """The mechanism by which a function's rows differ in this way."""
+    name, lands = function.split("@")[0], how.endswith(LANDING)
+    fits = (cause for cause in CAUSES if cause.lands == lands and re.fullmatch(cause.functions, name))
+    return next(fits, OTHERS)

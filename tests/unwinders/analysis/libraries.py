@@ -12,6 +12,7 @@ from elftools.elf.elffile import ELFFile
 from testbed.image import read_image
 from testbed.image.separate_debug import DebugDirs
 from tests.unwinders.analysis.compared_functions import Library
+from tests.unwinders.analysis.landing_pads import landing_pads
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.ehabi_rows import exidx_table
 
@@ -32,7 +33,7 @@ def installed(arch: str, name: str) -> Path | None:
 def by_eh_frame(path: Path) -> Library:
     """A library beside its asynchronous table."""
     image = read_image(path)
-    return Library(image, cfi_table(image, ".eh_frame"))
+    return Library(image, cfi_table(image, ".eh_frame"), pads=landing_pads(path, image))
 
 
 def by_exidx(path: Path) -> Library:

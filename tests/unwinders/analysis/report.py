@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from tests.unwinders.analysis.compared_functions import EQUAL, REFUSED, Compared
+from tests.unwinders.analysis.compared_functions import EQUAL, LANDING, REFUSED, Compared
 from tests.unwinders.analysis.judged_causes import CAUSES, OTHERS, cause_of
 
 MOST_OTHERS = 40
@@ -29,11 +29,18 @@ def libraries_table(found: Mapping[str, Compared]) -> str:
             f"{one.counts[EQUAL]:,}",
             f"{100 * one.counts[EQUAL] / one.total:.3f} %",
             f"{100 * refused(one) / one.total:.3f} %",
+            _outside(one),
         )
         for title, one in found.items()
         if one.total
     ]
-    return markdown(("library and table", "functions", "instructions", "equal", "share", "refused"), rows)
+    return markdown(("library and table", "functions", "instructions", "equal", "share", "refused", "elsewhere"), rows)
+
+
+def _outside(found: Compared) -> str:
+    """The share of what is equal among the instructions to which control gets without an exception."""
+    equal, total = found.counts[EQUAL] - found.landing[EQUAL], found.total - found.landing.total()
+    return f"{100 * equal / total:.3f} % of {total:,}" if total else "none"
 
 
 def causes_table(found: Mapping[str, Compared]) -> str:
@@ -41,7 +48,7 @@ def causes_table(found: Mapping[str, Compared]) -> str:
     titles: dict[tuple[str, str], set[str]] = {}
     for title, one in found.items():
         for (function, how), count in one.different.items():
-            key = cause_of(function).name, how
+            key = cause_of(function, how).name, how.removesuffix(LANDING)
             counts[key] += count
             titles.setdefault(key, set()).add(title)
     order = [cause.name for cause in (*CAUSES, OTHERS)]
@@ -59,7 +66,7 @@ def others_table(found: Mapping[str, Compared]) -> str:
         (count, title, function, how)
         for title, one in found.items()
         for (function, how), count in one.different.items()
-        if cause_of(function) is OTHERS
+        if cause_of(function, how) is OTHERS
     ]
     rest.sort(reverse=True)
     rows = [(f"`{function}`", title, how, str(count)) for count, title, function, how in rest[:MOST_OTHERS]]
