@@ -245,6 +245,19 @@ def operations(built: Image) -> list[tuple[int, list[int]]]:
     ]
 
 
+@pytest.mark.parametrize(
+    "directive", [".cfi_def_cfa_offset 0x8000000000000000", ".cfi_def_cfa rsp, 0xffffffffffffffff"]
+)
+def test_an_offset_of_more_than_63_bits_is_refused(directive: str) -> None:
+    arch = ARCHES["x86_64"]
+    text = f"_start:\n.cfi_startproc\n nop\n {directive}\n nop\n.cfi_endproc\n"
+    source = program_from_text("t", arch, text, isa="x86_64").sources["x86_64"]
+    with pytest.raises(
+        BuildError, match=r"^t\.x86_64\.S:4:\d+: the offset 0x[8f]\w+ has more than 64 bits with its sign"
+    ):
+        link.assemble_program(source, arch, arch.isas[0])
+
+
 def test_an_offset_that_sframe_has_no_room_for_leaves_the_function_out(tmp_path: Path) -> None:
     arch = ARCHES["x86_64"]
     text = "_start:\n.cfi_startproc\nnop\n.cfi_def_cfa_offset 0x7fffffffffffffff\nnop\n.cfi_endproc\n"

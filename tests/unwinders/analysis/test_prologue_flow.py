@@ -232,10 +232,13 @@ def _noting(known: list[FunctionCode], ordinary: Callable[[FunctionCode], None])
     return note
 
 
-def test_a_function_of_megabytes_is_refused_at_once() -> None:
+def test_a_function_of_megabytes_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[FunctionCode] = []
+    monkeypatch.setattr(FunctionCode, "__post_init__", _noting(known, FunctionCode.__post_init__))
     image = image_of("x86_64", b"\x90" * 2_000_000)
     with pytest.raises(NoUnwindInfo, match="f is too large to be followed"):
         row_at(image, START)
+    assert known and not any(code._known for code in known)
 
 
 def test_the_restarts_for_calls_that_do_not_return_share_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
