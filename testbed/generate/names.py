@@ -13,7 +13,7 @@ import re
 
 from testbed.program.model import Language
 
-_NOT_IN_FILES = re.compile(r"[^\w.-]")
+_NO_LETTER = re.compile(r"\W")
 
 PREFIXES = {"gen": Language.ASSEMBLY, "genc": Language.C}
 
@@ -38,4 +38,4 @@ def named(prefix: str, shape: object, flags: tuple[str, ...] = ()) -> str:
 
 def called(name: str) -> str:
     """The name of the program that ``gen:SEED`` or ``gen:DIRECTOR`` stands for: ``gen_SEED``, a file's name."""
-    return _NOT_IN_FILES.sub("_", name)
+    return _NO_LETTER.sub("_", name)

@@ -87,7 +87,7 @@ def test_flags_are_part_of_a_programs_name_and_of_its_header() -> None:
     name = named("genc", "f8c1+f", ("-fno-plt", "-mbranch-protection=pac-ret+leaf"))
     assert name == "genc:f8c1+f,-fno-plt,-mbranch-protection=pac-ret+leaf"
     program = generated_program(name)
-    assert program.name == called(name) == "genc_f8c1_f_-fno-plt_-mbranch-protection_pac-ret_leaf"
+    assert program.name == called(name) == "genc_f8c1_f__fno_plt__mbranch_protection_pac_ret_leaf"
     assert program.sources["c"].header.flags == ("-fno-plt", "-mbranch-protection=pac-ret+leaf")
     with pytest.raises(DirectorError, match="flags are for a compiler"):
         generated_program("gen:f,-fno-plt")

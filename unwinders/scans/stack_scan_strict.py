@@ -77,6 +77,7 @@ LIMITS = limits_of(
     FAR                 arm64   refused
     FAR                 arm32   refused stopped
     LINK_LIVE+UNKEPT<1  arm32   wrong
+    COPIED              arm64   skipped
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],
