@@ -42,11 +42,15 @@ class KnownDefect:
 
 
 _X86_64, _ARM32 = frozenset({"x86_64"}), frozenset({"a32", "thumb"})
-_ALL = _X86_64 | _ARM32 | {"arm64"}
+_ARM = _ARM32 | {"arm64"}
 
 KNOWN_DEFECTS = (
     KnownDefect(
-        Tool.GCC, _ALL, ("-fpatchable-function-entry",), "entry_nops", "rows begin behind the room to patch at an entry"
+        Tool.GCC,
+        _ARM,
+        ("-fpatchable-function-entry",),
+        "entry_nops",
+        "rows begin behind the room to patch at an entry",
     ),
     KnownDefect(
         Tool.GCC,

@@ -12,6 +12,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.compiler_defects import KNOWN_DEFECTS
 from testbed.campaign.units import units
 from testbed.cli.names import judge_all_names, total_rows
 from testbed.referee import REFEREES
@@ -26,8 +27,9 @@ DOCUMENTS = (
 )
 
 
-def regenerate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("regenerate", ROOT / "docs" / "regenerate.py")
+def script(name: str) -> ModuleType:
+    """A file of ``docs`` as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -39,7 +41,8 @@ def regenerate() -> ModuleType:
 def test_a_document_shows_what_the_commands_print_today(document: str, blocks: int) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     assert text.count("<!-- end -->") == blocks
-    assert regenerate().with_blocks(text) == text, f"{document} is out of date: python docs/regenerate.py --blocks"
+    made = script("regenerate").with_blocks(text)
+    assert made == text, f"{document} is out of date: python docs/regenerate.py --blocks"
 
 
 def test_the_readme_is_read_to_its_end() -> None:
@@ -53,14 +56,20 @@ def test_every_strategy_is_listed() -> None:
 
 def test_the_heat_map_shows_todays_shares() -> None:
     """The numbers in the picture, by strategy; python docs/heat_map.py."""
-    spec = importlib.util.spec_from_file_location("heat_map", ROOT / "docs" / "heat_map.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     drawn = re.findall(r">([\d.]+) %</text>", (ROOT / "docs" / "heat-map.svg").read_text(encoding="utf-8"))
-    shares = module.shares()
+    shares = script("heat_map").shares()
     today = ["100" if share == 100 else f"{min(share, 99.9):.1f}" for share in shares.values()]
     assert sorted(drawn) == sorted(today), "python docs/heat_map.py"
+
+
+def test_the_page_of_random_flags_shows_the_kept_runs() -> None:
+    text = (ROOT / "docs" / "random-flags.md").read_text(encoding="utf-8")
+    assert text == script("random_flags").made(), "python docs/random_flags.py"
+
+
+def test_each_mistake_that_compilers_are_known_for_is_a_finding_with_a_program() -> None:
+    shown = {finding.program for name in ("clang", "gcc") for finding in REFEREES[name].findings}
+    assert {known.program for known in KNOWN_DEFECTS} <= shown & PROGRAMS.keys()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
