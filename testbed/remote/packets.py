@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from testbed.words.errors import UsageError
+from testbed.words.errors import TestbedError, UnwindError, UsageError
 
 LOOPBACK = "127.0.0.1"  # never another: whoever connects may read the whole recorded memory
 LONGEST = 1 << 16  # bytes of a request; gdb is told less (PacketSize)
@@ -33,6 +33,8 @@ def serve(listener: socket.socket, answers: Callable[[], Answer]) -> None:
     while True:
         try:
             connection, _ = listener.accept()
+        except ConnectionAbortedError:  # who wanted to connect is gone already
+            continue
         except OSError:
             return
         with connection:
@@ -76,12 +78,20 @@ def converse(connection: socket.socket, answer: Answer) -> None:
                     connection.sendall(framed("OK"))
                     acknowledging = False
                     continue
-                reply = answer(request)
+                reply = _answered(answer, request)
                 connection.sendall(framed("OK" if reply is None else reply))
                 if reply is None:
                     return
             if len(pending) > LONGEST:
                 return
+
+
+def _answered(answer: Answer, request: str) -> str | None:
+    """The reply; "E01" for a request with numbers that nothing can be done with: it ends no conversation."""
+    try:
+        return answer(request)
+    except (ArithmeticError, LookupError, ValueError, TestbedError, UnwindError):
+        return "E01"
 
 
 def framed(reply: str) -> bytes:

@@ -114,9 +114,9 @@ def shared_pages(size: int) -> bytes:
 
 def expressions(size: int) -> bytes:
     """A CFA and sixteen registers by expressions that go round and round, for every frame of a stack."""
-    long = b"\x12\x13" * 4000
+    long = b"\x12\x13" * 2000
     registers = b"".join(bytes((0x16, i)) + _uleb(len(long)) + long for i in (3, 6, 12, 13, 14, 15))
-    cfa = b"\x77\x10" + b"\x12\x13" * 4000
+    cfa = b"\x77\x10" + b"\x12\x13" * 2000
     cie = _cie(b"\x0f" + _uleb(len(cfa)) + cfa + b"\x90\x01" + registers)
     return with_sections({".eh_frame": _frames(cie, [(BASE, 4096, b"")])})
 

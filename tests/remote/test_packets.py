@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import pytest
@@ -71,3 +72,32 @@ def test_only_this_machine_can_connect_and_a_taken_port_is_told() -> None:
             listen(port)
     with pytest.raises(UsageError, match="choose another --port"):
         listen(70_000)
+
+
+def number(request: str) -> str | None:
+    """As an answer that was not careful: some requests are errors."""
+    return str(int(request, 16)) if request else {}[request]
+
+
+def test_a_request_that_cannot_be_answered_ends_nothing() -> None:
+    with serving(lambda: number) as port:
+        sent = b"".join(framed(text) for text in ("xyz", "", "9" * 5000, "ff"))
+        assert talk(port, sent) == 3 * (b"+" + framed("E01")) + b"+" + framed("255")
+
+
+def test_half_packets_and_noise_end_no_server() -> None:
+    with serving(lambda: echo) as port:
+        for noise in (
+            b"$",
+            b"$m",
+            b"$m1#",
+            b"#",
+            b"\0" * 1000,
+            b"$$$$",
+            b"\xff" * LONGEST,
+            b"$m1#zz",
+            b"+" * 3 * LONGEST,
+        ):
+            with contextlib.suppress(ConnectionError):
+                talk(port, noise)
+        assert talk(port, framed("g")) == b"+" + framed("G")

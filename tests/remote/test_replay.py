@@ -147,3 +147,32 @@ def test_what_is_not_known_is_answered_by_nothing_and_the_end_by_none() -> None:
     assert target.answer("vMustReplyEmpty") == ""
     assert target.answer("qSupported:xmlRegisters=i386") != ""
     assert target.answer("k") is None and target.answer("D") is None
+
+
+HUGE = "f" * 16
+ODD = (
+    f"Z2,{HUGE},1",
+    f"Z2,{HUGE},{HUGE}",
+    f"Z0,{'f' * 40},1",
+    "Z2,-1,1",
+    f"m{HUGE},{HUGE}",
+    f"m{'f' * 400},1",
+    "m-1,4",
+    "m0,0",
+    f"p{HUGE}",
+    f"qXfer:features:read:target.xml:{HUGE},{HUGE}",
+    "qRcmd,zz",
+    "qRcmd,ff",
+    "vCont;s:p-1.-1",
+    "x" * 10_000,
+    "\xff\0",
+)
+
+
+@pytest.mark.parametrize("request_", ODD, ids=lambda text: text[:20].encode("unicode_escape").decode())
+def test_an_odd_request_has_an_answer_and_the_run_goes_on(request_: str) -> None:
+    target = replay("x86_64")
+    assert isinstance(target.answer(request_), str)
+    assert target.answer("c") is not None
+    assert isinstance(target.answer("bc"), str)
+    assert isinstance(target.answer("g"), str)
