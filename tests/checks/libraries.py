@@ -25,6 +25,7 @@ FOLDERS = {
     "arm64": Path("/usr/aarch64-linux-gnu/lib"),
     "arm32": Path("/usr/arm-linux-gnueabihf/lib"),
 }
+_PRINTED = 0.005  # CPU seconds; in less, readelf found no table of call frames to print
 HEAD = (
     *("library", "functions", "called", "instructions", "executed", "on forced paths", "statically", "tried"),
     *("visits compared", "paths thrown away", "functions with a finding", "CPU s", "times readelf"),
@@ -80,7 +81,7 @@ def library_row(library: CheckedLibrary) -> tuple[str, ...]:
         str(sum(check.dropped.values())),
         str(len({finding.function for finding in check.findings})),
         f"{library.seconds:.0f}",
-        f"{library.seconds / max(library.readelf, 0.01):.0f}",
+        f"{library.seconds / library.readelf:.0f}" if library.readelf >= _PRINTED else "",
     )
 
 
