@@ -26,6 +26,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -144,14 +145,8 @@ def traps() -> str:
     return traps_markdown(PROGRAMS, cells)
 
 
-# Every shape of frame that compilers make, in C, once an instruction set, and as Mach-O: what people run. (Tables that
-# are wrong on purpose are in the hand-written programs.) Some three minutes on two free cores.
-LIMITS_EVERY = 40  # of so many units one: real unwinders are asked too
-REFEREE_RECIPES = ("clang-O2", "clang-thumb-O2", "macho-O2")
-REFEREE_PROGRAMS = (
-    *("recursion", "mutual_recursion", "switch_table", "alloca_vla", "struct_return", "function_pointers"),
-    *("busy_leaf", "big_frame", "overaligned", "noreturn_last_call", "inlined_call", "tail_branches"),
-)
+LIMITS_EVERY = 4  # of so many units one, of those that are one of each program and instruction set
+REFEREE_STEPS = 8  # instructions of each unit that every real unwinder is asked about
 
 
 def findings() -> None:
@@ -174,22 +169,24 @@ def referees() -> None:
     from testbed.referee import REFEREES
     from testbed.report.referees_text import referees_markdown
 
-    chosen = (("-r", REFEREE_RECIPES), ("-p", REFEREE_PROGRAMS))
-    arguments = ["matrix", "--referees", *(word for flag, names in chosen for name in names for word in (flag, name))]
+    arguments = ["matrix", "--referees", "--one-each", "--steps", str(REFEREE_STEPS), "-j", "1"]
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         cells = Path(folder, "matrix.json")
         testbed(*arguments, "--json", str(cells))
         data = json.loads(cells.read_text(encoding="utf-8"))
     page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
+    print(f"docs/referees.md: {time.monotonic() - began:.0f} s", file=sys.stderr)
     (ROOT / "docs" / "referees.md").write_text(page, encoding="utf-8")
 
 
 def limits() -> None:
     """docs/limits.md: what the limits of each strategy would hide."""
+    sys.path.insert(0, str(ROOT))
+    from limits_page import limits_page
+
     introduction = (ROOT / "docs" / "limits.intro.md").read_text(encoding="utf-8")
-    command = f"testbed list limits --share --every {LIMITS_EVERY}"
-    page = f"{introduction}\n```\n$ {command}\n{output_of(command)}\n```\n"
-    (ROOT / "docs" / "limits.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs" / "limits.md").write_text(f"{introduction}\n{limits_page(LIMITS_EVERY)}", encoding="utf-8")
 
 
 def score() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from testbed.campaign.results import Cell, Difference, Unit
+from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.naming.beside import folded_names
 from testbed.runs.judging import judge
@@ -40,6 +41,17 @@ def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
     return _cell(unit, unwinder, counted, told)
 
 
+def cell_of_steps(run: Run, unwinder: Unwinder, said: Mapping[int, Backtrace], verdicts: Mapping[int, Verdict]) -> Cell:
+    """As `cell_of`, of what was said at some steps, and the verdicts on it."""
+    unit = Unit(run.program.name, run.arch.name, run.recipe.name)
+    steps = list(verdicts)
+
+    def told(i: int) -> Difference:
+        return difference(run, unwinder, steps[i], said=said[steps[i]])
+
+    return _cell(unit, unwinder, tally(verdicts.values()), told)
+
+
 def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], Difference]) -> Cell:
     @cache
     def told(step: int) -> Difference | None:
@@ -61,11 +73,16 @@ def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], 
     )
 
 
-def difference(run: Run, unwinder: Unwinder, step: int, *, number: int | None = None) -> Difference:
-    """One site that is not exact, in words: the truth, what was said, and why. ``number``: what the step is called."""
+def difference(
+    run: Run, unwinder: Unwinder, step: int, *, number: int | None = None, said: Backtrace | None = None
+) -> Difference:
+    """One site that is not exact, in words: the truth, what was said, and why.
+
+    ``number``: what the step is called; ``said``: what the strategy said, where that is known.
+    """
     number = step if number is None else number
     snapshot = run.trace.snapshot(step)
-    said = unwinder.unwind(snapshot)
+    said = said or unwinder.unwind(snapshot)
     verdict = judge(run, snapshot, said, unwinder)
     true = folded_names(run.frame_names(run.truth(step).frames))
     claimed = folded_names(run.frame_names(said.frames))

@@ -17,6 +17,7 @@ from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all
+from testbed.runs.run import Run
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 Job = TypeVar("Job")
@@ -37,14 +38,9 @@ def judge_unit(
     ``natively`` is that of `judge_all`. A strategy that crashes makes the unit a failed one, and has no cell; the cells
     of the others are there.
     """
-    try:
-        run = run_unit(unit, programs, fresh=fresh)
-    except ToolchainMissing as missing:
-        return UnitResult(unit, skipped=str(missing))
-    except TestbedError as error:
-        return UnitResult(unit, failed=str(error))
-    except Exception:  # a bug of the testbed or of a tool: it is this unit's, the matrix goes on
-        return UnitResult(unit, failed=f"it cannot be run\n{traceback.format_exc()}")
+    run = run_or_why_not(unit, programs, fresh=fresh)
+    if isinstance(run, UnitResult):
+        return run
     cells, crashes = [], []
     for unwinder in unwinders:
         try:
@@ -53,6 +49,18 @@ def judge_unit(
         except Exception:
             crashes.append(f"{unwinder.name} crashed\n{traceback.format_exc()}")
     return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)
+
+
+def run_or_why_not(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Run | UnitResult:
+    """A unit's run, or a result without cells that says why there is none."""
+    try:
+        return run_unit(unit, programs, fresh=fresh)
+    except ToolchainMissing as missing:
+        return UnitResult(unit, skipped=str(missing))
+    except TestbedError as error:
+        return UnitResult(unit, failed=str(error))
+    except Exception:  # a bug of the testbed or of a tool: it is this unit's, the matrix goes on
+        return UnitResult(unit, failed=f"it cannot be run\n{traceback.format_exc()}")
 
 
 def native_for(units: int, jobs: int = 1) -> bool | None:

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from testbed.campaign.cells import tally_of
 from testbed.campaign.results import Unit
+from testbed.campaign.sampled import cell_at, sampled_steps
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.program.model import Program
+from testbed.referee import FOLDER_OF
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.truth.frame_sites import FrameSites, frame_sites
@@ -33,6 +35,7 @@ TABLE_DECLARED = frozenset(
     }
 )
 DEEPEST = 40  # frames of a stack that are looked at
+ASKED_AT = 8  # instructions of a unit that a real unwinder is asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Share:
 def shares(run: Run, unwinders: Iterable[Unwinder]) -> dict[str, Share]:
     """The share of each strategy that applies to a run."""
     counted = ~run.watched.transition
-    levels = [(at, _traits(run, at)) for at in _levels(run)]
+    levels = frame_levels(run)
     declared = np.zeros(len(run), np.bool_)
     for at, traits in levels:
         for trait in TABLE_DECLARED:
@@ -106,6 +109,11 @@ class _OneByOne:
         return np.fromiter((trait in here for here in self._each), np.bool_, len(self._each))
 
 
+def frame_levels(run: Run) -> Sequence[tuple[FrameSites, FrameTraits | _OneByOne]]:
+    """The frames of all steps by depth, and the traits of each."""
+    return [(at, _traits(run, at)) for at in _levels(run)]
+
+
 def _traits(run: Run, at: FrameSites) -> FrameTraits | _OneByOne:
     return FrameTraits(run.watched, at, run.built.traits) if run.in_columns else _OneByOne(run, at)
 
@@ -130,11 +138,14 @@ def _covered(traits: FrameTraits | _OneByOne, size: int, limits: Sequence[Limit]
     return found
 
 
-def _told(run: Run, unwinder: Unwinder) -> Share:
-    """How many lies a strategy really tells at the sites of a run."""
+def told(run: Run, unwinder: Unwinder) -> Share:
+    """How many lies a strategy really tells at the sites of a run; a real unwinder is asked at some of them."""
+    if unwinder.name in FOLDER_OF:
+        cell = cell_at(run, unwinder, sampled_steps(run, ASKED_AT))
+        return Share(judged=cell.sites - cell.transition, told=cell.lying)
     counts = tally_of(judge_all(run, unwinder))
-    told = sum(count for outcome, count in counts.outcomes.items() if outcome.lying)
-    return Share(judged=counts.sites - counts.transition, told=told)
+    lies = sum(count for outcome, count in counts.outcomes.items() if outcome.lying)
+    return Share(judged=counts.sites - counts.transition, told=lies)
 
 
 def shares_of_units(
@@ -156,6 +167,6 @@ def shares_of_units(
         hidden = shares(run, unwinders)
         for unwinder in unwinders:
             if share := hidden.get(unwinder.name):
-                told = _told(run, unwinder) if unwinder.name in installed else Share()
-                found[unwinder.name, unit.arch] = found.get((unwinder.name, unit.arch), Share()) + share + told
+                lies = told(run, unwinder) if unwinder.name in installed else Share()
+                found[unwinder.name, unit.arch] = found.get((unwinder.name, unit.arch), Share()) + share + lies
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
@@ -33,6 +34,19 @@ def units(
         for recipe in recipes_for(program, arch, everything=everything)
         if recipe.name in chosen_recipes
     )
+
+
+def one_of_each(planned: Iterable[Unit]) -> tuple[Unit, ...]:
+    """Of each program one unit for each instruction set that it is built for, whatever the recipe; in their order.
+
+    Which one follows from the names alone, so that one more program does not change the others'.
+    """
+    chosen: dict[tuple[str, str, str], Unit] = {}
+    for unit in planned:
+        isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
+        key = unit.program, unit.arch, isa.name if isa else ""
+        chosen[key] = min(chosen.get(key, unit), unit, key=lambda each: sha256(str(each).encode("utf-8")).digest())
+    return tuple(chosen.values())
 
 
 def build_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False) -> Built:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,8 @@ from testbed.arch import ARCHES, arch_named
 from testbed.campaign.kept_results import judge_and_keep, kept_result
 from testbed.campaign.matrix import judge_units, native_for
 from testbed.campaign.results import Matrix, Unit, UnitResult
-from testbed.campaign.units import units
+from testbed.campaign.sampled import judge_unit_sample
+from testbed.campaign.units import one_of_each, units
 from testbed.cli.choice import matching
 from testbed.cli.corpus import chosen_programs, programs_option
 from testbed.cli.progress import long_work
@@ -42,6 +43,8 @@ class MatrixOptions:
     commands: tuple[str, ...]
     referees: bool
     everything: bool
+    steps: int | None
+    one_each: bool
     jobs: int
     fresh: bool
     json_file: Path | None
@@ -61,6 +64,12 @@ class MatrixOptions:
 @unwinder_cmd
 @click.option("--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies.")
 @click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
+@click.option("--one-each", is_flag=True, help="Of each program one unit for each instruction set, by some recipe.")
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    help="At most so many instructions of each unit; what real unwinders say is kept, apart from how it is judged.",
+)
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
@@ -98,6 +107,8 @@ def _planned(options: MatrixOptions, programs: Sequence[Program]) -> Sequence[Un
     wanted = [arch_named(name) for name in options.arches] or list(ARCHES.values())
     recipes = matching(RECIPES, options.recipes, "recipe")
     planned = units(programs, wanted, recipes, everything=options.everything)
+    if options.one_each:
+        planned = one_of_each(planned)
     if not planned:
         there = not options.everything and units(programs, wanted, recipes, everything=True)
         how = "only --all has these units" if there else "no unit has all of these (testbed list programs, recipes)"
@@ -169,14 +180,16 @@ def _judge_all(
     with long_work("judging", "units", len(planned)) as progress:
         try:
             for unit in planned:
-                if not options.fresh and (kept := kept_result(unit, programs, unwinders)):
+                if not options.fresh and not options.steps and (kept := kept_result(unit, programs, unwinders)):
                     results[unit] = kept
                     progress.advance()
             left = [unit for unit in planned if unit not in results]
             natively = native_for(len(left), options.jobs)
-            work = partial(
+            work: Callable[[Unit], UnitResult] = partial(
                 judge_and_keep, programs=programs, unwinders=unwinders, fresh=options.fresh, natively=natively
             )
+            if options.steps:
+                work = partial(judge_unit_sample, programs=programs, unwinders=unwinders, most=options.steps)
             for result in judge_units(left, work, jobs=min(options.jobs, len(left))):
                 results[result.unit] = result
                 progress.advance(f"judging {result.unit}")

@@ -14,7 +14,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Finding, Found, Referee
 from testbed.words.catalogue import Catalogue, matches, value_of
 
-__all__ = ["REFEREES", "REFEREE_OF", "Finding", "Found", "Referee", "present"]
+__all__ = ["FOLDER_OF", "REFEREES", "REFEREE_OF", "Finding", "Found", "Referee", "present"]
 
 _ALL = {  # the folder, the value in its strategy.py, the strategies
     "libdw": ("libdw", "REFEREE", "libdw"),
@@ -27,9 +27,9 @@ _ALL = {  # the folder, the value in its strategy.py, the strategies
     "drgn": ("drgn", "REFEREE", "drgn drgn_debug_frame"),
     "symbolic": ("symbolic", "REFEREE", "symbolic symbolic_debug_frame symbolic_compact"),
     "minidump_stackwalk": ("minidump_stackwalk", "REFEREE", "minidump_stackwalk minidump_stackwalk_no_symbols"),
-    "libgcc_backtrace": ("profilers", "LIBGCC_BACKTRACE", "libgcc_backtrace"),
+    "libgcc_backtrace": ("profilers", "LIBGCC_BACKTRACE", "libgcc_backtrace libgcc_forced"),
     "glibc_backtrace": ("profilers", "GLIBC_BACKTRACE", "glibc_backtrace"),
-    "llvm_backtrace": ("profilers", "LLVM_BACKTRACE", "llvm_backtrace"),
+    "llvm_backtrace": ("profilers", "LLVM_BACKTRACE", "llvm_backtrace llvm_forced"),
     "nongnu_backtrace": ("profilers", "NONGNU_BACKTRACE", "nongnu_backtrace nongnu_backtrace_exidx"),
     "clang": ("clang", "REFEREE", ""),
     "gcc": ("gcc", "REFEREE", ""),
@@ -40,6 +40,11 @@ REFEREES: Mapping[str, Referee] = Catalogue(
 REFEREE_OF: Mapping[str, str] = MappingProxyType(
     {strategy: name for name, (_, _, strategies) in _ALL.items() for strategy in strategies.split()}
 )
+
+FOLDER_OF: Mapping[str, str] = MappingProxyType(
+    {strategy: folder for folder, _, strategies in _ALL.values() for strategy in strategies.split()}
+)
+"""By strategy: the folder of `testbed/referee` whose code asks the tool."""
 
 
 def present(patterns: Iterable[str] = ()) -> Mapping[str, Unwinder]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from testbed.contract.limits import Reasons, limits_of
 from testbed.contract.unwinder import Limit
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -82,43 +83,38 @@ def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
     return next(limit for limit in limits if limit.trait is trait)
 
 
-def llvm_arm(
-    *, epilogue: frozenset[Outcome], prologue: frozenset[Outcome], frameless: frozenset[Outcome]
-) -> tuple[Limit, ...]:
-    """What LLVM's ARM `.debug_frame` leaves out, in a tool that believes it. The compiler's bugs, not the tool's."""
-    begins, elsewhere = frozenset({Trait.ROW_BEGINS}), frozenset({Trait.FRAME_ELSEWHERE})
-    last = (
-        "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
-        "epilogue on, the row still describes the whole frame"
-    )
-    behind = (
-        "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another "
-        "path through a function without a frame pointer, still has the row of the whole frame"
-    )
-    between = (
-        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
-        "between them the row does not count the first"
-    )
-    return tuple(
-        Limit(trait, outcomes, because, _LLVM_ARM, frozenset({"arm32"}), also)
-        for trait, also, outcomes, because in (
-            (Trait.EPILOGUE, begins, epilogue, last),
-            (Trait.EPILOGUE, elsewhere, epilogue, last),
-            (Trait.PROLOGUE, begins, prologue, between),
-            (Trait.FRAMELESS, elsewhere, frameless, behind),
-            (Trait.FRAMELESS, frozenset({Trait.PASSED_OVER}), frameless, behind),
-        )
-    )
-
-
-def reasons() -> Mapping[str, tuple[str, str]]:
-    """The same reasons by mechanism, for limits that are written as a table (`testbed.contract.limits`)."""
-    none: frozenset[Outcome] = frozenset()
-    arm = {
-        each.mechanism: (each.because, each.reference)
-        for each in llvm_arm(epilogue=none, prologue=none, frameless=none)
+_LAST = (
+    "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an epilogue "
+    "on, the row still describes the whole frame"
+)
+_BEHIND = (
+    "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another path "
+    "through a function without a frame pointer, still has the row of the whole frame"
+)
+_BETWEEN = (
+    "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: between "
+    "them the row does not count the first"
+)
+# What LLVM's ARM `.debug_frame` leaves out, by mechanism: the compiler's bugs, in whatever tool believes it.
+LLVM_ARM: Reasons = MappingProxyType(
+    {
+        "EPILOGUE+ROW_BEGINS": (_LAST, _LLVM_ARM),
+        "EPILOGUE+FRAME_ELSEWHERE": (_LAST, _LLVM_ARM),
+        "PROLOGUE+ALLOCATED_IN_PART": (_BETWEEN, _LLVM_ARM),
+        "FRAMELESS+FRAME_ELSEWHERE": (_BEHIND, _LLVM_ARM),
+        "FRAMELESS+PASSED_OVER": (_BEHIND, _LLVM_ARM),
     }
-    return {**{trait.name: reason for trait, reason in _BECAUSE.items()}, **arm}
+)
+
+
+def llvm_arm(shown: Mapping[str, str]) -> tuple[Limit, ...]:
+    """Those of `LLVM_ARM` that a tool shows, by mechanism, each with the outcomes as which it does."""
+    return limits_of("\n".join(f"{mechanism} arm32 {outcomes}" for mechanism, outcomes in shown.items()), LLVM_ARM)
+
+
+def reasons() -> Reasons:
+    """The same reasons by mechanism, for limits that are written as a table (`testbed.contract.limits`)."""
+    return {**{trait.name: reason for trait, reason in _BECAUSE.items()}, **LLVM_ARM}
 
 
 def limit(

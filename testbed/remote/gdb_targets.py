@@ -73,7 +73,7 @@ _ARM64 = GdbTarget(
 
 _ARM32 = GdbTarget(
     architecture="arm",
-    triple="armv7-unknown-linux-eabi",
+    triple="armv7-unknown-linux",  # with an environment, LLDB refuses files of the other one: eabi, eabihf
     features={
         "org.gnu.gdb.arm.core": (*_numbered("r", 13, 32), *_of("sp lr pc cpsr", 32)),
         "org.gnu.gdb.arm.vfp": (*_numbered("d", 32, 64), ("fpscr", 32)),

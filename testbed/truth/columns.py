@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
 from testbed.truth.frame_traits import RULES
+from testbed.truth.step_columns import allocated_in_part, bare, jumped_to, returned, row_begins
 from testbed.truth.transfers import Bools
 from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
@@ -110,30 +111,6 @@ def _mixed_isa(truth: Watched, at: FrameSites) -> Bools:
 def _callers(truth: Watched, at: FrameSites) -> FrameSites:
     """The frames further out, or the same where there is none."""
     return frame_sites(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)
-
-
-def _steps_in_front(truth: Watched, at: FrameSites) -> NDArray[np.int64]:
-    """The activation's step before this one: the call, if one has just come back; -1: there is none."""
-    before = at.step - 1
-    inner = truth.node[np.maximum(before, 0)]
-    came_back = truth.activations.parent[inner] == at.node
-    found = np.where(inner == at.node, before, np.where(came_back, truth.activations.opened[inner] - 1, -1))
-    first = (before < 0) | (truth.activations.opened[at.node] == at.step) | (at.depth > 0)
-    return np.where(first, -1, found)
-
-
-def _row_begins(truth: Watched, at: FrameSites) -> Bools:
-    before, sp, pointer = _steps_in_front(truth, at), truth.trace.sp, truth.sites.frame_pointer
-    changed = (sp[before] != sp[at.step]) | (pointer[before] != pointer[at.step])
-    found: Bools = (before >= 0) & (changed | (truth.signed[before] != truth.signed[at.step]))
-    return found
-
-
-def _jumped_to(truth: Watched, at: FrameSites) -> Bools:
-    before, trace = _steps_in_front(truth, at), truth.trace
-    found: Bools = (before == at.step - 1) & (before >= 0)
-    found &= trace.pc[before] + trace.sizes[before] != trace.pc[at.step]
-    return found
 
 
 def _link(truth: Watched, at: FrameSites) -> tuple[NDArray[np.uint64], Bools]:
@@ -240,6 +217,13 @@ def _changed(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def _vector_restored(truth: Watched, at: FrameSites) -> Bools:
+    vectors = truth.trace.registers[:, truth.vector_columns]
+    if not (vectors != vectors[:1]).any():  # nearly everywhere
+        return _nowhere(truth, at)
+    return _one_by_one(Trait.VECTOR_RESTORED)(truth, at)
+
+
 def _last_call(truth: Watched, at: FrameSites) -> Bools:
     different = _functions(truth, at.pc) != _functions(truth, truth.trace.pc[at.own])
     found: Bools = (at.depth > 0) & different
@@ -265,8 +249,11 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FP_FOR_LOCALS: _for_locals,
         Trait.FP_MOVED_ON: _standing_at(lambda truth, pc: pc > truth.moves_pointer_from.get(truth.function(pc), pc)),
         Trait.MIXED_ISA: _mixed_isa,
-        Trait.ROW_BEGINS: _row_begins,
-        Trait.JUMPED_TO: _jumped_to,
+        Trait.ROW_BEGINS: row_begins,
+        Trait.ALLOCATED_IN_PART: allocated_in_part,
+        Trait.BARE: bare,
+        Trait.RETURNED: returned,
+        Trait.JUMPED_TO: jumped_to,
         Trait.FIRST: _first,
         Trait.ENTERED_FRAMED: _executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
@@ -276,6 +263,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
         Trait.CHANGED: _changed,
+        Trait.VECTOR_RESTORED: _vector_restored,
         Trait.BEHIND_LABEL: _executing_at(lambda truth, pc: truth.label(pc) != truth.function(pc)),
         Trait.LAST_CALL: _last_call,
         Trait.SECOND_ISA: lambda truth, at: truth.sites.isa[at.own].astype(np.bool_),

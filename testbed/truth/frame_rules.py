@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from testbed.truth.frame_sites import FrameSite, frame_site
 from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
@@ -112,3 +114,35 @@ def jumped_to(truth: Watched, at: FrameSite) -> bool:
     return int(truth.activations.opened[at.node]) != at.own and bool(
         trace.pc[before] + trace.sizes[before] != trace.pc[at.own]
     )
+
+
+def returned(truth: Watched, at: FrameSite) -> bool:
+    """A call of the activation has come back to this very instruction."""
+    before = step_in_front(truth, at) if stands_anywhere(truth, at) else -1
+    return before >= 0 and truth.node[at.own - 1] != at.node and not truth.trace.interrupted(at.own - 1)
+
+
+def bare(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and int(truth.trace.sp[at.own]) == truth.activations[at.node].entry_sp
+
+
+def allocated_in_part(truth: Watched, at: FrameSite) -> bool:
+    """The instruction in front and this one both move SP down, and neither stores anything."""
+    trace, own = truth.trace, at.own
+    if not stands_anywhere(truth, at) or step_in_front(truth, at) != own - 1 or own + 1 >= len(trace):
+        return False
+    if truth.node[own + 1] != at.node or not trace.sp[own + 1] < trace.sp[own] < trace.sp[own - 1]:
+        return False
+    return not bool(np.isin((own - 1, own), trace.writes.step).any())
+
+
+def vector_restored(truth: Watched, at: FrameSite) -> bool:
+    """A callee-saved register that is wider than an address had another value at a step of the activation's own."""
+    opened = truth.activations[at.node].opened
+    if is_signal(truth, at):
+        return False
+    mine = np.flatnonzero(truth.node[opened : at.own + 1] == at.node) + opened
+    values = truth.trace.registers[mine][:, truth.vector_columns]
+    now = truth.trace.registers[at.own, truth.vector_columns]
+    entered = truth.trace.registers[opened, truth.vector_columns]
+    return bool(((values != entered).any(axis=0) & (now == entered)).any())

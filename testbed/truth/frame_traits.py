@@ -12,6 +12,8 @@ import numpy as np
 
 from testbed.image import image_covering
 from testbed.truth.frame_rules import (
+    allocated_in_part,
+    bare,
     called,
     caller_of,
     for_locals,
@@ -22,10 +24,12 @@ from testbed.truth.frame_rules import (
     last_record,
     linked,
     mixed_isa,
+    returned,
     reuses_pointer,
     row_begins,
     stands_anywhere,
     unlinked,
+    vector_restored,
 )
 from testbed.truth.frame_sites import FrameSite
 from testbed.truth.stack_words import DISTANT, own_part, shadow_top
@@ -212,6 +216,9 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FP_MOVED_ON: _moved_on,
         Trait.MIXED_ISA: mixed_isa,
         Trait.ROW_BEGINS: row_begins,
+        Trait.ALLOCATED_IN_PART: allocated_in_part,
+        Trait.BARE: bare,
+        Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
         Trait.FIRST: lambda truth, at: at.depth == 0 and truth.activations[at.node].opened == at.own,
         Trait.ENTERED_FRAMED: _entered_framed,
@@ -225,6 +232,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.HAND_MADE: _hand_made,
         Trait.MOVED_UP: _moved_up,
         Trait.CHANGED: _changed,
+        Trait.VECTOR_RESTORED: vector_restored,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.LAST_CALL: _last_call,
         Trait.SECOND_ISA: lambda truth, at: bool(truth.sites.isa[at.own]),

@@ -20,6 +20,8 @@ from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
 from testbed.truth.transfers import Bools, distinct
 
+FIRST_VECTOR = 64  # the DWARF number of the first floating-point register, on the ARMs, which alone preserve some
+
 
 @dataclass(frozen=True, eq=False)
 class Watched:
@@ -49,6 +51,12 @@ class Watched:
         arch = self.trace.arch
         pointers = {record.pointer for isa in arch.isas for record in isa.records}
         return [arch.index[name] for name in arch.preserved if name not in pointers]
+
+    @cached_property
+    def vector_columns(self) -> list[int]:
+        """The columns of the callee-saved floating-point registers: their DWARF numbers come behind all others'."""
+        arch = self.trace.arch
+        return [arch.index[name] for name in arch.preserved if (arch.by_name[name].dwarf or 0) >= FIRST_VECTOR]
 
     @cached_property
     def words(self) -> WordHistory:

@@ -141,14 +141,15 @@ def joined(before: Tally, after: Tally) -> Tally:
     )
 
 
-def tally(verdicts: Sequence[Verdict]) -> Tally:
+def tally(verdicts: Iterable[Verdict]) -> Tally:
     """Count the verdicts on all steps of a run."""
     outcomes: Counter[Outcome] = Counter()
     shown: Counter[tuple[str, Outcome]] = Counter()
     transition = explained = unexplained = 0
     first = first_unexplained = first_lie = -1
-    said = true = found = 0
+    said = true = found = sites = 0
     for step, verdict in enumerate(verdicts):
+        sites += 1
         if verdict.transition:
             transition += 1
             continue
@@ -166,7 +167,7 @@ def tally(verdicts: Sequence[Verdict]) -> Tally:
             unexplained += 1
             first_unexplained = step if first_unexplained < 0 else first_unexplained
     return Tally(
-        len(verdicts),
+        sites,
         dict(outcomes),
         explained,
         unexplained,

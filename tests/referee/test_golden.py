@@ -11,12 +11,11 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell, Unit
+from testbed.campaign.sampled import cell_at
 from testbed.campaign.units import run_unit, units
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES
-from testbed.runs.judging import judge_all
 from testbed.words.errors import ToolchainMissing
 from tests.golden import REFEREES as GOLDEN
 from tests.golden import UPDATE_REFEREES, Counts, counted, of_unit, tools_of_set, write_program, write_tools
@@ -55,13 +54,13 @@ def version(unwinder: Unwinder) -> str:
 
 
 def cells(unit: Unit) -> dict[str, Cell]:
-    """Every installed tool judged at every step of a unit."""
+    """Every installed tool judged at every step of a unit: what it says is kept, and asked for anew when it changes."""
     try:
         run = run_unit(unit, PROGRAMS)
     except ToolchainMissing as missing:
         pytest.skip(str(missing))
     asked = {name: each for name, each in strategies().items() if each.applies_to(run.built.image)}
-    return {name: cell_of(run, each, judge_all(run, each)) for name, each in asked.items()}
+    return {name: cell_at(run, each, range(len(run))) for name, each in asked.items()}
 
 
 @pytest.mark.parametrize("program", PROGRAMS_COUNTED)

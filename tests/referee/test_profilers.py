@@ -9,7 +9,7 @@ from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee import REFEREES, Finding
+from testbed.referee import REFEREES, Finding, present
 from testbed.referee.profilers import agent, in_handler
 from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, AgentLibrary, agent_for, found_for
 from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
@@ -17,9 +17,10 @@ from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 from unwinders import UNWINDERS
 
-(LIBGCC_SAYS,), (GLIBC_SAYS,), (LLVM_SAYS,) = (r.unwinders for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))
+LIBGCC_SAYS, GLIBC_SAYS, LLVM_SAYS = (r.unwinders[0] for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))
 FINDINGS = [finding for referee in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE) for finding in referee.findings]
 RIGHT = ("leaf_call", "callee_saved", "early_return", "hoisted_add", "other_stack", "recursion")
 
@@ -59,6 +60,31 @@ def test_libgcc_dies_where_a_sign_state_changes_too_early() -> None:
     died = [step for step, verdict in enumerate(judge_all(run, LIBGCC_SAYS)) if verdict.outcome is Outcome.CRASHED]
     assert [run.where(int(run.trace.pc[step])) for step in died] == ["work"]
     assert all(verdict.exact for verdict in judge_all(run, UNWINDERS["eh_frame"]))
+
+
+@pytest.mark.parametrize("recipe", ["clang-O2", "clang-thumb-O2"])
+@pytest.mark.parametrize(("source", "name"), [(LIBGCC, "libgcc_forced"), (LLVM, "llvm_forced")], ids=lambda s: str(s))
+def test_by_force_ehabi_unwinders_say_where_the_stack_ends(source: AgentLibrary, name: str, recipe: str) -> None:
+    """The frame of the start code is listed, and that it is the last: what `_Unwind_Backtrace` never says."""
+    needs(source, "arm32")
+    forced = present([name])[name]
+    run = testbed.run("recursion", arch="arm32", recipe=recipe)
+    verdicts = [verdict for verdict in judge_all(run, forced) if not verdict.transition]
+    assert sum(verdict.exact for verdict in verdicts) >= 0.9 * len(verdicts)
+    assert not any(verdict.unexplained for verdict in verdicts)
+    assert Outcome.EXACT not in outcomes(run, LIBGCC_SAYS if source is LIBGCC else LLVM_SAYS)
+
+
+def test_by_force_a_frame_that_cannot_be_unwound_is_the_end_for_llvm_and_an_error_without_an_entry_for_libgcc() -> None:
+    needs(LIBGCC, "arm32")
+    run = testbed.run("cant_unwind", arch="arm32", recipe="clang-asm")
+    libgcc, llvm = (present([name])[name] for name in ("libgcc_forced", "llvm_forced"))
+    inside = [step for step in range(len(run)) if Trait.CANNOT_UNWIND in run.frame_traits(step, 0)]
+    ends, ends_for_libgcc = (
+        {step for step in inside if unwinder.unwind(run[step]).stopped is None} for unwinder in (llvm, libgcc)
+    )
+    assert len(ends_for_libgcc) > 3
+    assert ends - ends_for_libgcc == {0}  # looked up a byte before the first instruction of the file: no entry
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])

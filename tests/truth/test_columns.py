@@ -35,7 +35,7 @@ ONLY = {"arm64": {"pac_ret": "clang-asm"}, "arm32": {"interworking": "clang-asm"
 # is in no file has a test of its own, and so has a frame pointer that moves on.
 NOT_SHOWN = {
     *(Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED, Trait.IN_NO_FILE),
-    Trait.FP_MOVED_ON,
+    *(Trait.FP_MOVED_ON, Trait.VECTOR_RESTORED, Trait.ALLOCATED_IN_PART),
 }
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
@@ -69,6 +69,31 @@ def test_code_on_the_stack_is_in_no_file(arch: str) -> None:
     for step, pc in enumerate(run.trace.pc.tolist()):
         assert (Trait.IN_NO_FILE in run.watched.frame_traits(step, 0)) == (stack.address <= pc < stack.end)
         assert Trait.IN_NO_FILE not in run.watched.frame_traits(step, 1)
+
+
+@pytest.mark.parametrize("arch", ["arm64", "arm32"])
+def test_floating_point_registers_that_are_given_back(arch: str) -> None:
+    """Behind the first load of one, up to the return."""
+    run = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone")
+    shown(run)
+    seen = [step for step in range(len(run)) if Trait.VECTOR_RESTORED in run.watched.frame_traits(step, 0)]
+    (d8,) = (run.arch.index["d8"],)
+    values = run.trace.registers[:, d8]
+    given_back = int((values[:-1] != values[1:]).nonzero()[0][-1]) + 1
+    assert given_back in seen and given_back - 40 not in seen
+    assert not any(step in seen for step in range(5))
+
+
+def test_a_frame_that_two_instructions_allocate() -> None:
+    """The one between them, and no push."""
+    run = run_program(PROGRAMS["big_frame"], ARCHES["arm32"], "clang-O2")
+    shown(run)
+    sp = run.trace.sp.astype(int)
+    between = [step for step in range(len(run)) if Trait.ALLOCATED_IN_PART in run.watched.frame_traits(step, 0)]
+    assert between
+    for step in between:
+        assert sp[step + 1] < sp[step] < sp[step - 1]
+        assert "sub" in run.instruction(step) and "sub" in run.instruction(step - 1)
 
 
 @pytest.mark.parametrize("source", sorted((Path(__file__).parent / "declared").glob("*.S")), ids=lambda path: path.stem)

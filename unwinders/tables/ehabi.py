@@ -55,15 +55,16 @@ LIMITS = limits_of(
     CANNOT_UNWIND         arm32   refused stopped skipped wrong
     NO_TABLE              arm32   refused skipped
     IN_NO_FILE            arm32   refused
-    PROLOGUE              arm32   refused ended_early skipped phantom wrong_register wrong
+    PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
+    PROLOGUE+UNSAVED           arm32   wrong_register
     EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
     FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong
-    UNSAVED               arm32   refused ended_early wrong_register wrong
-    FRAMELESS+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
+    UNSAVED+FRAMELESS+UNKEPT   arm32   refused ended_early wrong_register wrong
+    FRAMELESS+BARE+PARTLY_RUN  arm32   refused ended_early skipped wrong_register
     FRAMELESS+ROW_BEGINS  arm32   ended_early skipped wrong_register
-    RETURN_UNSAVED        arm32   ended_early wrong
+    RETURN_UNSAVED+UNKEPT      arm32   ended_early wrong
     SIGNAL                arm32   ended_early skipped wrong_register wrong
-    INEXPRESSIBLE         arm32   wrong_register
+    INEXPRESSIBLE+CHANGED      arm32   wrong_register
     LOST_REGISTER         arm32   skipped
     OPEN_END              arm32   stopped phantom
     OTHER_STACK+ROOT      arm32   stopped
@@ -92,7 +93,7 @@ LIMITS = limits_of(
             "code that was written to memory while running, such as a trampoline on the stack, has no table in a file",
             "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
         ),
-        "PROLOGUE": (
+        "PROLOGUE+UNLINKED": (
             "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, "
             "or counts from a frame pointer that is still the caller's",
             _SYNCHRONOUS,
@@ -107,17 +108,22 @@ LIMITS = limits_of(
             "mid-function, nothing of it is there",
             _SYNCHRONOUS,
         ),
-        "UNSAVED": (
+        "PROLOGUE+UNSAVED": (
+            "the one row of a function describes its finished frame: a register that the prologue has yet to store is "
+            "read from an empty place",
+            _SYNCHRONOUS,
+        ),
+        "UNSAVED+FRAMELESS+UNKEPT": (
             "the one row of a function describes its finished frame: registers that it has not stored yet are read "
             "from empty places",
             _SYNCHRONOUS,
         ),
-        "FRAMELESS+PARTLY_RUN": (
+        "FRAMELESS+BARE+PARTLY_RUN": (
             "the one row of a function describes its finished frame: here it returns before it takes one, and the "
             "path on which it does was not run",
             _SYNCHRONOUS,
         ),
-        "RETURN_UNSAVED": (
+        "RETURN_UNSAVED+UNKEPT": (
             "the one row of a function describes its finished frame: the return address is not in its slot yet",
             _SYNCHRONOUS,
         ),
@@ -137,7 +143,7 @@ LIMITS = limits_of(
             _SYNCHRONOUS,
         ),
         "SIGNAL": ("nothing here says where a signal's frame keeps the registers of what it interrupted", _SYNCHRONOUS),
-        "INEXPRESSIBLE": (
+        "INEXPRESSIBLE+CHANGED": (
             "the opcodes pop registers and move SP; that a register was changed in another way cannot be said",
             _SYNCHRONOUS,
         ),

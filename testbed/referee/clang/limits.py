@@ -7,10 +7,12 @@ from testbed.referee.limits import llvm_arm
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
-EPILOGUE, _, PROLOGUE, BEHIND, _ = llvm_arm(
-    epilogue=frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG}),
-    prologue=frozenset({Outcome.ENDED_EARLY}),
-    frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+EPILOGUE, PROLOGUE, BEHIND = llvm_arm(
+    {
+        "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
+        "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
+        "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+    }
 )
 
 STORES = Limit(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from testbed.referee.limits import limit
+from testbed.referee.limits import limit, llvm_arm
 from testbed.words.traits import Trait
 
 _ARM32 = frozenset({"arm32"})
-_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 
 
 _BELIEVED = (
@@ -37,7 +36,7 @@ _BELIEVED = (
     ),
     limit(
         Trait.NO_CODE,
-        "skipped wrong",
+        "skipped wrong wrong_register",
         "a call to no code is shown as if the call instruction had been interrupted, where there is a link register; "
         "and what a handler has put into the signal's frame is believed",
         "https://github.com/osandov/drgn/pull/343",
@@ -65,31 +64,12 @@ THUMB = limit(
     Trait.SECOND_ISA,
 )
 DEBUG_FRAME = (
-    limit(
-        Trait.EPILOGUE,
-        "ended_early refused skipped wrong wrong_register",
-        "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
-        "epilogue on, the row still describes the whole frame",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.ROW_BEGINS,
-    ),
-    limit(
-        Trait.PROLOGUE,
-        "ended_early",
-        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.ROW_BEGINS,
-    ),
-    limit(
-        Trait.FRAMELESS,
-        "ended_early",
-        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
-        "the row describes a frame that is gone",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.PASSED_OVER,
+    *llvm_arm(
+        {
+            "EPILOGUE+ROW_BEGINS": "ended_early refused skipped wrong wrong_register",
+            "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
+            "FRAMELESS+PASSED_OVER": "ended_early",
+        }
     ),
     THUMB,
 )

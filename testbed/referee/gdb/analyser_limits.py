@@ -72,7 +72,10 @@ def _analysed(
             _ARM32,
         ),
         limit(Trait.FP_OMITTED, "ended_early", _NO_CONSTANT, _GUESSES, _ARM32),
-        limit(Trait.CALLED, "ended_early", _NO_CONSTANT, _GUESSES, _ARM32),
+        *(
+            limit(trait, "ended_early", _NO_CONSTANT, _GUESSES, _ARM32, *also)
+            for trait, also in ((Trait.FAR, ()), (Trait.REALIGNED, (Trait.LINKED,)), (Trait.MOVED_UP, ()))
+        ),
     )
 
 
@@ -139,13 +142,17 @@ WITHOUT_TABLES = (
         prologue="ended_early refused wrong wrong_register",
         frameless="ended_early skipped wrong wrong_register",
     ),
-    limit(
-        Trait.FP_OMITTED,
-        "ended_early phantom wrong",
-        "amd64's analyser knows one prologue, push rbp; mov rbp, rsp: without it the frame pointer is taken for the "
-        "caller's, or SP for unchanged since the entry",
-        _AMD64,
-        _X86,
+    *(
+        limit(
+            Trait.FP_OMITTED,
+            "ended_early phantom wrong",
+            "amd64's analyser knows one prologue, push rbp; mov rbp, rsp: without it the frame pointer is taken for "
+            "the caller's, or SP for unchanged since the entry",
+            _AMD64,
+            _X86,
+            also,
+        )
+        for also in (Trait.UNLINKED, Trait.REALIGNED)
     ),
     limit(
         Trait.FRAMELESS,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from testbed.referee.limits import limit
+from testbed.referee.limits import limit, llvm_arm
 from testbed.words.traits import Trait
 
 _GUESSES = "https://sourceware.org/pipermail/gdb/2020-June/048755.html"
-_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 _ENDS = "https://github.com/kstenerud/KSCrash/issues/764"
 _X86 = frozenset({"x86_64"})
 _ARM32 = frozenset({"arm32"})
@@ -53,31 +52,12 @@ WITH_TABLES = (
         "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
     ),
     _OPEN_END,
-    limit(
-        Trait.EPILOGUE,
-        "ended_early skipped wrong wrong_register",
-        "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
-        "epilogue on, the row still describes the whole frame",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.ROW_BEGINS,
-    ),
-    limit(
-        Trait.PROLOGUE,
-        "ended_early",
-        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.ROW_BEGINS,
-    ),
-    limit(
-        Trait.FRAMELESS,
-        "ended_early wrong",
-        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
-        "the row describes a frame that is gone",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.FRAME_ELSEWHERE,
+    *llvm_arm(
+        {
+            "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
+            "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
+            "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+        }
     ),
     limit(
         Trait.REALIGNED,
@@ -85,6 +65,23 @@ WITH_TABLES = (
         "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
         "unoptimised epilogue has popped that one",
         "https://github.com/libunwind/libunwind/issues/43",
+        _X86,
+        Trait.EPILOGUE,
+    ),
+    limit(
+        Trait.MOVED_UP,
+        "stopped",
+        "a caller whose CFA is further in than its callee's is taken for damage: one that has moved its return address "
+        "up into its own caller's frame",
+        "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
+        _ARM32,
+    ),
+    limit(
+        Trait.MOVED_UP,
+        "wrong_register",
+        "at a ret gdb believes that nothing is left of the frame but the return address, and asks no table: a function "
+        "that has moved its return address up has its CFA further in",
+        "https://github.com/rr-debugger/rr/pull/2781",
         _X86,
         Trait.EPILOGUE,
     ),

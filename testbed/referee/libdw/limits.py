@@ -34,9 +34,13 @@ LIMITS = (
         }
     ),
     *llvm_arm(
-        epilogue=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.SKIPPED}),
-        prologue=frozenset({Outcome.ENDED_EARLY}),
-        frameless=frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+        {
+            "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong_register",
+            "EPILOGUE+FRAME_ELSEWHERE": "ended_early skipped wrong_register",
+            "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
+            "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+            "FRAMELESS+PASSED_OVER": "ended_early wrong",
+        }
     ),
 )
 REPEATED = Limit(
@@ -47,5 +51,6 @@ REPEATED = Limit(
     "ends: it does not ask whether a caller's CFA is further out",
     "https://github.com/bloomberg/pystack/pull/26",
     frozenset({"arm32"}),
+    frozenset({Trait.ROW_BEGINS}),
 )
 SIGNED = signed("it is given no mask of signature bits, and says a signed return address as it is", Outcome.WRONG)

@@ -8,7 +8,7 @@ from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 STALE_ROW = Limit(
-    Trait.EPILOGUE,
+    Trait.RETURNED,
     frozenset({Outcome.SKIPPED}),
     "rows are remembered by pc alone: behind a call whose callee pops its arguments, the row for the return address "
     "(of the call) is used again for the instruction there, which has another",

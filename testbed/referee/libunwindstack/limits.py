@@ -76,7 +76,7 @@ LIMITS = limits_of(
     EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
     EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
     EPILOGUE                   arm32   refused
-    PROLOGUE+ROW_BEGINS        arm32   ended_early
+    PROLOGUE+ALLOCATED_IN_PART  arm32   ended_early
     FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
     CALLED         x86_64  refused
     CALLED         arm64   refused

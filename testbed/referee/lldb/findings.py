@@ -20,6 +20,17 @@ FINDINGS = (
         limit=limit_for(WITH_TABLES, Trait.BEHIND_LABEL, Outcome.WRONG, "x86_64"),
     ),
     Finding(
+        title="LLDB believes the instructions behind the symbol of a function's cold part, not the table",
+        unwinder="lldb",
+        tool="lldb 22.1.8",
+        since="2026-11-22",
+        program="cold_split",
+        arch="x86_64",
+        recipe="keystone",
+        at="work_cold",
+        limit=limit_for(WITH_TABLES, Trait.ENTERED_FRAMED, Outcome.PHANTOM, "x86_64"),
+    ),
+    Finding(
         title="LLDB reads a floating-point register from its slot after DW_CFA_restore_extended took that back",
         unwinder="lldb",
         tool="lldb 22.1.8",
@@ -28,7 +39,7 @@ FINDINGS = (
         arch="arm64",
         recipe="clang-asm",
         at="clobber+0xe4",
-        limit=limit_for(WITH_TABLES, Trait.KEPT_ELSEWHERE, Outcome.WRONG_REGISTER, "arm64"),
+        limit=limit_for(WITH_TABLES, Trait.VECTOR_RESTORED, Outcome.WRONG_REGISTER, "arm64"),
     ),
     Finding(
         title="LLDB looks a signal's trampoline up one byte before it, and loses the interrupted function",

@@ -106,17 +106,18 @@ class Debugger:
 def physical(frames: list[Any]) -> list[Any]:
     """One frame for each that is on the stack.
 
-    LLDB shows the inlined calls of one before it; the innermost of these has its pc and registers, the others a place
-    in the code. Tail calls that it concludes are none.
+    LLDB shows the inlined calls of one before it, with its CFA; the innermost of these has its pc and registers, the
+    others a place in the code. At the first instruction of an inlined call it does not: that has not begun yet. Tail
+    calls that it concludes are none.
     """
     out = []
-    inside = False
+    inside = None
     for frame in frames:
         if frame.IsArtificial():
             continue
-        if not inside:
+        if inside is None or frame.GetCFA() != inside:
             out.append(frame)
-        inside = frame.IsInlined()
+        inside = frame.GetCFA() if frame.IsInlined() else None
     return out
 
 

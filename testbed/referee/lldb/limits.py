@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from testbed.contract.unwinder import Limit
-from testbed.words.outcome import Outcome
+from testbed.referee.limits import limit, llvm_arm
 from testbed.words.traits import Trait
 
 _PLANS = "https://github.com/llvm/llvm-project/pull/111409"
 _EMULATION = "https://github.com/llvm/llvm-project/pull/168398"
 _PROFILE = "https://github.com/llvm/llvm-project/pull/110965"
 _CFI = "https://github.com/llvm/llvm-project/blob/main/lldb/source/Symbol/DWARFCallFrameInfo.cpp"
-_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
 _ENDS = "https://github.com/kstenerud/KSCrash/issues/764"
 _JUMP = "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html"
 _NULL = "https://github.com/libunwind/libunwind/issues/106"
 _X86, _ARM32, _ARMS = ("x86_64",), ("arm32",), ("arm64", "arm32")
-
-
-def _limit(
-    trait: Trait, outcomes: str, because: str, reference: str, arches: Iterable[str] | None = None, *also: Trait
-) -> Limit:
-    """``outcomes`` are the outcomes' values in one string."""
-    shown = frozenset(Outcome(value) for value in outcomes.split())
-    return Limit(trait, shown, because, reference, None if arches is None else frozenset(arches), frozenset(also))
 
 
 _SIGNAL = (
@@ -34,63 +22,63 @@ _SIGNAL = (
 _OTHER_STACK = "a caller's frame that lies further in than its callee's, on another stack, ends the backtrace"
 
 WITH_TABLES = (
-    _limit(
+    limit(
         Trait.WRONG_TABLE,
         "ended_early phantom skipped wrong wrong_register",
         "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
         "https://github.com/llvm/llvm-project/issues/63598",
     ),
-    _limit(
+    limit(
         Trait.NO_TABLE,
         "ended_early phantom skipped wrong wrong_register",
         "code that nobody wrote a table for: LLDB follows instructions from the symbol next before pc, or a chain of "
         "frame pointers",
         _PLANS,
     ),
-    _limit(
+    limit(
         Trait.SYNCHRONOUS,
         "ended_early skipped wrong_register",
         "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
         "https://github.com/llvm/llvm-project/issues/63598",
     ),
-    _limit(
+    limit(
         Trait.NO_CODE,
         "ended_early skipped wrong",
         "a pc of zero has no function: LLDB takes it for a call through a null pointer, or ends there",
         _NULL,
     ),
-    _limit(
+    limit(
         Trait.OPEN_END,
         "phantom",
         "nothing says that the start code has no caller: what lies there is taken for a return address",
         _ENDS,
     ),
-    _limit(
+    limit(
         Trait.LOST_REGISTER,
         "ended_early phantom wrong",
         "where the table says that a register cannot be had any more, LLDB goes on by a frame-pointer chain, or ends "
         "without a word",
         _JUMP,
     ),
-    _limit(
+    limit(
         Trait.SIGNAL,
         "ended_early phantom skipped wrong",
         _SIGNAL,
         "https://github.com/libunwind/libunwind/issues/924",
     ),
-    _limit(
+    limit(
         Trait.HANDLER,
         "ended_early phantom skipped wrong",
         _SIGNAL,
         "https://github.com/libunwind/libunwind/issues/924",
     ),
-    _limit(
+    limit(
         Trait.INTERRUPTED,
         "ended_early phantom skipped wrong",
         _SIGNAL,
         "https://github.com/libunwind/libunwind/issues/924",
     ),
-    _limit(
+    limit(
         Trait.BEHIND_LABEL,
         "phantom wrong wrong_register",
         "of an interrupted instruction on x86_64 LLDB believes what it makes of the instructions from the symbol next "
@@ -98,49 +86,29 @@ WITH_TABLES = (
         _PROFILE,
         _X86,
     ),
-    _limit(
-        Trait.FP_OMITTED,
-        "ended_early",
-        "where the caller is the outermost one, which has no caller: LLDB gives up the right plan for the "
-        "compact one, which is right at calls only, and ends there",
-        _PLANS,
+    limit(
+        Trait.ENTERED_FRAMED,
+        "phantom wrong",
+        "of an interrupted instruction on x86_64 LLDB believes what it makes of the instructions from the symbol next "
+        "before pc on, not the table: code that is entered by a jump has a frame already, or words on the stack",
+        _PROFILE,
         _X86,
-        Trait.CALLED_BY_ROOT,
     ),
-    _limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
-    _limit(
-        Trait.EPILOGUE,
-        "ended_early skipped wrong wrong_register",
-        "LLVM's ARM back end writes call frame information in the prologue only: from the first instruction of an "
-        "epilogue on, the row still describes the whole frame",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.ROW_BEGINS,
+    limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
+    *llvm_arm(
+        {
+            "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
+            "FRAMELESS+FRAME_ELSEWHERE": "ended_early",
+            "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
+        }
     ),
-    _limit(
-        Trait.FRAMELESS,
-        "ended_early",
-        "LLVM's ARM back end writes call frame information in the prologue only: behind an epilogue in mid-function, "
-        "the row describes a frame that is gone",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.FRAME_ELSEWHERE,
-    ),
-    _limit(
-        Trait.KEPT_ELSEWHERE,
+    limit(
+        Trait.VECTOR_RESTORED,
         "wrong_register",
         "LLDB does not carry out DW_CFA_restore_extended: a floating-point register, whose number has more than six "
         "bits, is read from its slot when that is used for something else",
         _CFI,
         _ARMS,
-    ),
-    _limit(
-        Trait.PROLOGUE,
-        "ended_early",
-        "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
-        _LLVM_ARM,
-        _ARM32,
-        Trait.ROW_BEGINS,
     ),
 )
 
@@ -150,76 +118,81 @@ _FROM_THE_SYMBOL = (
 )
 
 WITHOUT_TABLES = (
-    _limit(
-        Trait.ROOT,
-        "phantom",
-        "nothing says that the start code has no caller: what its link register holds is taken for a return address",
-        _ENDS,
-        _ARMS,
+    *(
+        limit(
+            Trait.ROOT,
+            "phantom",
+            "nothing says that the start code has no caller: what its link register holds is taken for a return "
+            "address",
+            _ENDS,
+            _ARMS,
+            also,
+        )
+        for also in (Trait.LINK_STALE, Trait.PROLOGUE)
     ),
-    _limit(Trait.NO_CODE, "skipped wrong", "a pc of zero has no function, and no instructions to follow", _NULL),
-    _limit(
+    limit(Trait.NO_CODE, "skipped wrong", "a pc of zero has no function, and no instructions to follow", _NULL),
+    limit(
         Trait.OPEN_END,
         "ended_early phantom wrong wrong_register",
         "the chain of frame pointers that LLDB falls back to ends at a zero pointer; start code left another one",
         _ENDS,
     ),
-    _limit(Trait.SIGNAL, "ended_early skipped wrong", _SIGNAL, "https://github.com/libunwind/libunwind/issues/924"),
-    _limit(
+    limit(Trait.SIGNAL, "ended_early skipped wrong", _SIGNAL, "https://github.com/libunwind/libunwind/issues/924"),
+    limit(
         Trait.LOST_REGISTER,
         "ended_early phantom skipped wrong wrong_register",
         "the frame's registers are already those of the place that a jump goes to",
         _JUMP,
     ),
-    _limit(
+    limit(
         Trait.OTHER_STACK,
         "ended_early phantom wrong wrong_register",
         _OTHER_STACK,
         "https://github.com/golang/go/issues/63630",
     ),
-    _limit(
+    limit(
         Trait.SPLIT_FUNCTION,
         "ended_early phantom skipped wrong wrong_register",
         "a symbol is taken for a function that is entered by a call, with nothing on the stack yet: a part of one that "
         "is jumped to has a frame already",
         "https://github.com/llvm/llvm-project/issues/125299",
     ),
-    _limit(
+    limit(
         Trait.NO_TABLE,
         "ended_early phantom skipped wrong_register",
         "code without tables may be code without a symbol: where its function begins is unknown",
         "https://github.com/openssl/openssl/issues/10635",
     ),
-    _limit(
+    limit(
         Trait.EPILOGUE,
         "ended_early phantom skipped wrong wrong_register",
         f"{_FROM_THE_SYMBOL}; behind an epilogue in mid-function, neither is what a branch brings along",
         _EMULATION,
     ),
-    _limit(Trait.PROLOGUE, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
-    _limit(
+    limit(Trait.PROLOGUE, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    limit(
         Trait.FP_REUSED,
         "ended_early phantom wrong wrong_register",
         "saved floating-point registers, and registers that are saved by the store of a pair that LLDB does not know, "
         "are shown as they are now; behind a label in a function, what came before it is not known",
         _EMULATION,
     ),
-    _limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
-    _limit(
+    limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    limit(
         Trait.REALIGNED,
         "wrong wrong_register",
         "how far an instruction that aligns SP has moved it is not known: the CFA is counted from the copied record",
         _EMULATION,
         _X86,
     ),
-    _limit(
+    limit(
         Trait.CALLED_BY_ROOT,
         "ended_early wrong_register",
         "the start code has no prologue to follow: what it keeps in the frame pointer is not a frame",
         _PLANS,
         _ARMS,
     ),
-    _limit(
+    limit(
         Trait.FRAMELESS,
         "ended_early",
         "of a function without a frame nothing is emulated, and the frame pointer, which is the caller's, is followed",

@@ -60,7 +60,7 @@ NO_ROW_FOR_THE_CALLER = Limit(
 )
 ROW_BEFORE_LANDED = Limit(
     Trait.JUMPED_TO,
-    frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
+    frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
     f"{_ROW_BEFORE}; here it is that of code in front of a jump's target, which is on another path",
     EXACT_PC,
 )

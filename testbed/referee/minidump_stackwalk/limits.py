@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.symbolic.limits import UNREAD
+from testbed.referee.symbolic.limits import AT_A_ROW, UNREAD
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -19,7 +19,7 @@ _END = "https://github.com/kstenerud/KSCrash/issues/764"
 def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
     """Each fact: as which outcomes, their values in one string, it shows; why; and where that is written.
 
-    What is about frame records holds where there is none.
+    What is about frame records holds where there is none; what is about rows that stay, where one should be gone.
     """
     return tuple(
         Limit(
@@ -27,10 +27,18 @@ def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
             frozenset(Outcome(value) for value in outcomes.split()),
             because,
             reference,
-            also=frozenset({Trait.UNLINKED} if reference == LINK else ()),
+            frozenset({"x86_64"}) if trait is Trait.REALIGNED and reference == _TEXT else None,
+            frozenset(also),
         )
         for trait, (outcomes, because, reference) in told.items()
+        for also in _also(trait, reference)
     )
+
+
+def _also(trait: Trait, reference: str) -> tuple[tuple[Trait, ...], ...]:
+    if trait is Trait.FP_OMITTED:
+        return ((Trait.UNLINKED,), (Trait.REALIGNED,))
+    return ((Trait.UNLINKED,),) if reference == LINK else AT_A_ROW.get(trait, ((),)) if reference == _TEXT else ((),)
 
 
 _KEPT = (

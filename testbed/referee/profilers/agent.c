@@ -304,6 +304,35 @@ static int walk(ucontext_t *interrupted)
     return status == 0 ? END : status;
 }
 #else
+#ifdef FORCED
+/* Unwinding by force, as pthread_exit does it. EHABI's _Unwind_Backtrace never lists the frame at which the stack ends;
+ * by force the stop function is told of it, with a flag. */
+static int ended;
+static struct _Unwind_Exception unwound;
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *, void *);
+
+static _Unwind_Reason_Code stop(int version, _Unwind_Action action, _Unwind_Exception_Class kind,
+                                struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *argument)
+{
+    (void)version, (void)kind, (void)exception;
+    ended = (action & _UA_END_OF_STACK) != 0;
+    return visit(context, argument);
+}
+
+/* libgcc returns why it ended: at a frame that cannot be unwound, or for want of an entry. LLVM always returns an error,
+ * and takes both for the end. */
+static word by_force(void)
+{
+    _Unwind_Reason_Code code = _Unwind_ForcedUnwind(&unwound, stop, NULL);
+#ifdef LLVM
+    return ended ? END : (word)code;
+#else
+    return (word)code;
+#endif
+}
+#endif
+
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument)
 {
     (void)argument;
@@ -334,6 +363,8 @@ void testbed_handler(int number, void *information, void *context)
     testbed_answer.count = (word)backtrace(found, MOST_FRAMES);
     for (word i = 0; i < testbed_answer.count; i++)
         testbed_answer.at[i].ip = (word)found[i];
+#elif defined(FORCED)
+    testbed_answer.code = by_force();
 #else
     testbed_answer.code = (word)_Unwind_Backtrace(visit, NULL);
 #endif

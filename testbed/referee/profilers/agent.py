@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 
 from testbed.arch import Arch, PerArch
 from testbed.build import cache
@@ -79,10 +80,11 @@ NONGNU_VERSION = re.compile(r"^Version: (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class AgentLibrary:
-    """One of the four: its name, the macro that selects it in the agent.
+    """One of the four, and how it is asked: its name, the macro that selects it in the agent.
 
     ``claims_sp``: it says each frame's SP, too. ``always_ends``: it returns nothing that tells an error from the end.
     ``from_context``: it is given the registers that the signal came with, and does not pass its frame itself.
+    ``by_force``: it is asked by ``_Unwind_ForcedUnwind``.
     """
 
     name: str
@@ -90,11 +92,19 @@ class AgentLibrary:
     claims_sp: bool = True
     always_ends: bool = False
     from_context: bool = False
+    by_force: bool = False
+
+    @property
+    def macros(self) -> tuple[str, ...]:
+        """What selects it in the agent, as options of a compiler."""
+        return (f"-D{self.macro}", *(("-DFORCED",) if self.by_force else ()))
 
 
 LIBGCC = AgentLibrary("libgcc", "LIBGCC")
 GLIBC = AgentLibrary("glibc", "GLIBC", claims_sp=False, always_ends=True)
 LLVM = AgentLibrary("llvm", "LLVM")
+LIBGCC_FORCED = AgentLibrary("libgcc_forced", "LIBGCC", by_force=True)
+LLVM_FORCED = AgentLibrary("llvm_forced", "LLVM", by_force=True)
 NONGNU = AgentLibrary("nongnu", "NONGNU", from_context=True)
 
 
@@ -116,7 +126,7 @@ def agent_for(source: AgentLibrary, arch: Arch) -> Image:
 @lru_cache(maxsize=16)
 def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
     """Which one an agent would be built from; None where something is missing."""
-    if source is LLVM:
+    if source.macro == LLVM.macro:
         try:
             return Found(f"LLVM libunwind of ziglang {version('ziglang')}", str(_llvm_folder()))
         except ToolchainMissing:
@@ -132,14 +142,14 @@ def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
     path = Path(_printed((command, f"-print-file-name={library}")))
     if not path.is_absolute() or not path.is_file():
         return None
-    return Found(f"{source.name} of GCC {_printed((command, '-dumpfullversion'))}", str(path))
+    return Found(f"{source.name.partition('_')[0]} of GCC {_printed((command, '-dumpfullversion'))}", str(path))
 
 
 def _built(source: AgentLibrary, arch: Arch) -> bytes:
     with WorkFolder("agent") as folder:
         zig = {name: str(folder / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
-        own = [SOURCE.parent, *([find_zig().parent] if source is LLVM else [])]
-        for command in _llvm(arch) if source is LLVM else _nongnu(arch) if source is NONGNU else _gnu(source, arch):
+        own = [SOURCE.parent, *([find_zig().parent] if source.macro == LLVM.macro else [])]
+        for command in _COMMANDS[source.macro](source, arch):
             done = run_confined(command, folder, zig, readable=own, cpu_seconds=_TIMEOUT)
             if done.returncode:
                 said = done.stderr.decode("utf-8", "replace")
@@ -149,12 +159,12 @@ def _built(source: AgentLibrary, arch: Arch) -> bytes:
 
 def _gnu(source: AgentLibrary, arch: Arch) -> list[Sequence[str]]:
     libraries = ("-Wl,--start-group", "-lgcc_eh", "-lgcc", "-l:libc.a", "-Wl,--end-group")
-    return [(GNU[arch.name].command, *_C, f"-D{source.macro}", str(SOURCE), *libraries, *_ALONE, "-o", "agent")]
+    return [(GNU[arch.name].command, *_C, *source.macros, str(SOURCE), *libraries, *_ALONE, "-o", "agent")]
 
 
-def _nongnu(arch: Arch) -> list[Sequence[str]]:
+def _nongnu(source: AgentLibrary, arch: Arch) -> list[Sequence[str]]:
     """With no C library at all: what the library asks of one is in `libunwind_stubs.c`."""
-    sources = (str(SOURCE), str(STUBS), f"-I/usr/include/{TRIPLES[arch.name]}", f"-D{NONGNU.macro}")
+    sources = (str(SOURCE), str(STUBS), f"-I/usr/include/{TRIPLES[arch.name]}", *source.macros)
     archive = str(_nongnu_folder(arch) / "libunwind.a")
     libraries = ("-Wl,--start-group", archive, "-lgcc_eh", "-lgcc", "-Wl,--end-group")
     return [(GNU[arch.name].command, *_C, *sources, *libraries, *_ALONE, "-o", "agent")]
@@ -166,13 +176,13 @@ def _nongnu_folder(arch: Arch) -> Path:
 
 def brought_by(source: AgentLibrary, arch: Arch) -> str:
     """What brings an unwinder for an architecture."""
-    if source is LLVM:
+    if source.macro == LLVM.macro:
         return "pip install ziglang==0.17.0"
     packages = GNU[arch.name].packages
     return f"{packages}; {NONGNU_PACKAGES[arch.name]}" if source is NONGNU else packages
 
 
-def _llvm(arch: Arch) -> list[Sequence[str]]:
+def _llvm(source: AgentLibrary, arch: Arch) -> list[Sequence[str]]:
     zig, folder = str(find_zig()), _llvm_folder()
     # The headers from a copy: clang leaves out an -I that is one of its own folders, and its own unwind.h comes first.
     target = ("-target", TRIPLES[arch.name], "-c", "-Iinclude")
@@ -180,12 +190,15 @@ def _llvm(arch: Arch) -> list[Sequence[str]]:
     for part in _LLVM_PARTS:
         compiler = ("c++", "-fno-exceptions", "-fno-rtti") if part.endswith(".cpp") else ("cc",)
         commands.append((zig, *compiler, *target, *_LLVM, str(folder / "src" / part), "-o", f"{part}.o"))
-    agent = ("-fno-builtin", "-fno-sanitize=all", "-g0", "-DLLVM")
+    agent = ("-fno-builtin", "-fno-sanitize=all", "-g0", *source.macros)
     commands.append((zig, "cc", *target, *_C, *agent, str(SOURCE), "-o", "agent.o"))
     objects = ("agent.o", *(f"{part}.o" for part in _LLVM_PARTS))
     link = ("ld.lld", "-m", LLD[arch.name], "-static", "--eh-frame-hdr", f"--image-base={BASE:#x}", "-e", "_start")
     commands.append((zig, *link, *objects, "-o", "agent"))
     return commands
+
+
+_COMMANDS = MappingProxyType({LIBGCC.macro: _gnu, GLIBC.macro: _gnu, LLVM.macro: _llvm, NONGNU.macro: _nongnu})
 
 
 def _llvm_folder() -> Path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from testbed.referee.model import Finding
+from testbed.referee.model import Finding, limit_for
 from testbed.referee.profilers.limits import AT_CALLS_ONLY, LOST, OLD_ROWS, PARSER, PC_COLUMN
 from testbed.referee.profilers.nongnu_limits import BEHIND_THE_CALL, NO_CODE, SHADOW_STACK, SIGNED
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 OF_LIBGCC = (
     Finding(
@@ -27,7 +29,7 @@ OF_LIBGCC = (
         arch="arm32",
         recipe="clang-asm",
         at="main+0x4",
-        limit=AT_CALLS_ONLY[0],
+        limit=limit_for(AT_CALLS_ONLY, Trait.PROLOGUE, Outcome.CRASHED, "arm32"),
         upstream="https://github.com/gperftools/gperftools/issues/784",
         of_technique=True,
     ),

@@ -20,7 +20,15 @@ LOST = Limit(
     "a register that the table calls lost (DW_CFA_undefined) keeps the value that it had",
     "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
 )
+INDEX_BELIEVED = Limit(
+    Trait.WRONG_INDEX,
+    frozenset({Outcome.CRASHED, Outcome.ENDED_EARLY, Outcome.REFUSED}),
+    "the sorted index is believed: it leads to another function's entry, or to no entry at all",
+    "https://github.com/libunwind/libunwind/issues/41",
+    _CFI,
+)
 BELIEVED = (
+    INDEX_BELIEVED,
     Limit(
         Trait.WRONG_TABLE,
         _ANY,
@@ -47,7 +55,31 @@ BELIEVED = (
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
 )
-AT_CALLS_ONLY = tuple(
+# Where one row for a whole function, true at its calls, is not what holds: as for our own reader of EHABI's tables.
+_NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
+    (Trait.PROLOGUE, Trait.UNLINKED),
+    (Trait.PROLOGUE, Trait.UNSAVED),
+    (Trait.EPILOGUE,),
+    (Trait.FRAME_ELSEWHERE,),
+    (Trait.UNSAVED, Trait.FRAMELESS, Trait.UNKEPT),
+    (Trait.FRAMELESS, Trait.BARE, Trait.PARTLY_RUN),
+    (Trait.FRAMELESS, Trait.ROW_BEGINS),
+    (Trait.RETURN_UNSAVED, Trait.UNKEPT),
+    (Trait.SPLIT_FUNCTION,),
+)
+_LOOKED_UP_BEFORE = tuple(
+    Limit(
+        trait,
+        _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
+        "EHABI knows no signal frames: what a signal interrupted is looked up as behind a call, a byte before pc, and "
+        "at a function's first instruction that is the function in front of it",
+        _EHABI,
+        _ARM,
+        frozenset(also),
+    )
+    for trait, *also in ((Trait.FIRST,), (Trait.JUMPED_TO, Trait.TAIL_CALLED))
+)
+AT_CALLS_ONLY = _LOOKED_UP_BEFORE + tuple(
     Limit(
         trait,
         _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
@@ -55,8 +87,22 @@ AT_CALLS_ONLY = tuple(
         "was not pushed",
         "https://github.com/gperftools/gperftools/issues/784",
         _ARM,
+        frozenset(also),
     )
-    for trait in (Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS, Trait.SPLIT_FUNCTION)
+    for trait, *also in _NOT_AT_A_CALL
+)
+# backtrace() lists addresses only: that a row was another's shows at the frame further out, whose place it gave.
+AT_CALLS_ONLY_FURTHER_OUT = tuple(
+    replace(limit, outcomes=frozenset({Outcome.ENDED_EARLY}), inner=1)
+    for limit in AT_CALLS_ONLY
+    if limit.trait in (Trait.EPILOGUE, Trait.FRAME_ELSEWHERE)
+)
+CANNOT_UNWIND = Limit(
+    Trait.CANNOT_UNWIND,
+    frozenset({Outcome.ENDED_EARLY}),
+    "EXIDX_CANTUNWIND in mid-stack is the end of the stack, as far as forced unwinding tells",
+    _EHABI,
+    _ARM,
 )
 _OUTERMOST = "the start code is marked EXIDX_CANTUNWIND: for libgcc that is an error, and its frame is never listed"
 NO_END = (Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM),)
@@ -100,7 +146,22 @@ OLD_ROWS = tuple(
     for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
 )
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
-OLD_ROW_INSIDE = Limit(Trait.JUMPED_TO, frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}), _OLD_ROW, PARSER, _CFI)
+OLD_ROW_INSIDE = Limit(
+    Trait.JUMPED_TO,
+    frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    _OLD_ROW,
+    PARSER,
+    _CFI,
+)
+OLD_ROW_FURTHER_IN = Limit(
+    Trait.ROW_BEGINS,
+    frozenset({Outcome.PHANTOM}),
+    f"{_OLD_ROW}; here it gave the caller a wrong frame pointer, and a realigned caller's CFA is counted from that",
+    PARSER,
+    frozenset({"x86_64"}),
+    frozenset({Trait.REALIGNED}),
+    inner=1,
+)
 
 PC_COLUMN = Limit(
     Trait.SIGNAL,
@@ -111,4 +172,4 @@ PC_COLUMN = Limit(
     frozenset({"arm64"}),
 )
 # backtrace() gives its list when it is done: of one that dies in it nothing is known.
-PC_COLUMN_UNLISTED = replace(PC_COLUMN, inner=-1)
+PC_COLUMN_UNLISTED = tuple(replace(PC_COLUMN, inner=-further) for further in (1, 2, 3))

@@ -14,17 +14,30 @@ from testbed.referee.limits import in_no_file
 from testbed.referee.llvm_libunwind.limits import NO_ROW_FOR_THE_CALLER, ROW_BEFORE_WRONG
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
-from testbed.referee.profilers.agent import GLIBC, LIBGCC, LLVM, NONGNU, NONGNU_PACKAGES, AgentLibrary, found_for
+from testbed.referee.profilers.agent import (
+    GLIBC,
+    LIBGCC,
+    LIBGCC_FORCED,
+    LLVM,
+    LLVM_FORCED,
+    NONGNU,
+    NONGNU_PACKAGES,
+    AgentLibrary,
+    found_for,
+)
 from testbed.referee.profilers.findings import OF_LIBGCC, OF_LLVM, OF_NONGNU
 from testbed.referee.profilers.in_handler import executed
 from testbed.referee.profilers.limits import (
     AT_CALLS_ONLY,
+    AT_CALLS_ONLY_FURTHER_OUT,
     BELIEVED,
+    CANNOT_UNWIND,
     END_AT_THE_END,
     ERROR_AT_THE_END,
     NO_END,
     NOT_TOLD,
     NOT_TOLD_ON_ARM,
+    OLD_ROW_FURTHER_IN,
     OLD_ROW_INSIDE,
     OLD_ROWS,
     PC_COLUMN,
@@ -43,8 +56,26 @@ def _tool(source: AgentLibrary) -> str:
     return "; ".join(str(found_for(source, arch)) for arch in ARCHES.values())
 
 
+def _forced(source: AgentLibrary, summary: str, *limits: Limit) -> Unwinder:
+    """How EHABI's unwinders say where the stack ends: only by force are they asked for more than callers."""
+    return Unwinder(
+        name=source.name,
+        summary=summary,
+        unwind=with_every_register(partial(executed, source), all_recorded),
+        arches=frozenset({"arm32"}),
+        needs=frozenset({".ARM.exidx"}),
+        limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *BELIEVED, *AT_CALLS_ONLY, *limits, NOT_TOLD_ON_ARM),
+        tool=partial(_tool, source),
+    )
+
+
 def _referee(
-    source: AgentLibrary, summary: str, package: str, limits: tuple[Limit, ...], findings: tuple[Finding, ...]
+    source: AgentLibrary,
+    summary: str,
+    package: str,
+    limits: tuple[Limit, ...],
+    findings: tuple[Finding, ...],
+    *others: Unwinder,
 ) -> Referee:
     name = f"{source.name}_backtrace"
     unwinder = Unwinder(
@@ -60,7 +91,7 @@ def _referee(
         summary=summary,
         package=package,
         find=partial(_found, source),
-        unwinders=(unwinder,),
+        unwinders=(unwinder, *others),
         findings=findings,
     )
 
@@ -72,12 +103,23 @@ LIBGCC_BACKTRACE = _referee(
     _GCC,
     (*BELIEVED, PC_COLUMN, *AT_CALLS_ONLY, *NO_END, ERROR_AT_THE_END, NOT_TOLD_ON_ARM),
     OF_LIBGCC,
+    _forced(LIBGCC_FORCED, "libgcc's _Unwind_ForcedUnwind, which says where the stack ends", CANNOT_UNWIND),
 )
 GLIBC_BACKTRACE = _referee(
     GLIBC,
     "glibc's backtrace(), executed in a signal handler",
     _GCC,
-    (*BELIEVED, PC_COLUMN, PC_COLUMN_UNLISTED, *AT_CALLS_ONLY, *NO_END, SILENT_END, NOT_TOLD, NOT_TOLD_ON_ARM),
+    (
+        *BELIEVED,
+        PC_COLUMN,
+        *PC_COLUMN_UNLISTED,
+        *AT_CALLS_ONLY,
+        *AT_CALLS_ONLY_FURTHER_OUT,
+        *NO_END,
+        SILENT_END,
+        NOT_TOLD,
+        NOT_TOLD_ON_ARM,
+    ),
     (),
 )
 NONGNU_BACKTRACE = Referee(
@@ -118,9 +160,11 @@ LLVM_BACKTRACE = _referee(
         END_AT_THE_END,
         *OLD_ROWS,
         OLD_ROW_INSIDE,
+        OLD_ROW_FURTHER_IN,
         NO_ROW_FOR_THE_CALLER,
         NOT_TOLD_ON_ARM,
         ROW_BEFORE_WRONG,
     ),
     OF_LLVM,
+    _forced(LLVM_FORCED, "LLVM libunwind's _Unwind_ForcedUnwind, which says where the stack ends", CANNOT_UNWIND),
 )

@@ -71,16 +71,26 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
     {
         Trait.EPILOGUE: ((Trait.FRAME_ELSEWHERE,), (Trait.ROW_BEGINS,)),
-        Trait.PROLOGUE: ((Trait.ROW_BEGINS,),),
+        Trait.PROLOGUE: ((Trait.ALLOCATED_IN_PART,),),
+        Trait.FP_REUSED: ((Trait.FRAME_ELSEWHERE,), (Trait.PASSED_OVER,), (Trait.ROW_BEGINS,)),
+        Trait.REALIGNED: ((Trait.APART,), (Trait.COPIED,)),
         Trait.FRAMELESS: ((Trait.FRAME_ELSEWHERE,), (Trait.PASSED_OVER,), (Trait.ROW_BEGINS,), (Trait.KEPT_ELSEWHERE,)),
     }
 )
 
 
+# Frames that are realigned have rules that are expressions on x86 only.
+_ARCHES: Mapping[Trait, frozenset[str]] = MappingProxyType({Trait.REALIGNED: frozenset({"x86_64"})})
+
+
+def _outcomes(values: str) -> frozenset[Outcome]:
+    return frozenset(Outcome(value) for value in values.split())
+
+
 def _limits(shown: Mapping[Trait, str]) -> tuple[Limit, ...]:
     """``shown``: as which outcomes, their values in one string, each fact shows."""
     return tuple(
-        Limit(trait, frozenset(Outcome(value) for value in outcomes.split()), *_BECAUSE[trait], also=frozenset(also))
+        Limit(trait, _outcomes(outcomes), *_BECAUSE[trait], _ARCHES.get(trait), frozenset(also))
         for trait, outcomes in shown.items()
         for also in AT_A_ROW.get(trait, ((),))
     )
@@ -95,7 +105,7 @@ EH_FRAME = _limits(
         Trait.OPEN_END: "phantom stopped",
         Trait.LOST_REGISTER: "skipped",
         Trait.REALIGNED: "ended_early refused stopped wrong wrong_register",
-        Trait.INEXPRESSIBLE: "ended_early skipped wrong",
+        Trait.INEXPRESSIBLE: "ended_early refused skipped wrong",
         Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
         Trait.FRAMELESS: "ended_early skipped wrong wrong_register",

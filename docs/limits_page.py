@@ -1,0 +1,85 @@
+"""docs/limits.md: what limits would hide, today's and those of before they became mechanisms, at the same sites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.shares import Share, frame_levels, shares, told
+from testbed.campaign.units import one_of_each, run_unit, units
+from testbed.referee import REFEREES
+from testbed.runs.run import Run
+from testbed.truth.frame_traits import OUTER
+from testbed.words.errors import ToolchainMissing
+from testbed.words.traits import Trait
+from unwinders import UNWINDERS
+
+BEFORE = Path(__file__).with_name("limits_before.json")
+TABLES = ("lldb", "gdb", "libdw", "drgn", "drgn_debug_frame", "libunwind", "llvm_libunwind", "llvm_libunwind_exact")
+OURS = ("eh_frame", "eh_frame_hdr", "debug_frame", "orc", "sframe")
+GOAL, OVER_LIES = 0.05, 0.10
+ByArch = tuple[str, str]  # a strategy, an architecture
+
+
+def limits_page(every: int) -> str:
+    """The table of all strategies. ``every``: of so many units one."""
+    everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
+    here = {*UNWINDERS, *(u.name for one in REFEREES.values() if one.find() is not None for u in one.unwinders)}
+    old = json.loads(BEFORE.read_text(encoding="utf-8"))["limits"]
+    now: dict[ByArch, Share] = {}
+    before: dict[ByArch, int] = {}
+    planned = one_of_each(units(PROGRAMS.values(), ARCHES.values(), RECIPES.values()))[every // 2 :: every]
+    for unit in planned:
+        try:
+            run = run_unit(unit, PROGRAMS)
+        except ToolchainMissing:
+            continue
+        explained = shares(run, everyone)
+        for unwinder in everyone:
+            if share := explained.get(unwinder.name):
+                key = unwinder.name, unit.arch
+                lies = told(run, unwinder) if unwinder.name in here else Share()
+                now[key] = now.get(key, Share()) + share + lies
+                before[key] = before.get(key, 0) + _hidden_before(run, old.get(unwinder.name, ()))
+    rows = [row for each in everyone for row in _rows(each.name, now, before, set(old))]
+    head = "| strategy | | before | now | tables right | lies | goal |\n|---|---|---:|---:|---:|---:|---|"
+    sites = sum(now[key].sites for key in now if key[0] == "fp_chain")
+    return f"{len(planned)} units, {sites:,} sites.\n\n{head}\n" + "\n".join(rows) + "\n"
+
+
+def _hidden_before(run: Run, limits: Sequence[tuple[str, Sequence[str] | None]]) -> int:
+    """As limits explained then: by any fact about the site, whatever frame it is about."""
+    hidden = np.zeros(len(run), np.bool_)
+    wanted = {Trait[name] for name, arches in limits if arches is None or run.arch.name in arches}
+    for at, traits in frame_levels(run):
+        innermost = at.depth == 0
+        for trait in wanted:
+            held = traits.at(trait)
+            hidden[at.step[held & (innermost | (trait in OUTER) | trait.declared)]] = True
+    return int((hidden & ~run.watched.transition).sum())
+
+
+def _rows(name: str, now: Mapping[ByArch, Share], before: Mapping[ByArch, int], known: set[str]) -> Iterator[str]:
+    for arch in ARCHES:
+        share = now.get((name, arch))
+        if share is None or not share.sites:
+            continue
+        was = _percent(before[name, arch] / share.sites) if name in known else "-"
+        plain, lies = share.of_plain, share.of_judged
+        goal = ""
+        if plain is not None and (name in TABLES or name in OURS):
+            goal = "reached" if plain <= GOAL else "5 %: not reached"
+        elif plain is not None and lies is not None:
+            goal = "reached" if plain <= lies + OVER_LIES else f"{_percent(lies + OVER_LIES)} %: not reached"
+        shown = (was, _percent(share.of_all), _percent(plain), _percent(lies), goal)
+        yield f"| `{name}` | {arch} | {' | '.join(shown)} |"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,58 @@
+"""Columns of traits about an interrupted frame's own steps: the one in front of it, and the one behind it.
+
+The readable rules are in `testbed.truth.frame_rules`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.truth.frame_sites import FrameSites
+from testbed.truth.transfers import Bools
+from testbed.truth.watched import Watched
+
+
+def steps_in_front(truth: Watched, at: FrameSites) -> NDArray[np.int64]:
+    """The activation's step before this one: the call, if one has just come back; -1: there is none."""
+    before = at.step - 1
+    inner = truth.node[np.maximum(before, 0)]
+    came_back = truth.activations.parent[inner] == at.node
+    found = np.where(inner == at.node, before, np.where(came_back, truth.activations.opened[inner] - 1, -1))
+    first = (before < 0) | (truth.activations.opened[at.node] == at.step) | (at.depth > 0)
+    return np.where(first, -1, found)
+
+
+def row_begins(truth: Watched, at: FrameSites) -> Bools:
+    before, sp, pointer = steps_in_front(truth, at), truth.trace.sp, truth.sites.frame_pointer
+    changed = (sp[before] != sp[at.step]) | (pointer[before] != pointer[at.step])
+    found: Bools = (before >= 0) & (changed | (truth.signed[before] != truth.signed[at.step]))
+    return found
+
+
+def jumped_to(truth: Watched, at: FrameSites) -> Bools:
+    before, trace = steps_in_front(truth, at), truth.trace
+    found: Bools = (before == at.step - 1) & (before >= 0)
+    found &= trace.pc[before] + trace.sizes[before] != trace.pc[at.step]
+    return found
+
+
+def returned(truth: Watched, at: FrameSites) -> Bools:
+    before = steps_in_front(truth, at)
+    found: Bools = (before >= 0) & (before != at.step - 1)
+    return found
+
+
+def bare(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = (at.depth == 0) & (truth.trace.sp[at.step] == truth.activations.entry_sp[at.node])
+    return found
+
+
+def allocated_in_part(truth: Watched, at: FrameSites) -> Bools:
+    sp, node, last = truth.trace.sp, truth.node, len(truth.trace) - 1
+    before, behind = steps_in_front(truth, at), np.minimum(at.step + 1, last)
+    found: Bools = (before >= 0) & (before == at.step - 1) & (node[behind] == at.node)
+    found &= (sp[behind] < sp[at.step]) & (sp[at.step] < sp[before])
+    stores = np.zeros(last + 1, np.bool_)
+    stores[truth.trace.writes.step] = True
+    return found & ~stores[before] & ~stores[at.step]
