@@ -24,17 +24,17 @@ How software that everybody runs fares at the same snapshots as our strategies, 
 {command}
 ```
 
-which is {sites:,} judged sites: every program of the corpus, one unit for each instruction set that it is built for, and of
-each unit at most so many instructions, each at its first visit. They are the same ones in every run. What the tools say is
-kept, so a second run takes as long as judging it does, some minutes; the first takes an hour or two on one core. Every
-instruction of every unit, by every recipe, is a job for a night, and goes on where it was interrupted:
+which is {sites:,} judged sites: every program of the corpus, one unit for each instruction set that it is built for,
+and of each unit at most so many instructions, each at its first visit. They are the same ones in every run. What tools
+say is kept, so a second run takes as long as judging it does, some minutes; the first takes an hour or two on one core.
+Every instruction of every unit, by every recipe, is a job for a night, and goes on where it was interrupted:
 
 ```
 testbed matrix --referees
 ```
 
-Each field: the share of sites in percent that are *exact* / an honest *stop* (with crashes and hangs: `(X n)`) / a *lie*;
-"-" where the tool does not exist for an instruction set or finds no table of its kind in any file of it. Lies are
+Each field: the share of sites in percent that are *exact* / an honest *stop* (with crashes and hangs: `(X n)`) / a
+*lie*; "-" where the tool does not exist for an instruction set or finds no table of its kind in any file. Lies are
 explained by declared limits (rows that the compiler left out, code without tables, the technique itself) or by
 [findings](../FINDINGS.md); what no limit explains, the last column counts.
 

@@ -134,6 +134,7 @@ NOT_TOLD_ON_ARM = Limit(
     _EHABI,
     _ARM,
 )
+NOT_TOLD_BY_FORCE = replace(NOT_TOLD_ON_ARM, outcomes=_LIES)  # it goes on from there, to the end of the stack
 PARSER = "https://github.com/llvm/llvm-project/pull/92291"  # its fix, merged in 2024, is not in LLVM 22
 
 

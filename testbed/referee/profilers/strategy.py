@@ -36,6 +36,7 @@ from testbed.referee.profilers.limits import (
     ERROR_AT_THE_END,
     NO_END,
     NOT_TOLD,
+    NOT_TOLD_BY_FORCE,
     NOT_TOLD_ON_ARM,
     OLD_ROW_FURTHER_IN,
     OLD_ROW_INSIDE,
@@ -64,7 +65,13 @@ def _forced(source: AgentLibrary, summary: str, *limits: Limit) -> Unwinder:
         unwind=with_every_register(partial(executed, source), all_recorded),
         arches=frozenset({"arm32"}),
         needs=frozenset({".ARM.exidx"}),
-        limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *BELIEVED, *AT_CALLS_ONLY, *limits, NOT_TOLD_ON_ARM),
+        limits=(
+            in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY),
+            *BELIEVED,
+            *AT_CALLS_ONLY,
+            *limits,
+            NOT_TOLD_BY_FORCE,
+        ),
         tool=partial(_tool, source),
     )
 
