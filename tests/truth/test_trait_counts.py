@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from testbed.runs.run import run_program
 from testbed.truth import Truth
 from testbed.truth.columns import COLUMNS, trait_at
 from testbed.truth.frame_sites import frame_sites
+from tests.truth.watched import agree_in_columns
 
 COUNTS = Path(__file__).with_name("trait_counts.json")
 ISAS = {
@@ -44,7 +46,7 @@ def counts(truth: Truth) -> dict[str, object]:
             assert {name: number for name, number in columns.items() if number} == dict(readable)
         for name, number in readable.items():
             found.setdefault(name, [0, 0])[depth] = number
-    return {"activations": len(truth.activations), "frames": sum(len(truth.stack(k).frames) for k in steps)} | dict(
+    return {"activations": len(truth.activations), "frames": sum(len(truth.stack(k).frames) for k in steps.tolist())} | dict(
         sorted(found.items())
     )
 
@@ -62,3 +64,12 @@ def test_each_trait_holds_at_as_many_steps_as_ever(isa: str, request: pytest.Fix
         COUNTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
         return
     assert found == pinned[isa]
+
+
+def test_any_signed_steps_are_read_alike_by_rules_and_columns() -> None:
+    """Made up: where signatures come and go with SP, too."""
+    truth = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone").watched
+    for seed in range(3):
+        made_up = replace(truth)
+        made_up.__dict__["signed"] = np.random.default_rng(seed).random(len(truth.trace)) < 0.5
+        agree_in_columns(made_up)
