@@ -81,7 +81,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/truth/test_phases.py", "tests/truth/test_signatures.py", "tests/truth/test_hindsight.py"),
                     _CELLS,
                 ),
-                40,
+                31,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
@@ -125,7 +125,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
                 ),
-                6,
+                8,
             ),
             MutatedRoom(
                 "checks",
