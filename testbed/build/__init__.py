@@ -58,7 +58,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         there = ", ".join(r.name for r in recipes_for(program, arch)) or "none"
         raise UsageError(f"recipe {recipe.name!r} does not build {program.name} on {arch}; there are: {there}")
     path = cache.file_for(program, isa, recipe, cache.key_of(source, arch, isa, recipe))
-    cache.kept(path, lambda: _file_bytes(source, arch, isa, recipe), fresh=fresh)
+    path = cache.kept(path, lambda: _file_bytes(source, arch, isa, recipe), fresh=fresh)
     return Built(
         program=program,
         arch=arch,

@@ -19,6 +19,7 @@ from testbed.build.recipe import Recipe, Tool
 from testbed.program.model import Program, Source
 from testbed.words.errors import BuildError
 from testbed.words.files import cache_folder, checksum, write_whole
+from testbed.words.temporary import WorkFolder
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
 KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits
@@ -69,7 +70,8 @@ def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:
 def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
     """The file at ``path``, made if it is not there, not whole, or ``fresh`` is asked for.
 
-    Raises what ``make`` raises, and BuildError where the folder cannot be written.
+    Where the folder cannot be written, the file is a temporary one, as long as this process lives. Raises what ``make``
+    raises, and BuildError where there is no place for temporary files either.
     """
     if not fresh and _is_whole(path):
         return path
@@ -78,12 +80,24 @@ def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
         write_whole(_checksum_path(path), checksum(content))
+        return path
+    except OSError as error:  # a full disk, a folder that is read-only
+        why = error.strerror or str(error)
+    try:
+        path = _not_kept().path / path.name
+        path.write_bytes(content)
     except OSError as error:
         raise BuildError(
-            f"the cache folder {path.parent} cannot be written: {error.strerror or error}; "
-            "set TESTBED_CACHE to a folder that can"
+            f"the cache folder {path.parent} cannot be written: {why}; set TESTBED_CACHE to a folder that can "
+            f"(nor is there a place for temporary files: {error.strerror or error}; set TMPDIR)"
         ) from error
     return path
+
+
+@lru_cache(maxsize=1)
+def _not_kept() -> WorkFolder:
+    """Where built files are that cannot be kept."""
+    return WorkFolder("built")
 
 
 def usage() -> tuple[int, int]:
