@@ -107,11 +107,10 @@ def test_an_empty_cache_need_not_exist() -> None:
     assert cache.clear() == 0
 
 
-def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_costs_only_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(BuildError, match=r"cannot be written: .*set TESTBED_CACHE"):
-        build(program(), X86, KEYSTONE)
+    assert build(program(), X86, KEYSTONE).path.read_bytes()[:4] == b"\x7fELF"
 
 
 def test_nothing_half_written_is_left_behind(calls: list[str]) -> None:
