@@ -12,7 +12,7 @@ from testbed.build.keystone_isas import KeystoneIsa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.recipes import RECIPES
 from testbed.program.model import Program, program_from_text, read_program
-from testbed.words.errors import BuildError, UsageError
+from testbed.words.errors import UsageError
 from testbed.words.files import cache_folder
 from testbed.words.traits import Trait
 

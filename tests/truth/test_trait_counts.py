@@ -46,9 +46,10 @@ def counts(truth: Truth) -> dict[str, object]:
             assert {name: number for name, number in columns.items() if number} == dict(readable)
         for name, number in readable.items():
             found.setdefault(name, [0, 0])[depth] = number
-    return {"activations": len(truth.activations), "frames": sum(len(truth.stack(k).frames) for k in steps.tolist())} | dict(
-        sorted(found.items())
-    )
+    return {
+        "activations": len(truth.activations),
+        "frames": sum(len(truth.stack(k).frames) for k in steps.tolist()),
+    } | dict(sorted(found.items()))
 
 
 @pytest.mark.parametrize("isa", ISAS)
