@@ -44,7 +44,7 @@ class Budget:
     unpacked: int = 64 << 20
     entries: int = 300_000
     parts: int = 2_000
-    steps: int = 1_000_000
+    steps: int = 400_000
     seconds: float = 20.0
     given: frozenset[str] = frozenset()  # the limits that a user gave
 
