@@ -70,15 +70,13 @@ def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
 
 
 def for_long_runs(unwinders: Sequence[Unwinder], *, named: bool) -> list[Unwinder]:
-    """Those that judge a trace at once; the others only where they were asked for by name."""
+    """Those that are soon judged; the others only where they were asked for by name."""
     if named:
         return list(unwinders)
-    slow = [unwinder.name for unwinder in unwinders if unwinder.unwind_trace is None]
+    slow = [unwinder.name for unwinder in unwinders if not unwinder.soon_judged]
     if slow:
-        click.echo(
-            f"left out, for they take one snapshot at a time (-u NAME asks for one): {', '.join(slow)}", err=True
-        )
-    return [unwinder for unwinder in unwinders if unwinder.unwind_trace is not None]
+        click.echo(f"left out, for it takes long to judge them (-u NAME asks for one): {', '.join(slow)}", err=True)
+    return [unwinder for unwinder in unwinders if unwinder.soon_judged]
 
 
 def long_page(run: LongRun, cells: Sequence[Cell], *, explain: bool) -> RenderableType:

@@ -40,10 +40,10 @@ MOST_TELLING = 6
 def telling(image: Image, steps: int) -> list[Unwinder]:
     """The strategies that a run is shown with by default, in the catalogue's order.
 
-    Of a run of many steps those that judge whole traces: the others take a second per thousand or two.
+    Of a run of many steps those that are soon judged: the others take a second per thousand or two.
     """
     ordered = sorted(UNWINDERS, key=lambda name: TELLING.index(name) if name in TELLING else len(TELLING))
-    fast = [name for name in ordered if steps < NATIVE_FROM or UNWINDERS[name].unwind_trace is not None]
+    fast = [name for name in ordered if steps < NATIVE_FROM or UNWINDERS[name].soon_judged]
     some = [name for name in fast if UNWINDERS[name].applies_to(image)][:MOST_TELLING]
     return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 

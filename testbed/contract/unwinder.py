@@ -23,7 +23,7 @@ from testbed.contract.rows import RowTable
 from testbed.image import Image
 from testbed.trace import Snapshot, Trace
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
+from testbed.words.traits import OF_WORDS, Trait
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,11 @@ class Unwinder:
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def soon_judged(self) -> bool:
+        """True where every step of a long run is judged soon: traces are followed, and no limit searches the stack."""
+        return self.unwind_trace is not None and not any(limit.trait in OF_WORDS for limit in self.limits)
 
     def applies_to(self, image: Image) -> bool:
         """True where this strategy exists for the image's architecture and the sections it needs are there."""

@@ -74,7 +74,7 @@ def judge_process(
     declared: frozenset[Trait] = frozenset(),
 ) -> StrategyShare:
     """One strategy, judged. ``evaluate`` computes DWARF expressions of rows. ``declared``: see `judge_trace`."""
-    native = unwinder.unwind_trace is not None
+    native = unwinder.soon_judged
     chosen = _every_step(process) if native else _sampled(process, sample)
     outcomes: Counter[Outcome] = Counter()
     judged = whole = transition = explained = unexplained = 0

@@ -124,6 +124,9 @@ _DECLARED = frozenset(
     }
 )
 
+# What only a search of the stack's words can say.
+OF_WORDS = frozenset({Trait.UNKEPT, Trait.FAR, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART})
+
 # What is declared of a whole program, and holds for a frame of which the trace shows one of these too.
 NARROWED: Mapping[Trait, frozenset[Trait]] = MappingProxyType(
     {

@@ -38,6 +38,7 @@ class Scan:
     words: int
     plausible: Plausible
     claims_sp: bool  # takes location + one word for the caller's SP, whatever the ABI says
+    possible: Plausible | None = None  # what a word must be whatever the frame; None: plausible looks at no frame
 
 
 def scan(snapshot: Snapshot, options: Scan) -> Backtrace:
@@ -72,7 +73,7 @@ def scan(snapshot: Snapshot, options: Scan) -> Backtrace:
 def _next(snapshot: Snapshot, options: Scan, frame: Frame, location: int, end: int) -> tuple[int, int] | None:
     """Where the next plausible return address is, and the code address it names."""
     arch = snapshot.arch
-    low, high = _code_range(snapshot.images)
+    low, high = code_range(snapshot.images)
     data = snapshot.memory.read(location, max(0, end - location) // arch.word * arch.word)
     words = np.frombuffer(data, f"<u{arch.word}")
     # Almost no word of a stack points anywhere near code.
@@ -84,7 +85,7 @@ def _next(snapshot: Snapshot, options: Scan, frame: Frame, location: int, end: i
 
 
 @lru_cache(maxsize=64)
-def _code_range(images: tuple[LoadedImage, ...]) -> tuple[int, int]:
+def code_range(images: tuple[LoadedImage, ...]) -> tuple[int, int]:
     """The lowest and the highest run-time address around executable segments."""
     spans = [
         (s.address + loaded.bias, s.address + len(s.data) + loaded.bias)

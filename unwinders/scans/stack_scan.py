@@ -13,6 +13,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import call_before
+from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import Scan, scan
 from unwinders.shared_limits import SCANS
 
@@ -73,5 +74,6 @@ STACK_SCAN = Unwinder(
     name="stack_scan",
     summary="every word from SP upwards that points right behind a call instruction",
     unwind=unwind,
+    unwind_trace=scan_over_traces(SCAN),
     limits=LIMITS,
 )

@@ -13,6 +13,7 @@ from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import function_at
+from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
 from unwinders.shared_limits import SCANS
 
@@ -103,5 +104,6 @@ STACK_SCAN_BREAKPAD = Unwinder(
     name="stack_scan_breakpad",
     summary="every word from SP upwards that a function covers, in Breakpad's bounds",
     unwind=unwind,
+    unwind_trace=scan_over_traces(SCAN),
     limits=LIMITS,
 )

@@ -17,6 +17,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import call_before, function_at
+from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
 from unwinders.scans.stack_scan import WORDS, behind_a_call
 from unwinders.shared_limits import SCANS
@@ -35,7 +36,7 @@ def calls_the_frame(snapshot: Snapshot, value: int, frame: Frame) -> bool:
     return call.target is None or below is None or call.target + loaded.bias == below[1].address + below[0].bias
 
 
-SCAN = Scan(first_words=WORDS, words=WORDS, plausible=calls_the_frame, claims_sp=False)
+SCAN = Scan(first_words=WORDS, words=WORDS, plausible=calls_the_frame, claims_sp=False, possible=behind_a_call)
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
@@ -103,5 +104,6 @@ STACK_SCAN_STRICT = Unwinder(
     name="stack_scan_strict",
     summary="stack_scan, and the call before a return address must name the function of the frame below",
     unwind=unwind,
+    unwind_trace=scan_over_traces(SCAN),
     limits=LIMITS,
 )
