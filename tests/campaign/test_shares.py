@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -12,13 +12,11 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.campaign.kept_answers import answers_at
 from testbed.campaign.results import Unit
 from testbed.campaign.shares import TABLE_DECLARED, Share, shares
 from testbed.campaign.units import run_unit
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee import REFEREE_OF, REFEREES, present
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.truth.columns import COLUMNS, trait_at
@@ -168,37 +166,11 @@ def test_a_liar_on_top_of_a_right_answer_is_noticed(name: str) -> None:
         assert refused <= REFUSED * (asked // len(LIARS)), (asked, refused)
 
 
-# Of real unwinders: on units whose answers are kept already, since other tests ask for them.
-ASKED = (("leaf_call", "keystone"), ("struct_return", "clang-O0"), ("inlined_call", "clang-O0"), ("signal", "keystone"))
-WITHOUT_TABLES = {"lldb_no_tables", "gdb_no_tables", "gdb_exidx", "minidump_stackwalk_no_symbols", "llvm_libunwind"}
-
-
-@pytest.mark.parametrize("name", sorted(REFEREE_OF))
-def test_a_liar_on_top_of_a_real_unwinders_right_answer_is_noticed(name: str) -> None:
-    """What it said is recorded (`testbed.campaign.kept_answers`), and lied about."""
-    there = present([name])
-    if name not in there:
-        pytest.skip(REFEREES[REFEREE_OF[name]].package)
-    asked, unnoticed = 0, Counter[str]()
-    for arch in ARCHES:
-        for program, recipe in ASKED:
-            run = run_unit(Unit(program, arch, recipe), PROGRAMS)
-            if there[name].applies_to(run.built.image):
-                said = answers_at(run, there[name], range(len(run)))
-                asked += _lie(run, there[name], unnoticed, said)
-    refused = unnoticed.pop(refuses.__name__, 0)
-    lies = asked - asked // len(LIARS)
-    print(f"{name}: of {lies} lies {sum(unnoticed.values()) / max(lies, 1):.1%} unnoticed, refusals {refused}")
-    if asked >= 50 * len(LIARS):
-        assert sum(unnoticed.values()) <= BY_LUCK.get(name, UNNOTICED) * lies, (lies, unnoticed)
-        assert refused <= REFUSED * (asked // len(LIARS)) or name in WITHOUT_TABLES, (asked, refused)
-
-
-def _lie(run: Run, unwinder: Unwinder, unnoticed: Counter[str], known: Mapping[int, Backtrace] | None = None) -> int:
-    """Count lies told, and by name those that a limit explained; about what is ``known``, or asked for here."""
+def _lie(run: Run, unwinder: Unwinder, unnoticed: Counter[str]) -> int:
+    """Count lies told, and by name those that a limit explained."""
     told = 0
     for step in range(0, len(run), 3):
-        said = known[step] if known else unwinder.unwind(run[step])
+        said = unwinder.unwind(run[step])
         if len(said.frames) < 2 or not judge(run, step, said).exact or run.traits(step) & TABLE_DECLARED:
             continue
         for liar in LIARS:
