@@ -59,6 +59,10 @@ RECORDS: Reasons = MappingProxyType(
             "a function uses the frame-pointer register for something else, as the ABIs allow it to",
             "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
         ),
+        "FP_FOR_LOCALS": (
+            "a function points the frame-pointer register at a local of its own: what lies there is taken for a record",
+            "System V AMD64 ABI section 3.2.2, note on %rbp; AAPCS64 section 6.4.6",
+        ),
         "FP_REUSED+MOVED_UP": (
             "the record has moved up into the caller's frame with the return address: the CFA is not right above it",
             "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",

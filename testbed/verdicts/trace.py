@@ -123,11 +123,14 @@ def judge_trace(
     if changed.any():  # more than one pc may be right of a frame: only the specification knows
         outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed & ~beside)
         outcome[changed | beside] = UNJUDGED
+    why: dict[int, int] = {}
     for step in np.flatnonzero(outcome == UNJUDGED).tolist():
         verdict = _verdict(backtraces, truth, declared, limits, step)
         outcome[step], frame[step] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
         callers += verdict.callers if counted[step] else NO_CALLERS
+        why[step] = UNEXPLAINED if verdict.explained_by is None else limits.index(verdict.explained_by)
     explained = explained_by(truth, outcome, frame, declared, limits)
+    explained[list(why)] = list(why.values())  # of signals the columns of traits know nothing
     return Verdicts(backtraces, truth, declared, limits, outcome, frame, explained, transition, callers)
 
 

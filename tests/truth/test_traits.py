@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.run import run_program
 from testbed.truth import Truth
 from testbed.words.traits import Trait
 from tests.truth.watched import agree_in_columns, steps_at, watch
@@ -382,3 +385,20 @@ def test_a_frame_pointer_that_moves_on_in_its_frame() -> None:
         # r7 leads to locals from where it is set; when it has moved on, to the saved r7, and so to lr behind it.
         assert (Trait.FP_FOR_LOCALS in traits) == (body <= pc < moved), hex(pc)
         assert Trait.FP_MOVED_ON not in truth.frame_traits(step, 1)
+
+
+def test_a_frame_pointer_at_a_local_is_told_from_one_elsewhere() -> None:
+    """`over_data` points FP at its caller's numbers, `over_local` at its own; `helper` links a record."""
+    truth = run_program(PROGRAMS["pointer_reused"], ARCHES["x86_64"], "clang-asm")
+    both = {Trait.FP_FOR_LOCALS, Trait.FP_REUSED, Trait.UNLINKED}
+    at = {place: truth.frame_traits(truth.step_at(place), 0) & both for place in _POINTERS}
+    assert at == {place: set(traits) for place, traits in _POINTERS.items()}
+    assert truth.frame_traits(truth.step_at("helper"), 1) & both == {Trait.FP_REUSED, Trait.UNLINKED}
+
+
+_POINTERS = {
+    "over_data_body": (Trait.FP_REUSED, Trait.UNLINKED),
+    "over_local_body": (Trait.FP_FOR_LOCALS, Trait.UNLINKED),
+    "middle": (Trait.UNLINKED,),
+    "main_body": (),
+}

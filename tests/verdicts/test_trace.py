@@ -117,6 +117,17 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
     assert [found[step] for step in exact] == expected
 
 
+def test_beside_a_signal_the_reason_is_the_readable_judge_s() -> None:
+    run = run_program(PROGRAMS["signal_no_record"], ARCHES["x86_64"], "keystone")
+    unwinder = next(each for each in NATIVE if each.name == "fp_chain")
+    assert unwinder.unwind_trace is not None
+    limits = unwinder.limits_on(run.arch)
+    found = judge_trace(run.watched, unwinder.unwind_trace(run.trace), declared=run.built.traits, limits=limits)
+    said = [found[step].explained_by for step in range(len(run))]
+    assert [limits[why] if why >= 0 else None for why in found.explained.tolist()] == said
+    assert {limit.mechanism for limit in said if limit} >= {"SIGNAL", "FP_REUSED"}
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch: str) -> None:
     """No strategy is wrong in every way: here its answers are spoiled at random before they are judged."""

@@ -53,8 +53,8 @@ LAST_ADDRESS = (
 
 LIMITS = limits_of(
     """
-    SIGNAL                     x86_64  ended_early skipped
-    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     x86_64  refused ended_early skipped
+    SIGNAL                     arm64   ended_early skipped wrong
     SIGNAL                     arm32   refused ended_early skipped wrong
     LINK_STALE                 arm64   refused stopped phantom wrong
     LINK_STALE                 arm32   refused stopped skipped phantom wrong
@@ -77,8 +77,8 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   refused skipped
     MIXED_ISA+UNLINKED         arm32   refused
     MIXED_ISA                  arm32   ended_early
-    FP_REUSED                  x86_64  refused stopped
-    FP_REUSED                  arm64   refused stopped
+    FP_REUSED                  x86_64  refused stopped ended_early
+    FP_REUSED                  arm64   refused stopped ended_early
     FP_REUSED                  arm32   refused stopped ended_early wrong
     PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
     PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong
@@ -90,7 +90,7 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         arm64   refused skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped
     FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
     UNLINKED                   arm32   ended_early wrong
     REALIGNED+LINKED           x86_64  ended_early
@@ -114,7 +114,9 @@ LIMITS = limits_of(
     ROOT                       x86_64  stopped
     ROOT                       arm64   stopped
     ROOT                       arm32   stopped
-    FP_FOR_LOCALS<1            arm32   wrong
+    FP_FOR_LOCALS              x86_64  ended_early
+    FP_FOR_LOCALS<1            arm64   ended_early
+    FP_FOR_LOCALS<1            arm32   ended_early wrong
     """,
     {
         "SIGNAL": RECORDS["SIGNAL"],

@@ -50,9 +50,9 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    SIGNAL                     x86_64  skipped
-    SIGNAL                     arm64   skipped wrong
-    SIGNAL                     arm32   refused skipped
+    SIGNAL                     x86_64  refused skipped
+    SIGNAL                     arm64   skipped wrong_register wrong
+    SIGNAL                     arm32   refused skipped wrong
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   refused skipped
@@ -65,9 +65,9 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   refused skipped
     MIXED_ISA+UNLINKED         arm32   refused skipped
     MIXED_ISA                  arm32   stopped skipped
-    FP_REUSED                  x86_64  refused stopped
-    FP_REUSED                  arm64   refused stopped
-    FP_REUSED                  arm32   refused stopped ended_early wrong
+    FP_REUSED                  x86_64  refused stopped ended_early skipped wrong
+    FP_REUSED                  arm64   refused stopped ended_early skipped wrong
+    FP_REUSED                  arm32   refused stopped ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  refused skipped wrong
     PROLOGUE+UNLINKED          arm64   refused skipped wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong
@@ -78,9 +78,11 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         arm64   refused skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  x86_64  stopped skipped
-    FRAMELESS_CALLER+UNLINKED  arm64   stopped skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   stopped skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped skipped
     UNLINKED                   arm32   ended_early wrong
+    FP_FOR_LOCALS              x86_64  ended_early wrong
+    FP_FOR_LOCALS              arm64   ended_early wrong
     OPEN_END                   x86_64  stopped phantom
     OPEN_END                   arm64   stopped phantom
     OPEN_END                   arm32   stopped phantom

@@ -60,8 +60,8 @@ LIMITS = limits_of(
     FIRST+ROOT                 x86_64  phantom
     FIRST+ROOT                 arm64   phantom
     FIRST+ROOT                 arm32   phantom
-    SIGNAL                     x86_64  ended_early skipped
-    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     x86_64  refused stopped ended_early skipped
+    SIGNAL                     arm64   skipped phantom wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
@@ -75,9 +75,9 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   ended_early skipped
     MIXED_ISA+UNLINKED         arm32   ended_early skipped
     MIXED_ISA                  arm32   stopped
-    FP_REUSED                  x86_64  refused stopped ended_early
-    FP_REUSED                  arm64   refused stopped ended_early
-    FP_REUSED                  arm32   refused stopped ended_early
+    FP_REUSED                  x86_64  refused stopped ended_early skipped wrong
+    FP_REUSED                  arm64   refused stopped ended_early skipped
+    FP_REUSED                  arm32   refused stopped ended_early skipped
     PROLOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong_register wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
@@ -88,9 +88,11 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         arm64   refused ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped ended_early skipped
     UNLINKED                   arm32   refused stopped ended_early wrong
+    FP_FOR_LOCALS              x86_64  ended_early wrong
+    FP_FOR_LOCALS              arm64   refused ended_early
     FP_REUSED+MOVED_UP         x86_64  wrong_register
     REALIGNED+LINKED           x86_64  ended_early wrong_register
     OPEN_END                   x86_64  stopped phantom

@@ -44,8 +44,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 LIMITS = limits_of(
     """
     SIGNAL                     x86_64  ended_early skipped
-    SIGNAL                     arm64   skipped wrong
-    SIGNAL                     arm32   ended_early skipped
+    SIGNAL                     arm64   skipped wrong_register wrong
+    SIGNAL                     arm32   ended_early skipped wrong
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   ended_early skipped
@@ -58,9 +58,9 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   ended_early skipped
     MIXED_ISA+UNLINKED         arm32   ended_early skipped
     MIXED_ISA                  arm32   ended_early skipped
-    FP_REUSED                  x86_64  ended_early
-    FP_REUSED                  arm64   ended_early
-    FP_REUSED                  arm32   ended_early wrong
+    FP_REUSED                  x86_64  ended_early skipped wrong
+    FP_REUSED                  arm64   ended_early skipped wrong
+    FP_REUSED                  arm32   ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
     PROLOGUE+UNLINKED          arm32   ended_early skipped wrong
@@ -71,9 +71,11 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped
     UNLINKED                   arm32   wrong
+    FP_FOR_LOCALS              x86_64  wrong
+    FP_FOR_LOCALS              arm64   wrong
     OPEN_END                   x86_64  phantom
     OPEN_END                   arm64   phantom
     OPEN_END                   arm32   phantom

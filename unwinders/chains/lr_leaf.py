@@ -48,7 +48,7 @@ def _function(snapshot: Snapshot, address: int) -> Symbol | None:
 
 LIMITS = limits_of(
     """
-    SIGNAL                           arm64   skipped wrong
+    SIGNAL                           arm64   skipped wrong_register wrong
     SIGNAL                           arm32   refused skipped
     NO_CODE<1                        arm32   ended_early
     LINK_STALE+LINK_OUTSIDE          arm64   ended_early phantom wrong
@@ -60,7 +60,7 @@ LIMITS = limits_of(
     LEAF_RECORD+UNLINKED<1           arm32   stopped wrong
     NO_RECORD+UNLINKED<1             arm32   stopped ended_early phantom wrong
     FP_REUSED<1                      arm64   stopped ended_early skipped
-    FP_REUSED<1                      arm32   stopped ended_early skipped
+    FP_REUSED<1                      arm32   stopped ended_early skipped wrong
     SIGNED+LINKED                    arm64   wrong
     NO_RECORD+UNLINKED               arm32   stopped ended_early wrong
     LOST_REGISTER+UNLINKED           arm64   skipped
@@ -75,14 +75,15 @@ LIMITS = limits_of(
     EPILOGUE+UNLINKED                arm32   ended_early skipped
     FRAMELESS+UNLINKED               arm64   ended_early skipped wrong
     FRAMELESS+UNLINKED               arm32   ended_early skipped
-    FRAMELESS_CALLER+UNLINKED        arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED        arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
     UNLINKED                         arm32   refused stopped ended_early wrong
     OPEN_END                         arm64   refused stopped phantom
     OPEN_END                         arm32   refused stopped phantom
     LAST_RECORD                      arm64   refused stopped
     LAST_RECORD                      arm32   refused stopped
-    FP_FOR_LOCALS<1                  arm32   wrong
+    FP_FOR_LOCALS<1                  arm64   stopped ended_early
+    FP_FOR_LOCALS<1                  arm32   stopped ended_early wrong
     """,
     {
         "SIGNAL": RECORDS["SIGNAL"],

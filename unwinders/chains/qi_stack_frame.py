@@ -76,8 +76,8 @@ LISTED: Reasons = MappingProxyType(
 
 LIMITS = limits_of(
     """
-    SIGNAL                     x86_64  skipped
-    SIGNAL                     arm64   skipped wrong
+    SIGNAL                     x86_64  ended_early skipped
+    SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   skipped wrong
     NO_CODE<1                  arm32   ended_early
     LINK_STALE                 arm64   skipped phantom wrong
@@ -88,7 +88,7 @@ LIMITS = limits_of(
     LINK_LIVE+MOVED_UP<1       arm32   phantom
     LEAF_RECORD+UNLINKED<1     arm32   phantom wrong
     NO_RECORD+UNLINKED<1       arm32   ended_early phantom wrong
-    FP_REUSED<1                arm64   ended_early skipped
+    FP_REUSED<1                arm64   ended_early skipped wrong
     FP_REUSED<1                arm32   ended_early skipped wrong
     NO_CODE                    x86_64  skipped
     SIGNED+LINKED              arm64   wrong
@@ -98,8 +98,8 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   skipped
     MIXED_ISA+UNLINKED         arm32   ended_early
     MIXED_ISA                  arm32   ended_early skipped
-    FP_REUSED                  x86_64  ended_early
-    FP_REUSED                  arm64   ended_early
+    FP_REUSED                  x86_64  ended_early skipped wrong
+    FP_REUSED                  arm64   ended_early wrong
     FP_REUSED                  arm32   ended_early wrong
     PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
@@ -111,13 +111,15 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   ended_early skipped
     FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
     UNLINKED                   arm32   ended_early wrong
     OPEN_END                   x86_64  phantom
     OPEN_END                   arm64   phantom
     OPEN_END                   arm32   phantom
-    FP_FOR_LOCALS<1            arm32   wrong
+    FP_FOR_LOCALS              x86_64  ended_early wrong
+    FP_FOR_LOCALS<1            arm64   ended_early wrong
+    FP_FOR_LOCALS<1            arm32   ended_early wrong
     """,
     {"SIGNAL": RECORDS["SIGNAL"], **LISTED, **RECORDS},
 )

@@ -39,9 +39,9 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    SIGNAL            x86_64  ended_early skipped wrong
-    SIGNAL            arm64   wrong
-    SIGNAL            arm32   skipped wrong
+    SIGNAL            x86_64  ended_early skipped phantom wrong
+    SIGNAL            arm64   phantom wrong
+    SIGNAL            arm32   skipped phantom wrong
     HANDLER           x86_64  ended_early skipped wrong
     HANDLER           arm64   wrong
     HANDLER           arm32   skipped wrong
@@ -63,6 +63,7 @@ LIMITS = limits_of(
     LEFTOVER          arm64   phantom
     LEFTOVER          arm32   phantom wrong
     CODE_POINTER      x86_64  phantom
+    CODE_POINTER      arm64   phantom
     FAR               x86_64  refused stopped
     FAR               arm64   refused
     FAR               arm32   refused stopped
