@@ -18,20 +18,20 @@ import click
 
 from testbed.cli.expressions import evaluate_rule
 from testbed.cli.progress import long_work
+from testbed.cli.strategies import telling_of_process
 from testbed.cli.terminal import console_for_reports, status
 from testbed.cli.writing import try_writing
 from testbed.contract.unwinder import Unwinder
 from testbed.image import read_image
+from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.printable import printable_lines
-from unwinders import UNWINDERS
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
-    from testbed.profiling.result import WatchedProcess
+    from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess
     from testbed.profiling.samples import SampledProfile
 
 BUDGET = 4_000_000
-SHOWN = ("fp_chain", "eh_frame", "debug_frame", "ehabi", "stack_scan")  # without -u
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -45,6 +45,7 @@ class ProcessOptions:
     stdout: Path | None = None
     shown: tuple[str, ...] = ()
     sysroot: Path | None = None
+    debug_dirs: tuple[Path, ...] = ()
     sample: int | None = None
 
     @property
@@ -74,6 +75,14 @@ def process_options(command: Callable[..., None]) -> Callable[..., None]:
                 "--sysroot", type=click.Path(file_okay=False, path_type=Path), help="Where its libraries are."
             ),
             click.option(
+                "--debug-dir",
+                "debug_dirs",
+                multiple=True,
+                type=click.Path(file_okay=False, exists=True, path_type=Path),
+                metavar="FOLDER",
+                help="Where debug files of its stripped libraries are looked for: /usr/lib/debug. Repeatable.",
+            ),
+            click.option(
                 "--sample",
                 type=click.IntRange(1),
                 metavar="N",
@@ -96,7 +105,8 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
     if path is None or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
         if options.asked:
             raise UsageError(
-                "arguments and --process, --stdin, --stdout, --folder, --sysroot, --sample need an ELF program"
+                "arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample "
+                "need an ELF program"
             )
         return False
     return options.asked or needs_a_kernel(path)
@@ -114,47 +124,59 @@ def watched_process(program: str, seed: int, budget: int, options: ProcessOption
     from testbed.process import run_process
     from testbed.profiling.judge import watch_process
 
-    folders = {}
-    for each in options.shown:
-        name, found, folder = each.partition("=")
-        if not found:
-            raise UsageError(f"--folder {each}: NAME=DIR, for example /data=./files")
-        folders[name] = folder
     with status(f"running {program}"):
-        run = run_process(
-            program,
-            options.arguments,
-            seed=seed,
-            budget=budget,
-            stdin=options.stdin.read_bytes() if options.stdin else b"",
-            sysroot=options.sysroot,
-            folders=folders,
-        )
+        run = run_process(program, **_inputs(seed, budget, options))
     if not run.tracks:
         raise TestbedError(f"{program} executed no instruction: {run.why}")
     with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
         return watch_process(run, work.at)
 
 
+def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
+    """What a process is given, as the functions that run one name it."""
+    folders = {}
+    for each in options.shown:
+        name, found, folder = each.partition("=")
+        if not found:
+            raise UsageError(f"--folder {each}: NAME=DIR, for example /data=./files")
+        folders[name] = folder
+    return {
+        "arguments": options.arguments,
+        "seed": seed,
+        "budget": budget,
+        "stdin": options.stdin.read_bytes() if options.stdin else b"",
+        "sysroot": options.sysroot,
+        "folders": folders,
+        "debug": DebugDirs(options.debug_dirs),
+    }
+
+
 def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained."""
     from testbed.profiling.judge import SAMPLE, judge_process
+    from testbed.profiling.result import WatchedProcess
 
     _only_of_short_runs(given, own)
     timeline = given["timeline"]
     for path in (own.stdout, timeline):
         if path is not None:
             try_writing(path)
-    process = watched_process(given["program"], given["seed"], budget_of(given["budget"]), own)
-    images = process.run.images
-    chosen = named or [UNWINDERS[name] for name in SHOWN]
-    applicable = [each for each in chosen if any(each.applies_to(loaded.image) for loaded in images)]
-    shares = []
-    with long_work("judging", "strategies", len(applicable)) as work:
-        for unwinder in applicable:
-            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=SAMPLE))
-            work.advance(f"judging {unwinder.name}")
-    profiles = _profiles(process, applicable, timeline, own.sample)
+    budget = budget_of(given["budget"])
+    process: WatchedProcess | CountedProcess
+    if given["chunk"] or budget > BUDGET:
+        process, shares = _in_pieces(given, own, named, budget)
+        applicable: list[Unwinder] = []
+    else:
+        process = watched_process(given["program"], given["seed"], budget, own)
+        images = [loaded.image for loaded in process.run.images]
+        chosen = named or telling_of_process(images)
+        applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
+        shares = []
+        with long_work("judging", "strategies", len(applicable)) as work:
+            for unwinder in applicable:
+                shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=SAMPLE))
+                work.advance(f"judging {unwinder.name}")
+    profiles = _profiles(process, applicable, timeline, own.sample) if isinstance(process, WatchedProcess) else []
     if own.stdout is not None:
         own.stdout.write_bytes(process.run.stdout)
     if given["as_json"]:
@@ -166,6 +188,28 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
         _print(process, shares, profiles, shown=own.stdout is None)
     if not shares or any(each.unexplained for each in shares):
         sys.exit(1)
+
+
+def _in_pieces(
+    given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int
+) -> tuple[CountedProcess, list[StrategyShare]]:
+    """A long process, judged without holding it. Raises UsageError where a run in pieces lacks what was asked for."""
+    from testbed.process.pieces import run_in_pieces
+    from testbed.profiling.long import judge_in_pieces
+
+    if own.sample is not None:
+        raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
+    asked = {"piece": given["chunk"]} if given["chunk"] else {}
+    with status(f"running {given['program']}"):
+        long = run_in_pieces(given["program"], **_inputs(given["seed"], budget, own), **asked)
+    images = [loaded.image for loaded in long.run.images]
+    chosen = named or telling_of_process(images, in_pieces=True)
+    slow = [each.name for each in chosen if not each.soon_judged]
+    if slow:
+        raise UsageError(f"{', '.join(slow)}: asked one snapshot at a time, which a run in pieces does not hold")
+    applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
+    with long_work("judging", "steps", long.run.steps) as work:
+        return judge_in_pieces(long, applicable, evaluate=evaluate_rule, progress=work.at)
 
 
 def _profiles(
@@ -183,7 +227,9 @@ def _profiles(
     return profiles
 
 
-def _print(process: WatchedProcess, shares: Sequence[Any], profiles: Sequence[SampledProfile], *, shown: bool) -> None:
+def _print(
+    process: WatchedProcess | CountedProcess, shares: Sequence[Any], profiles: Sequence[SampledProfile], *, shown: bool
+) -> None:
     from testbed.report.process_text import process_page, profile_lines
 
     console = console_for_reports()
@@ -222,7 +268,6 @@ _OF_STEPS = {
     "--svg": "svg",
     "--plot": "plot",
     "--trace": "trace",
-    "--chunk": "chunk",
     "--recipe": "recipe",
     "--trait": "traits",
     "--frame-record": "frame_records",

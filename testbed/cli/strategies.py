@@ -48,6 +48,21 @@ def telling(image: Image, steps: int) -> list[Unwinder]:
     return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 
 
+def telling_of_process(images: Iterable[Image], *, in_pieces: bool = False) -> list[Unwinder]:
+    """The same of a process: what applies to one of its files, but for what needs a symbol for every function.
+
+    Of a run in pieces those that judge whole traces. No number of steps leaves others out: they are asked at a sample.
+    """
+    there = list(images)
+    usable = [name for name in TELLING if name not in NEEDS_SYMBOLS]
+    some = [name for name in usable if any(UNWINDERS[name].applies_to(image) for image in there)][:MOST_TELLING]
+    return [UNWINDERS[name] for name in some if not in_pieces or UNWINDERS[name].soon_judged]
+
+
+# They begin at functions' symbols, and libraries are stripped; the first one also takes minutes for a C library.
+NEEDS_SYMBOLS = frozenset({"prologue_analysis", "lr_leaf", "fp_chain_entry"})
+
+
 def strategies_named(patterns: Iterable[str], commands: Iterable[str] = ()) -> list[Unwinder]:
     """The strategies that patterns choose, then those of ``package.module:NAME`` and of commands.
 

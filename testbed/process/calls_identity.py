@@ -97,14 +97,14 @@ def prlimit(process: Process, a: tuple[int, ...]) -> int:
 
 
 def getrusage(process: Process, a: tuple[int, ...]) -> int:
-    word, taken = process.arch.word, process.recorder.steps
+    word, taken = process.arch.word, process.recorder.total
     times = process.pack(taken // SECOND, taken % SECOND // 1000, 0, 0)
     process.memory.write(a[1], times + bytes(14 * word))
     return 0
 
 
 def times(process: Process, a: tuple[int, ...]) -> int:
-    ticks = process.recorder.steps // (SECOND // 100)
+    ticks = process.recorder.total // (SECOND // 100)
     if a[0]:
         process.memory.write(a[0], process.pack(ticks, 0, 0, 0))
     return (process.now // (SECOND // 100)) & 0x7FFF_FFFF
@@ -112,7 +112,7 @@ def times(process: Process, a: tuple[int, ...]) -> int:
 
 def _clock(process: Process, number: int) -> int:
     if number in _RUNNING:
-        return process.recorder.steps
+        return process.recorder.total
     if number in _MONOTONIC:
         return process.monotonic
     return process.now

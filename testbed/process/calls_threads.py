@@ -129,7 +129,7 @@ def clone(process: Process, a: tuple[int, ...]) -> int:
         process.memory.write(parent_tid, process.pack(number, size=4))
     if flags & CHILD_TID:
         process.memory.write(child_tid, process.pack(number, size=4))
-    child = GuestThread(number, first=process.recorder.steps, mask=process.current.mask)
+    child = GuestThread(number, first=process.recorder.total, mask=process.current.mask)
     child.clear_on_exit = child_tid if flags & CLEAR_TID else 0
     child.context = _child_context(process, stack, tls if flags & SET_TLS else None)
     process.last_number = number
@@ -162,7 +162,7 @@ def _be_vforked(process: Process, child: GuestThread, *, own_stack: bool) -> Non
     parent = process.current
     child.vfork_child = True
     if not own_stack:
-        child.after = (*parent.pieces, (process.piece_start, process.recorder.steps))
+        child.after = (*parent.pieces, (process.piece_start, process.recorder.total))
     descriptors, actions = process.descriptors, dict(process.actions)
     process.descriptors = descriptors.copy()
 

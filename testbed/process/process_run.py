@@ -8,13 +8,13 @@ from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.image import Image, LoadedImage
+from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.known_files import image_of_file
 from testbed.process.open_files import OutputStream
 from testbed.process.running import run_to_end
 from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
 from testbed.process.state import Process, ProcessEnds, RefusedCall
 from testbed.process.tracks import Track, WholeRecording, tracks_of
-from testbed.trace import Exited
 from testbed.words.errors import ImageError
 from testbed.words.temporary import WorkFolder
 
@@ -65,27 +65,18 @@ def run_process(
     folder: str = "/",
     written: Path | str | None = None,
     memory: int = MOST_MEMORY,
+    debug: DebugDirs = NOWHERE,
 ) -> ProcessRun:
     """Run a Linux program as a process of its own, and keep every step.
 
     It finds libraries in ``sysroot`` (the host's libraries, or those of the cross compiler, if none is given), and
     other files in ``folders``, a host folder by its path for the process, and nothing else. It starts in ``folder``.
     What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the same
-    run. Raises ImageError for a file that is no program, UsageError for folders that do not exist.
+    run. ``debug`` is where separate debug files of the program and its libraries are looked for. Raises ImageError for
+    a file that is no program, UsageError for folders that do not exist.
     """
-    image = image_of_file(Path(path))
-    if image.content[:4] != b"\x7fELF":
-        raise ImageError(image.path, 0, "no program of Linux, which are ELF files")
-    inputs = ProcessInputs(
-        tuple(arguments),
-        seed,
-        budget,
-        stdin,
-        environment,
-        shown_files(image, sysroot, folders or {}),
-        folder,
-        memory,
-    )
+    image, shown = shown_program(path, sysroot, folders or {}, debug)
+    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, debug)
     with WorkFolder("process") as temporary:
         process, streams = started(image, inputs, Path(written or temporary))
         try:
@@ -93,6 +84,16 @@ def run_process(
         finally:
             process.descriptors.close_all()
     return _result(process, image, ends, streams, seed)
+
+
+def shown_program(
+    path: Path | str, sysroot: Path | str | None, folders: Mapping[str, Path | str], debug: DebugDirs
+) -> tuple[Image, Mapping[str, Path]]:
+    """A program, and what it sees of the host. Raises ImageError for a file that is none, UsageError for folders."""
+    image = image_of_file(Path(path), debug)
+    if image.content[:4] != b"\x7fELF":
+        raise ImageError(image.path, 0, "no program of Linux, which are ELF files")
+    return image, shown_files(image, sysroot, folders)
 
 
 def _result(
@@ -109,14 +110,24 @@ def _result(
         tuple(process.resumed),
         seed,
     )
-    end = Exited(ends.status) if ends.status is not None else ends.detail
+    return finished(process, image, ends, streams, tracks_of(whole, process.threads, ends.end, process.current))
+
+
+def finished(
+    process: Process,
+    image: Image,
+    ends: ProcessEnds,
+    streams: tuple[OutputStream, OutputStream],
+    tracks: tuple[Track, ...],
+) -> ProcessRun:
+    """What a process did that has ended."""
     return ProcessRun(
         image.path,
         process.arguments,
         process.arch,
-        whole.images,
-        tracks_of(whole, process.threads, end, process.current),
-        len(sizes),
+        tuple(process.images),
+        tracks,
+        process.recorder.total,
         ends.status,
         ends.detail,
         ends.signal,

@@ -24,20 +24,24 @@ SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT 
 
 
 class ProcessRecorder(NativeRun):
-    """A machine for a process. ``budget`` steps are allowed; ``slice`` steps without a stop are, once that is set."""
+    """A machine for a process. ``budget`` steps are allowed; ``slice`` steps without a stop are, once that is set.
 
-    def __init__(self, arch: Arch, budget: int) -> None:
+    With a ``piece`` it stops after that many steps, `piece_is_full`, until these were taken; ``total`` counts all.
+    """
+
+    def __init__(self, arch: Arch, budget: int, piece: int | None = None) -> None:
         uc = powered_for_linux(arch)
         super().__init__(Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops)
         self.arch, self.uc, self.ids = arch, uc, UNICORN[arch.name].registers
         self._clock_read = CPUS[arch.name].clock_read
         self._budget = budget
+        self._piece, self._before = piece or budget + SLACK, 0
         self._room, self._journal_room = min(ROOM, budget + SLACK), ROOM
         self.grow_steps(self._room)
         self.grow_writes(self._journal_room)
         self.begin(budget)
         self.slice: int | None = None
-        self._slice_end = 0
+        self._slice_end, self._cut_short = 0, False
         self.reads_clock = False
         assert isinstance(self.stops, KernelStops)
         self.kernel_stops = self.stops
@@ -48,22 +52,26 @@ class ProcessRecorder(NativeRun):
         """Run from an address until something stops the machine; Unicorn's status."""
         self.kernel_stops.entered, self.reads_clock = None, False
         self.go_on()
-        self._slice_end = self.steps + self.slice if self.slice else self._budget + SLACK
+        if not self._cut_short:
+            self._slice_end = self.steps + self.slice if self.slice else self._budget + SLACK
+        self._cut_short = False
         self._limit()
         status = self.go(start)
         stopped = self.stopped and not self.reads_clock and self.kernel_stops.entered is None
         if stopped and self.steps and self.last_pc() == self.pc:  # its hook has run, the instruction has not
             self.drop_last()
+        self._cut_short &= stopped
         return status
 
     def _limit(self) -> None:
-        self.limit_steps(min(self._room, max(self._slice_end, self.steps)))
+        self.limit_steps(min(self._room, max(min(self._slice_end, self._piece), self.steps)))
 
     def _full(self, journal: bool) -> None:
         if journal:
             self._journal_room *= 2
             self.grow_writes(self._journal_room)
-        elif self.steps >= self._slice_end:
+        elif self.steps >= min(self._slice_end, self._piece):
+            self._cut_short = self.steps < self._slice_end
             self.stop()  # every time: inside an IT block the emulator forgets that it was asked
             self._make_room(self.steps + 1)
             self.limit_steps(self.steps + 1)
@@ -166,6 +174,31 @@ class ProcessRecorder(NativeRun):
                     column[kept] = column[i]
                 kept += 1
         self.state[places.WRITES] = kept
+
+    @property
+    def total(self) -> int:
+        """How many steps were recorded in all, those of earlier pieces too."""
+        return self._before + self.steps
+
+    @property
+    def piece_is_full(self) -> bool:
+        """True once there are as many steps as a piece has."""
+        return self.steps >= self._piece
+
+    @property
+    def cut_short(self) -> bool:
+        """True where the machine stopped for nothing but a full piece: it is to go on where it is."""
+        return self._cut_short
+
+    def next_piece(self) -> tuple[np.ndarray, np.ndarray, Writes]:
+        """All rows, sizes and writes since the last time, copied; the next ones are written over them."""
+        steps, writes = self.steps, self.writes
+        rows = self.rows.view(steps).reshape(-1, self.count).copy()
+        sizes, journal = self.sizes.view(steps).copy(), [column.view(writes).copy() for column in self.journal]
+        self._before += steps
+        self._slice_end -= steps
+        self.begin(self._budget - self._before)
+        return rows, sizes, Writes(*journal)
 
     def taken(self) -> tuple[np.ndarray, np.ndarray, Writes]:
         """All rows, sizes and writes; nothing is recorded any more."""

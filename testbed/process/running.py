@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from unicorn import unicorn_const as const
 
 from testbed.machine.native import places
@@ -16,12 +18,29 @@ from testbed.process.system_calls import begin_call
 
 def run_to_end(process: Process) -> ProcessEnds:
     """Run a process until it ends; how it does."""
+    running = run_on(process)
+    while True:
+        try:
+            next(running)
+        except StopIteration as end:
+            ends: ProcessEnds = end.value
+            return ends
+
+
+def run_on(process: Process) -> Generator[None, None, ProcessEnds]:
+    """Run a process; it waits whenever a piece is full, before anything else executes. At last: how it ends."""
+    recorder = process.recorder
     try:
         while True:
             _execute(process)
-            _leave_kernel(process)
+            if not recorder.cut_short:
+                _leave_kernel(process)
+            if recorder.piece_is_full:
+                process.current.ran(process.piece_start, recorder.total)
+                process.piece_start = recorder.total
+                yield
     except ProcessEnds as ends:
-        process.current.ran(process.piece_start, process.recorder.steps)
+        process.current.ran(process.piece_start, recorder.total)
         return ends
 
 
@@ -48,7 +67,7 @@ def _execute(process: Process) -> None:
     elif status == const.UC_ERR_INSN_INVALID:
         take_exception(process, UNDEFINED)
     elif recorder.stopped and status == const.UC_ERR_OK:
-        process.turn_is_over = True
+        process.turn_is_over |= not recorder.cut_short
     else:
         raise ProcessEnds(None, f"the emulator stopped by itself (Unicorn status {status})")
 

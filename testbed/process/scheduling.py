@@ -64,10 +64,10 @@ def _chosen(process: Process, able: list[GuestThread]) -> GuestThread:
 def switch(process: Process, thread: GuestThread) -> None:
     """Another thread runs from here on."""
     recorder, before = process.recorder, process.current
-    before.ran(process.piece_start, recorder.steps)
+    before.ran(process.piece_start, recorder.total)
     if before.status is None:
         before.context = recorder.uc.context_save()
-    process.piece_start = recorder.steps
+    process.piece_start = recorder.total
     assert thread.context is not None
     recorder.uc.context_restore(thread.context)
     thread.context = None
@@ -140,8 +140,8 @@ def _alarm(process: Process) -> None:
 def end_thread(process: Process) -> None:
     """The running thread has ended. Raises ProcessEnds with the last one."""
     thread = process.current
-    thread.ran(process.piece_start, process.recorder.steps)
-    process.piece_start = process.recorder.steps
+    thread.ran(process.piece_start, process.recorder.total)
+    process.piece_start = process.recorder.total
     if thread.clear_on_exit and not thread.vfork_child:
         try:
             process.memory.write(thread.clear_on_exit, bytes(4))

@@ -199,7 +199,7 @@ def return_from_handler(process: Process, *, with_info: bool) -> None:
         int.from_bytes(frame[parts.stack + word * i : parts.stack + word * (i + 1)], "little") for i in range(3)
     )
     process.current.alternate = (start, size, flags & 0xFFFF_FFFF & ~ON_ALTERNATE)
-    process.resumed.append((process.current, recorder.steps))
+    process.resumed.append((process.current, recorder.total))
 
 
 def set_alternate(process: Process, address: int) -> None:

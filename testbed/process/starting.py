@@ -10,6 +10,7 @@ from random import Random
 from types import MappingProxyType
 
 from testbed.image import Image
+from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.abi import ABIS
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpace
 from testbed.process.descriptors import Descriptors
@@ -35,7 +36,8 @@ ENVIRONMENT = MappingProxyType({"PATH": "/usr/bin:/bin", "LANG": "C"})
 class ProcessInputs:
     """All that a process can depend on, besides its file: the same inputs give the same run.
 
-    ``shown`` are host files and folders by their path for the process; it starts in ``folder``.
+    ``shown`` are host files and folders by their path for the process; it starts in ``folder``. ``debug`` is where the
+    debug files of stripped ones are looked for: the process does not see them.
     """
 
     arguments: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class ProcessInputs:
     shown: Mapping[str, Path] = field(default_factory=dict)
     folder: str = "/"
     memory: int = MOST_MEMORY
+    debug: DebugDirs = NOWHERE
 
 
 def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
@@ -65,20 +68,22 @@ def guest_path(image: Image) -> str:
     return f"/program/{image.path.name}"
 
 
-def started(image: Image, inputs: ProcessInputs, written: Path) -> tuple[Process, tuple[OutputStream, OutputStream]]:
-    """A process before its first instruction, and its standard output and error.
+def started(
+    image: Image, inputs: ProcessInputs, written: Path, piece: int | None = None
+) -> tuple[Process, tuple[OutputStream, OutputStream]]:
+    """A process before its first instruction, and its standard output and error; recorded in pieces of so many steps.
 
     Raises ImageError for a file that no kernel would run, UsageError for arguments that have no room.
     """
     arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image), inputs.seed
     pid = Random(f"pid {seed}").randrange(1000, 30000)
-    recorder = ProcessRecorder(arch, inputs.budget)
+    recorder = ProcessRecorder(arch, inputs.budget, piece)
     memory = AddressSpace(recorder.uc, abi.map_top, abi.end, recorder.journal_write, inputs.memory)
     tree = FileTree(inputs.shown, written, _made_nodes(path, pid), MOST_WRITTEN)
     for address, code in abi.fixed:
         memory.map(address, PAGE, READ | EXECUTE, code, name="[vectors]")
     files = {path: image}
-    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files))
+    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files, inputs.debug))
     argv = (path, *inputs.arguments)
     _set_registers(recorder, loaded, _map_stack(memory, image, loaded, argv, inputs))
     streams = OutputStream(1), OutputStream(1)
@@ -99,6 +104,7 @@ def started(image: Image, inputs: ProcessInputs, written: Path) -> tuple[Process
         inputs.folder,
         images=[each for each in (loaded.program, loaded.interpreter) if each is not None],
         files=files,
+        debug=inputs.debug,
         heap=(loaded.end, loaded.end),
         last_number=pid,
         switching=Random(f"switching {seed}"),
@@ -106,7 +112,7 @@ def started(image: Image, inputs: ProcessInputs, written: Path) -> tuple[Process
     return process, streams
 
 
-def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image]) -> Image:
+def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image], debug: DebugDirs) -> Image:
     try:
         node = tree.find(name)
     except Refusal as refusal:
@@ -115,7 +121,7 @@ def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image
         ) from refusal
     if node.host is None or not stat.S_ISREG(node.mode):
         raise ImageError(image.path, 0, f"its dynamic linker {name} is no file")
-    files[node.path] = linker = image_of_file(node.host)
+    files[node.path] = linker = image_of_file(node.host, debug)
     if linker.arch is not image.arch:
         raise ImageError(linker.path, 18, f"a dynamic linker for {linker.arch}; the program is for {image.arch}")
     return linker

@@ -9,12 +9,14 @@ from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.image import Image, LoadedImage
+from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.abi import KernelAbi
 from testbed.process.address_space import AddressSpace
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileTree
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.threads import FutexWaiter, GuestThread
+from testbed.trace import Exited
 
 EPOCH = 1_700_000_000 * 10**9  # when every process starts, in nanoseconds
 MOST_THREADS = 256
@@ -50,6 +52,11 @@ class ProcessEnds(Exception):
         super().__init__(detail)
         self.status, self.detail, self.signal = status, detail, signal
 
+    @property
+    def end(self) -> Exited | str:
+        """The end of a trace: its exit, or the sentence."""
+        return Exited(self.status) if self.status is not None else self.detail
+
 
 @dataclass(eq=False)
 class Process:
@@ -70,6 +77,7 @@ class Process:
     folder: str = "/"
     images: list[LoadedImage] = field(default_factory=list)
     files: dict[str, Image] = field(default_factory=dict)
+    debug: DebugDirs = NOWHERE
     actions: dict[int, SignalAction] = field(default_factory=dict)
     heap: tuple[int, int] = (0, 0)  # its start, and where brk is
     slept: int = 0  # nanoseconds
@@ -88,7 +96,7 @@ class Process:
     @property
     def now(self) -> int:
         """Nanoseconds since 1970."""
-        return EPOCH + self.recorder.steps + self.slept
+        return EPOCH + self.recorder.total + self.slept
 
     @property
     def monotonic(self) -> int:

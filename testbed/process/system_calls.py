@@ -48,6 +48,7 @@ _FORBIDDEN = {
         capget capset mincore personality syslog get_mempolicy pidfd_send_signal""",
     errno.EACCES: "socket socketpair connect bind listen accept accept4",
     errno.EBADF: "sendto recvfrom sendmsg recvmsg shutdown sendmmsg recvmmsg",
+    errno.ENOTSOCK: "getpeername getsockname getsockopt setsockopt",
     errno.EOPNOTSUPP: "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr",
     errno.EPERM: """
         mount umount2 pivot_root chroot swapon swapoff reboot sethostname setdomainname settimeofday clock_settime
@@ -94,4 +95,4 @@ def perform(process: Process) -> int | None:
 
 def note_refused(process: Process, name: str, refusal: Refusal, pc: int) -> None:
     if len(process.refused) < MOST_REFUSED:
-        process.refused.append(RefusedCall(name, str(refusal), process.recorder.steps - 1, pc))
+        process.refused.append(RefusedCall(name, str(refusal), process.recorder.total - 1, pc))

@@ -62,15 +62,18 @@ def tracks_of(
         pieces = (*thread.after, *thread.pieces)
         if not thread.pieces:
             continue
-        ending: Exited | Fault
-        if thread.status is not None:
-            ending = Exited(thread.status)
-        elif isinstance(end, Exited):
-            ending = end
-        else:
-            ending = Fault(end if thread is last else f"the process ended meanwhile: {end}")
+        ending = ending_of(thread, end, last)
         found.append(Track(thread.number, _trace(whole, thread, pieces, ending), sum(b - a for a, b in thread.after)))
     return tuple(found)
+
+
+def ending_of(thread: GuestThread, end: Exited | str, last: GuestThread) -> Exited | Fault:
+    """How a thread ended: by itself, or with the process."""
+    if thread.status is not None:
+        return Exited(thread.status)
+    if isinstance(end, Exited):
+        return end
+    return Fault(end if thread is last else f"the process ended meanwhile: {end}")
 
 
 def _trace(whole: WholeRecording, thread: GuestThread, pieces: Pieces, ending: Exited | Fault) -> Trace:

@@ -8,8 +8,8 @@ other by its limits, which are those of the corpus.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 
@@ -20,7 +20,7 @@ from testbed.checks.options import TABLES
 from testbed.checks.row_rules import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
-from testbed.profiling.places import WrongSteps, joined_places, wrong_places
+from testbed.profiling.places import WrongSteps, joined_places, merged_places, wrong_places
 from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import ProcessTables
 from testbed.truth import observe
@@ -71,49 +71,86 @@ def judge_process(
     *,
     evaluate: Evaluate | None = None,
     sample: int = SAMPLE,
-    declared: frozenset[Trait] = frozenset(),
 ) -> StrategyShare:
-    """One strategy, judged. ``evaluate`` computes DWARF expressions of rows. ``declared``: see `judge_trace`."""
+    """One strategy, judged. ``evaluate`` computes DWARF expressions of rows."""
     native = unwinder.soon_judged
     chosen = _every_step(process) if native else _sampled(process, sample)
-    outcomes: Counter[Outcome] = Counter()
-    judged = whole = transition = explained = unexplained = 0
-    places: list[WrongPlace] = []
-    for thread, steps in zip(process.threads, chosen, strict=True):
-        if not len(steps):
-            continue
-        found = (_natively if native else _one_by_one)(thread, unwinder, steps, declared)
-        counted = ~thread.watched.transition[found.steps]
-        differs = counted & (found.outcome != _EXACT)
-        numbers = np.bincount(found.outcome[counted], minlength=len(OUTCOMES)).tolist()
-        outcomes.update({outcome: n for outcome, n in zip(OUTCOMES, numbers, strict=True) if n})
-        is_whole = differs & np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
-        judged, transition = judged + len(steps), transition + int((~counted).sum())
-        whole += int(is_whole.sum())
-        here = _places(thread, unwinder, found, np.flatnonzero(differs), evaluate)
-        explained += sum(place.steps for place in here if place.explained)
-        unexplained += sum(place.steps for place in here if not place.explained)
-        places += here
+    found = joined_shares(
+        unwinder,
+        [
+            judge_thread(thread, unwinder, steps, evaluate)
+            for thread, steps in zip(process.threads, chosen, strict=True)
+            if len(steps)
+        ],
+    )
+    return replace(found, places=joined_places(found.places))
+
+
+def judge_thread(
+    thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64], evaluate: Evaluate | None
+) -> StrategyShare:
+    """One strategy, judged at some steps of one thread; at least one. A place per function and reason."""
+    native = unwinder.soon_judged
+    found = (_natively if native else _one_by_one)(thread, unwinder, steps, declared_of(thread))
+    counted = ~thread.watched.transition[found.steps]
+    differs = counted & (found.outcome != _EXACT)
+    numbers = np.bincount(found.outcome[counted], minlength=len(OUTCOMES)).tolist()
+    outcomes = {outcome: n for outcome, n in zip(OUTCOMES, numbers, strict=True) if n}
+    is_whole = differs & np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
+    places = _places(thread, unwinder, found, np.flatnonzero(differs), evaluate)
     lies = sum(n for outcome, n in outcomes.items() if not outcome.honest)
-    exact = outcomes[Outcome.EXACT]
+    exact, whole, transition = outcomes.get(Outcome.EXACT, 0), int(is_whole.sum()), int((~counted).sum())
     return StrategyShare(
         unwinder.name,
-        judged,
+        len(steps),
         exact,
         whole,
-        judged - transition - exact - whole - lies,
+        len(steps) - transition - exact - whole - lies,
         lies,
         transition,
-        explained,
-        unexplained,
+        sum(place.steps for place in places if place.explained),
+        sum(place.steps for place in places if not place.explained),
         not native,
-        joined_places(places),
-        {outcome.value: outcomes[outcome] for outcome in Outcome if outcomes[outcome]},
+        merged_places(places),
+        {outcome.value: n for outcome, n in outcomes.items()},
     )
 
 
+def joined_shares(unwinder: Unwinder, shares: Sequence[StrategyShare]) -> StrategyShare:
+    """Of several threads, or parts of one, together; a place per function and reason."""
+    outcomes: Counter[str] = Counter()
+    for share in shares:
+        outcomes.update(share.outcomes)
+    return StrategyShare(
+        unwinder.name,
+        sum(share.judged for share in shares),
+        sum(share.exact for share in shares),
+        sum(share.whole for share in shares),
+        sum(share.stops for share in shares),
+        sum(share.lies for share in shares),
+        sum(share.transition for share in shares),
+        sum(share.explained for share in shares),
+        sum(share.unexplained for share in shares),
+        not unwinder.soon_judged,
+        merged_places(place for share in shares for place in share.places),
+        {outcome.value: outcomes[outcome.value] for outcome in Outcome if outcomes[outcome.value]},
+    )
+
+
+def declared_of(thread: WatchedThread) -> frozenset[Trait]:
+    """What no header says of a process: whether nothing marks the end of a stack, by the frame pointer there.
+
+    The ABIs ask for a zero. A thread begins with its parent's, a context with that of whoever made it, until their own
+    start code clears it; C libraries of 32-bit ARM never do.
+    """
+    watched = thread.watched
+    outermost = watched.activations.parent[watched.node] < 0
+    is_open = bool((watched.sites.frame_pointer[: thread.stop][outermost[: thread.stop]] != 0).any())
+    return frozenset({Trait.OPEN_END}) if is_open else frozenset()
+
+
 def _every_step(process: WatchedProcess) -> list[NDArray[np.int64]]:
-    return [np.arange(thread.begins, len(thread.watched.trace)) for thread in process.threads]
+    return [np.arange(thread.begins, thread.stop) for thread in process.threads]
 
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:
@@ -136,7 +173,7 @@ def _natively(
     watched = thread.watched
     assert unwinder.unwind_trace is not None
     limits = () if follows_tables(unwinder) else unwinder.limits_on(watched.trace.arch)
-    span = (thread.begins, len(watched.trace))
+    span = (thread.begins, thread.stop)
     said = judge_trace(watched, unwinder.unwind_trace(watched.trace), declared=declared, limits=limits, steps=span)
     return _ThreadVerdicts(steps, said.outcome[steps], said.frame[steps, 0], said.explained[steps])
 

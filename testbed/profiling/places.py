@@ -13,7 +13,7 @@ from testbed.image import describe
 from testbed.image.model import Section
 from testbed.image.symbols import readable, symbol_for
 from testbed.profiling.result import WatchedThread, WrongPlace
-from testbed.profiling.tables import ProcessTables
+from testbed.profiling.tables import NO_ROW_SAID, ProcessTables
 from testbed.truth.frame_sites import FrameSites
 
 
@@ -37,6 +37,7 @@ def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str,
     order = np.argsort(of_step, kind="stable")  # steps stay in order
     starts = np.searchsorted(of_step[order], np.arange(len(rows)))
     steps, lies = np.bincount(of_step), np.bincount(of_step, wrong.lies).astype(np.int64)
+    roots = set(np.flatnonzero(wrong.thread.watched.activations.parent < 0).tolist())
     found = []
     for i, (pc, is_caller, why) in enumerate(rows.tolist()):
         first = int(order[starts[i]])
@@ -49,6 +50,8 @@ def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str,
         elif why:
             at = pc - (loaded.bias if loaded else 0)
             because = tables.because(number, at, why, own, calling=bool(is_caller))
+        if because == NO_ROW_SAID and sites.node[first] in roots:
+            because = NO_ROOT
         step = int(sites.step[first])
         link = pc - is_caller - (loaded.bias if loaded else 0)
         function, known = _named(wrong.thread, tables, number, link, int(sites.node[first]))
@@ -59,7 +62,7 @@ def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str,
                 because,
                 int(steps[i]),
                 int(lies[i]),
-                step - wrong.thread.begins,
+                step - wrong.thread.begins + wrong.thread.first,
                 wrong.thread.number,
                 describe(trace.images, int(trace.pc[step])),
                 image.path if image else None,
@@ -69,29 +72,33 @@ def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str,
     return found
 
 
+def merged_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
+    """One place per function and reason, in the order in which they were first met."""
+    groups: defaultdict[tuple[str, str, str], list[WrongPlace]] = defaultdict(list)
+    for place in places:
+        groups[place.library, place.function, place.because].append(place)
+    return tuple(_one_of(group) for group in groups.values())
+
+
 def joined_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
     """One place per function, those with the most steps first; its reason is that of most of its steps.
 
     What nothing explains stays apart from what is explained.
     """
     groups: defaultdict[tuple[str, str, bool], list[WrongPlace]] = defaultdict(list)
-    for place in places:
+    for place in merged_places(places):
         groups[place.library, place.function, place.explained].append(place)
     found = []
     for group in groups.values():
-        most = max(group, key=lambda place: place.steps)
-        first = group[0] if len({place.thread for place in group}) > 1 else min(group, key=lambda place: place.first)
-        found.append(
-            replace(
-                most,
-                steps=sum(place.steps for place in group),
-                lies=sum(place.lies for place in group),
-                first=first.first,
-                thread=first.thread,
-                where=first.where,
-            )
-        )
+        most = max(group, key=lambda place: (place.steps, place.because))
+        found.append(replace(_one_of(group), because=most.because))
     return tuple(sorted(found, key=lambda place: (-place.steps, place.library, place.function)))
+
+
+def _one_of(group: list[WrongPlace]) -> WrongPlace:
+    """Some places as one: it begins where the first of the first thread does."""
+    first = min((place for place in group if place.thread == group[0].thread), key=lambda place: place.first)
+    return replace(first, steps=sum(place.steps for place in group), lies=sum(place.lies for place in group))
 
 
 def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int, node: int) -> tuple[str, str]:
@@ -103,6 +110,8 @@ def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int,
     if symbol is not None:
         return readable(symbol), symbol.name
     watched = thread.watched
+    if link - image.entry in range(_START):
+        return ENTRY, ""
     entered = int(watched.trace.pc[int(watched.activations.opened[node])])
     loaded = next(each for each in watched.trace.images if each.image is image)
     start = entered - loaded.bias
@@ -112,6 +121,9 @@ def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int,
     return (plt.name, "") if plt else (f"+{start - image.base:#x}", "")
 
 
+ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
+_START = 0x40  # bytes: it sets up a stack and calls
+NO_ROOT = f"{NO_ROW_SAID} and so no root can be claimed"
 _FAR = 0x4000  # bytes: a function without a name is not longer
 
 

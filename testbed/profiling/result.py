@@ -12,24 +12,38 @@ from testbed.truth import Truth
 
 @dataclass(frozen=True, eq=False)
 class WatchedThread:
-    """A thread and the truth about it. Steps before ``begins`` are those of the parent on whose stack it goes on."""
+    """A thread, or a part of it, and the truth about it.
+
+    Its steps are the rows of the trace from ``begins`` on, before ``ends`` if that is given; the first of them is step
+    ``first`` of the thread. Rows before are those of the parent on whose stack it goes on, or of an earlier part.
+    """
 
     number: int
     watched: Truth = field(repr=False)
     begins: int
+    ends: int | None = None
+    first: int = 0
+
+    @property
+    def stop(self) -> int:
+        return len(self.watched.trace) if self.ends is None else self.ends
 
     @property
     def steps(self) -> int:
-        return len(self.watched.trace) - self.begins
+        return self.stop - self.begins
 
     @property
     def transition(self) -> int:
         """How many steps have no single right answer."""
-        return int(self.watched.transition[self.begins :].sum())
+        return int(self.watched.transition[self.begins : self.stop].sum())
 
     @property
     def activations(self) -> int:
-        return len(self.watched.activations)
+        """How many were opened at these steps; with all that there are, where it is a whole thread."""
+        if self.ends is None:
+            return len(self.watched.activations)
+        opened = self.watched.activations.opened
+        return int(((opened >= self.begins) & (opened < self.stop)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +52,29 @@ class WatchedProcess:
 
     run: ProcessRun
     threads: tuple[WatchedThread, ...]
+
+    @property
+    def steps(self) -> int:
+        return sum(thread.steps for thread in self.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedThread:
+    """What is left of a thread that was watched in pieces."""
+
+    number: int
+    steps: int
+    activations: int
+    transition: int
+
+
+@dataclass(frozen=True, eq=False)
+class CountedProcess:
+    """A process that was watched in pieces, of which no step is held. ``pieces`` is how many there were of a thread."""
+
+    run: ProcessRun
+    threads: tuple[CountedThread, ...]
+    pieces: int
 
     @property
     def steps(self) -> int:

@@ -26,6 +26,7 @@ from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites
 from testbed.words.errors import UnwindError
 
+NO_ROW_SAID = "no row"
 BETWEEN_CALLS = "the row is for calls only"  # what such a table promises nothing of
 
 
@@ -113,7 +114,7 @@ class ProcessTables:
         if each.table is None:
             return each.unreadable or "the file has no such table"
         if mask & NO_ROW:
-            return "no row"
+            return NO_ROW_SAID
         if mask & UNREADABLE:
             return f"the row cannot be read: {each.table.stop_at(pc - calling)}"
         checks = each.calls if calling else each.here

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from testbed.profiling.result import StrategyShare, WatchedProcess, WrongPlace
+from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
 
 PROCESS_SCHEMA = 1
 
 
 def process_data(
-    process: WatchedProcess, shares: Sequence[StrategyShare], profiles: Sequence[SampledProfile] = ()
+    process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare], profiles: Sequence[SampledProfile] = ()
 ) -> dict[str, Any]:
     """A process: what it did, its threads, and every strategy's counts and places."""
     run = process.run

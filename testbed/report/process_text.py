@@ -10,14 +10,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.profiling.result import StrategyShare, WatchedProcess, WrongPlace
+from testbed.image import describe
+from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
 from testbed.report.phrases import count, share
 
 MOST_PLACES = 10
 
 
-def process_page(process: WatchedProcess, shares: Sequence[StrategyShare]) -> RenderableType:
+def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> RenderableType:
     """All that is said of a process."""
     parts: list[RenderableType] = [_title(process), *_files(process), *_threads(process)]
     if shares:
@@ -27,7 +28,7 @@ def process_page(process: WatchedProcess, shares: Sequence[StrategyShare]) -> Re
     return Group(*parts, process_answer(process, shares))
 
 
-def _title(process: WatchedProcess) -> Text:
+def _title(process: WatchedProcess | CountedProcess) -> Text:
     run = process.run
     text = Text()
     text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
@@ -35,12 +36,12 @@ def _title(process: WatchedProcess) -> Text:
     return text
 
 
-def _files(process: WatchedProcess) -> Iterator[Text]:
+def _files(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     for loaded in process.run.images:
         yield Text(f"file    {loaded.image.path}", "dim")
 
 
-def _threads(process: WatchedProcess) -> Iterator[Text]:
+def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     for thread in process.threads:
         said = f"thread  {thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
         said += f", {count(thread.transition, 'step')} in transition: no answer is right" if thread.transition else ""
@@ -49,9 +50,12 @@ def _threads(process: WatchedProcess) -> Iterator[Text]:
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])
     yield Text(f"calls   {count(sum(calls.values()), 'system call')}: {most}" + (", ..." if len(calls) > 8 else ""))
     for refused in process.run.refused:
-        yield Text(f"refused {refused.name} at step {refused.step}: {refused.error}", "yellow")
+        where = describe(process.run.images, refused.pc)
+        yield Text(f"refused {refused.name} at {where}, step {refused.step}: {refused.error}", "yellow")
     for note in process.run.notes:
         yield Text(f"note    {note}", "yellow")
+    if isinstance(process, CountedProcess):
+        yield Text(f"pieces  {process.pieces}: watched and judged one after the other, and none is held")
     if process.run.status is None:
         yield Text(f"ended   {process.run.why}; what ran until then is judged", "bold yellow")
 
@@ -94,7 +98,7 @@ def _clause(because: str) -> str:
     return because if "true" in because else re.split(r"[,:;(]", because)[0].strip()
 
 
-def process_answer(process: WatchedProcess, shares: Sequence[StrategyShare]) -> Text:
+def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Text:
     """The process in one sentence: who is right everywhere, who lies most and where, what nothing explains."""
     if not shares:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")

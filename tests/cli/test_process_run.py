@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -46,6 +47,30 @@ def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     assert "with --sample N" in testbed("run", hello, "--timeline", "x.json").err
     said = testbed("run", "leaf_call", "--", "abc")
     assert said.status == 2 and "need an ELF program" in said.err
+
+
+def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> None:
+    hello = str(built("hello", "x86_64", "static"))
+    whole = json.loads(testbed("run", hello, "-u", "eh_frame", "--json", "--", "abc").out)
+    pieces = testbed("run", hello, "-u", "eh_frame", "--json", "--chunk", "6500", "--", "abc")
+    assert pieces.status == 0 and json.loads(pieces.out) == whole
+    shown = testbed("run", hello, "-u", "eh_frame", "--budget", "5000000", "--", "abc").out
+    assert "pieces  1: watched and judged" in shown
+    assert "stack_scan: asked one snapshot" in testbed("run", hello, "-u", "stack_scan", "--chunk", "6500").err
+    assert "held whole" in testbed("run", hello, "--sample", "9", "--chunk", "6500").err
+    assert "leave out --chunk" in testbed("run", str(built("signals", "x86_64", "static")), "--chunk", "6500").err
+
+
+def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, tmp_path: Path) -> None:
+    hello = built("hello", "x86_64", "static")
+    stripped, debug = tmp_path / hello.name, tmp_path / "debug" / f"{hello.name}.debug"
+    debug.parent.mkdir()
+    subprocess.run(["objcopy", "--only-keep-debug", hello, debug], check=True)
+    subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", hello, stripped], check=True)
+    without = testbed("run", str(stripped), "-u", "eh_frame", "--", "abc")
+    named = testbed("run", str(stripped), "-u", "eh_frame", "--debug-dir", str(debug.parent), "--", "abc")
+    assert without.status == named.status == 0
+    assert "_init in" not in without.out and "_init in hello-x86_64-static: no row" in named.out
 
 
 def test_the_two_witnesses_are_compared_on_a_process(testbed: Testbed) -> None:

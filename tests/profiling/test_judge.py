@@ -9,11 +9,13 @@ import pytest
 
 from testbed.campaign.prove import prove
 from testbed.cli.expressions import evaluate_rule
+from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import WatchedProcess
 from testbed.profiling.samples import sampled_profiles
 from testbed.report.process_profile import profile_data
-from tests.process.builds import ran
+from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 
 
@@ -85,3 +87,28 @@ def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right()
     names = [frame["name"] for frame in data["shared"]["frames"]]
     assert {names[stack[0]] for stack in data["profiles"][0]["samples"]} == {"_start"}
     assert all(sum(each["weights"]) == each["endValue"] == every * true.samples for each in data["profiles"])
+
+
+def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
+    whole = watched("hello", "x86_64", "static")
+    long = run_in_pieces(built("hello", "x86_64", "static"), ["abc"], budget=4_000_000, piece=7_000)
+    strategies = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
+    done: list[int] = []
+    counted, shares = judge_in_pieces(long, strategies, evaluate=evaluate_rule, progress=done.append)
+    assert shares == [judge_process(whole, each, evaluate=evaluate_rule) for each in strategies]
+    assert counted.pieces == len(done) == 3 and done[-1] == counted.steps == whole.steps
+    for part, thread in zip(counted.threads, whole.threads, strict=True):
+        assert (part.activations, part.transition) == (thread.activations, thread.transition)
+
+
+def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_costs() -> None:
+    share = judge_process(watched("hello", "x86_64", "dynamic"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    place = share.places[0]
+    assert (place.function, place.because) == ("_start", "no row and so no root can be claimed")
+    assert place.library.startswith("ld-linux") and place.lies == 0 and place.steps > 0.95 * share.whole
+    assert not share.unexplained
+
+
+def test_a_chain_has_a_reason_wherever_it_is_wrong_in_libraries_without_frame_pointers() -> None:
+    share = judge_process(watched("hello", "x86_64", "dynamic"), UNWINDERS["fp_chain"])
+    assert share.lies > 0.4 * share.counted and not share.unexplained

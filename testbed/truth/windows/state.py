@@ -22,10 +22,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class WindowState:
-    """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it."""
+    """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it,
+    ``sizes[i]`` the sizes of these two instructions."""
 
     standing: Standing
     rows: NDArray[np.uint64] = field(repr=False)
+    sizes: NDArray[np.uint8] = field(repr=False)
     segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
     run: OpenRun | None
     signed: Bools = field(repr=False)  # by activation: whether its return address is signed

@@ -85,7 +85,8 @@ class _Look:
         self._members = members = with_callers(chosen, everyone.links[:, PARENT])
         old = members < len(before.standing) if before else np.zeros(len(members), np.bool_)
         context = before.rows[members[old]].reshape(-1, raw.registers.shape[1]) if before else raw.registers[:0]
-        self.window = window.with_context(context)
+        sizes = before.sizes[members[old]].reshape(-1) if before else raw.sizes[:0]
+        self.window = window.with_context(context, sizes)
         self._ids = everyone.opened[members]
         number = np.full(len(everyone), -1, np.int32)
         number[members] = np.arange(len(members))
@@ -118,7 +119,7 @@ class _Look:
             own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         kept, stays = forget(everyone)
-        self.after = WindowState(kept, self._rows_of(stays), segments, run, signed[stays], transfers.stored)
+        self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], transfers.stored)
 
     def truth(self) -> WindowTruth:
         """The second time: all facts of the window's steps."""
@@ -265,17 +266,18 @@ class _Look:
         for index in np.flatnonzero(old).tolist():
             known.goes_on[int(standing.opened[index])] = int(old[index])
 
-    def _rows_of(self, stays: Ints) -> NDArray[np.uint64]:
-        """The registers at the opening of the activations that stay, and at the step before."""
-        registers, standing = self.window.trace.registers, self._walked.standing
-        out = np.empty((len(stays), 2, registers.shape[1]), np.uint64)
+    def _rows_of(self, stays: Ints) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """The registers at the step before the activations that stay were opened, and at that step; both sizes."""
+        trace, standing = self.window.trace, self._walked.standing
+        rows = np.empty((len(stays), 2, trace.registers.shape[1]), np.uint64)
+        sizes = np.empty((len(stays), 2), np.uint8)
         old = stays < (len(self._before.standing) if self._before else 0)
         if self._before:
-            out[old] = self._before.rows[stays[old]]
+            rows[old], sizes[old] = self._before.rows[stays[old]], self._before.sizes[stays[old]]
         opened = standing.opened[stays[~old]] - self.window.first + self.window.start
-        out[~old, 0] = registers[np.maximum(opened - 1, 0)]
-        out[~old, 1] = registers[opened]
-        return out
+        for i, at in enumerate((np.maximum(opened - 1, 0), opened)):
+            rows[~old, i], sizes[~old, i] = trace.registers[at], trace.sizes[at]
+        return rows, sizes
 
 
 def _go_on(window: Window, standing: Standing, transfers: Transfers, known: Known) -> Walked:

@@ -72,7 +72,7 @@ class Window:
         """Where a step of this window is in the trace."""
         return step - self.first + self.start
 
-    def with_context(self, rows: NDArray[np.uint64]) -> Window:
+    def with_context(self, rows: NDArray[np.uint64], sizes: NDArray[np.uint8]) -> Window:
         """The same with rows before all others; they count as instructions that wrote nothing."""
         count, trace, low = len(rows), self.trace, self._low
         if count <= low:
@@ -82,7 +82,7 @@ class Window:
             lengths = np.concatenate((np.empty(count, np.uint8), self._lengths[low:]))
             low = count
         table[low - count : low] = rows
-        lengths[low - count : low] = 1
+        lengths[low - count : low] = sizes
         writes = replace(trace.writes, step=trace.writes.step + np.uint32(count))
         trace = replace(trace, registers=table[low - count :], sizes=lengths[low - count :], writes=writes)
         return replace(self, start=self.start + count, stop=self.stop + count, trace=trace, context=count)

@@ -1,0 +1,61 @@
+"""A process in pieces: every thread's steps and truth are those of the whole run, whatever the pieces' length."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from testbed.process.pieces import LongProcess, run_in_pieces
+from testbed.truth import observe
+from testbed.truth.windows.watch import survey, watch
+from testbed.truth.windows.window import windows
+from testbed.words.errors import UsageError
+from tests.process.builds import built, ran
+
+BUDGET = 4_000_000
+
+
+def in_pieces(name: str, target: str, piece: int) -> LongProcess:
+    return run_in_pieces(built(name, target, "static"), budget=BUDGET, piece=piece)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "piece"), [("hello", "x86_64", 3_000), ("threads", "arm64", 7_001), ("hello", "thumb", 4_999)]
+)
+def test_steps_and_truth_are_those_of_the_whole_run(name: str, target: str, piece: int) -> None:
+    whole, long = ran(name, target, "static"), in_pieces(name, target, piece)
+    assert (long.run.steps, long.run.status, long.run.stdout) == (whole.steps, whole.status, whole.stdout)
+    assert (long.run.calls, long.run.tracks) == (whole.calls, ())
+    assert [thread.number for thread in long.threads] == [track.thread for track in whole.tracks]
+    for thread, track in zip(long.threads, whole.tracks, strict=True):
+        trace, at = track.trace, 0
+        for chunk in long.chunks(thread):
+            assert chunk.first == at and len(chunk) <= piece + 64
+            assert np.array_equal(chunk.trace.registers, trace.registers[at : at + len(chunk)])
+            assert np.array_equal(chunk.trace.sizes, trace.sizes[at : at + len(chunk)])
+            at += len(chunk)
+        assert at == len(trace) == thread.steps
+        _compare(long, thread, trace)
+
+
+def _compare(long, thread, trace) -> None:  # type: ignore[no-untyped-def]
+    true, compared = observe(trace), 0
+    known = survey(lambda: windows(long.chunks(thread)))
+    for part, _ in watch(windows(long.chunks(thread)), known):
+        window = part.window
+        own = slice(window.start, window.stop)
+        assert np.array_equal(part.transition[own], true.transition[window.first : window.end])
+        for step in range(window.first, window.end, 211):
+            row = window.row(step)
+            said, right = part.stack(row).frames, true.stack(step).frames
+            assert [(f.pc, f.cfa) for f in said] == [(f.pc, f.cfa) for f in right], step
+            sp = int(trace.sp[step])
+            assert part.trace.memory(row).unsigned(sp, 4) == trace.memory(step).unsigned(sp, 4), step
+            compared += 1
+    assert compared >= len(trace) // 211
+
+
+@pytest.mark.parametrize(("name", "said"), [("signals", "handles a signal"), ("vforked", "calls vfork")])
+def test_what_cannot_be_cut_says_so(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        in_pieces(name, "x86_64", 10_000)
