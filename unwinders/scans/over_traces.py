@@ -34,7 +34,7 @@ def scan_over_traces(options: Scan) -> Callable[[Trace], Backtraces]:
 
 
 @dataclass(slots=True)
-class _Stack:
+class _ScannedStack:
     """A region that SP is or was in: its bytes now, and the words in it that may be return addresses, by address."""
 
     start: int
@@ -133,7 +133,7 @@ class _Scanned:
         trace, writes, at = self.trace, self.trace.writes, 0
         steps, addresses = writes.step.tolist(), writes.address.tolist()
         sizes, written = writes.size.tolist(), writes.value.tolist()
-        seen: list[_Stack] = []  # a program may go to and fro between stacks
+        seen: list[_ScannedStack] = []  # a program may go to and fro between stacks
         stack = None
         for step, (pc, sp) in enumerate(zip(trace.pc.tolist(), trace.sp.tolist(), strict=True)):
             while at < len(steps) and steps[at] < step:
@@ -153,7 +153,7 @@ class _Scanned:
             frame = Frame(FrameKind.INTERRUPTED, pc, {})
             yield self._caller(stack, -(-sp // self.word) * self.word, frame, self.options.first_words)
 
-    def _stack(self, step: int, sp: int) -> _Stack | None:
+    def _stack(self, step: int, sp: int) -> _ScannedStack | None:
         memory = self.trace.memory(step)
         try:
             memory.mapped_until(sp)
@@ -161,7 +161,7 @@ class _Scanned:
             return None
         start, size = next((start, size) for start, size in memory.regions if start <= sp < start + size)
         assert self.any is not None
-        stack = _Stack(
+        stack = _ScannedStack(
             start, bytearray(memory.read(start, size)), self.word, code_range(self.any.images), self._possible
         )
         stack.find_all()
@@ -174,7 +174,7 @@ class _Scanned:
             del self.outer_of[location]
         del self.locations[:kept]
 
-    def _caller(self, stack: _Stack, location: int, frame: Frame, words: int) -> int:
+    def _caller(self, stack: _ScannedStack, location: int, frame: Frame, words: int) -> int:
         """The node of the first caller that a scan from a location finds, or why there is none."""
         path: list[tuple[int, tuple[int, int], int, int]] = []
         while True:
@@ -218,7 +218,7 @@ class _Scanned:
             believed = self.possible[value] = ask(there, value, Frame(FrameKind.INTERRUPTED, there.pc, {}))
         return believed
 
-    def _next(self, stack: _Stack, location: int, frame: Frame, words: int) -> int | None:
+    def _next(self, stack: _ScannedStack, location: int, frame: Frame, words: int) -> int | None:
         first = bisect_left(stack.places, location)
         last = bisect_left(stack.places, location + words * self.word, first)
         if self.options.possible is None:
