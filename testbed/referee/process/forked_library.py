@@ -23,7 +23,7 @@ from typing import Any
 from testbed.build.confinement import confining
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
-from testbed.referee.process.limits import agents_confinement
+from testbed.referee.process.limits import agents_confinement, mapped_now
 from testbed.trace import Memory, Regions, Snapshot
 from testbed.words import errors
 from testbed.words.errors import ToolCrashed, ToolHung, UnreadableMemory, UnwindError
@@ -146,7 +146,7 @@ def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int
         faulthandler.disable()  # a death here is told as the tool's, not as Python's
         os.dup2(printed, 1)
         os.dup2(printed, 2)
-        with confining(agents_confinement(Path(tempfile.gettempdir()))) as confine:
+        with confining(agents_confinement(Path(tempfile.gettempdir()), mapped=mapped_now())) as confine:
             confine()
         memory = _AskedMemory(first.images, connection)
         while True:

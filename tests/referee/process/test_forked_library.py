@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import subprocess
 import sys
@@ -15,12 +16,15 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.referee.process.forked_library import forked
+from testbed.referee.process.limits import MEMORY
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.verdicts.one import judge_backtrace
 from testbed.words.errors import ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
 from tests.referee.process.echo import echo
+
+NO_RESERVE = 0x4000  # MAP_NORESERVE, which the module mmap does not name
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +41,20 @@ def test_one_child_answers_for_a_whole_run_from_the_memory_of_each_snapshot(run:
         run[step].memory.unsigned(run[step].sp, 8) for step in range(len(run))
     ]
     assert all(frame.cfa == 5 and frame.found_by == "echo" for frame in answers)
+
+
+def test_a_large_process_leaves_its_child_room(run: Run) -> None:
+    """The child is a copy of this process: what is mapped here is no use of its own."""
+
+    def maps_more(snapshot: Snapshot) -> Backtrace:
+        mmap.mmap(-1, 1 << 30).close()
+        return echo(snapshot)
+
+    reserved = mmap.mmap(-1, MEMORY + (1 << 30), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+    try:
+        assert forked(maps_more)(run[5]).stopped is None
+    finally:
+        reserved.close()
 
 
 def test_memory_far_from_the_stack_is_asked_for_and_unmapped_memory_is_an_error_there(run: Run) -> None:
