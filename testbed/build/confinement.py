@@ -36,7 +36,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE | _READ
 _DEVICES = ("/dev/null", "/dev/urandom", "/dev/zero")
 
 # Of each machine that this runs on: AUDIT_ARCH, and the number of `socket`; io_uring_setup is 425 everywhere.
-_SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
+_SOCKET = dict((("x86_64", (0xC000003E, 41)), ("aarch64", (0xC00000B7, 198))))
 _IO_URING = 425
 _SET_SECCOMP, _GET_SECCOMP, _FILTER = 22, 21, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 13  # EACCES

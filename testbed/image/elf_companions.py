@@ -26,7 +26,7 @@ from testbed.image.elf_symbols import SymbolTables, elf_symbols, joined
 from testbed.image.model import Section, Segment
 from testbed.image.separate_debug import ALTERNATE, BUILD_ID, DebugDirs, alternate_name, find_debug_file, gnu_build_id
 from testbed.words.budget import Account
-from testbed.words.errors import ImageError
+from testbed.words.errors import BudgetExceeded, ImageError
 
 _MINI = ".gnu_debugdata"
 _MOST_MINI = 1 << 28  # bytes, unpacked
@@ -84,6 +84,8 @@ def _wrong(own: ElfParts, content: bytes, account: Account) -> str:
         elf_symbols(elf, own.arch, account)
         _debug_sections(elf, {}, account)
         wide = elf.elfclass == 8 * own.arch.word
+    except BudgetExceeded as costly:
+        return str(costly)
     except CORRUPT as error:
         return f"corrupt ELF structure: {error or type(error).__name__}"
     note = own.sections.get(BUILD_ID)

@@ -175,11 +175,11 @@ class Watched:
         return self._functions[pc]
 
     def named_function(self, pc: int) -> int:
-        """The start of the function whose symbol says that it reaches over a pc; 0 where none does."""
+        """The start of the function that symbols give a pc; 0 where none does."""
         if pc not in self._named:
             loaded = image_covering(self.trace.images, pc)
             symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
-            self._named[pc] = symbol.address + loaded.bias if loaded and symbol and symbol.size else 0
+            self._named[pc] = symbol.address + loaded.bias if loaded and symbol else 0
         return self._named[pc]
 
     def label(self, pc: int) -> int:

@@ -70,9 +70,9 @@ def test_a_call_site_format_differs_in_prologues_and_epilogues_and_says_so() -> 
         for name, answer in span.site.answers.items()
         if answer.because
     )
-    assert set(because) == {("ehabi", "PROLOGUE"), ("ehabi", "EPILOGUE")}
+    assert set(because) == {("ehabi", "PROLOGUE"), ("ehabi", "EPILOGUE")}, because
     page = text(comparison)
-    assert "ehabi, PROLOGUE: the one row of a function" in page
+    assert "ehabi, PROLOGUE+UNLINKED: the one row of a function" in page
     assert "ehabi32.rst" in page
     assert "leaf" in page
 

@@ -78,7 +78,10 @@ LIMITS = limits_of(
     FAR                 arm64   refused
     FAR                 arm32   refused stopped
     LINK_LIVE+UNKEPT<1  arm32   wrong
+    COPIED              x86_64  skipped
     COPIED              arm64   skipped
+    COPIED              arm32   skipped
+    CODE_POINTER        x86_64  phantom
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],
