@@ -137,7 +137,10 @@ def allocated_in_part(truth: Watched, at: FrameSite) -> bool:
 
 
 def vector_restored(truth: Watched, at: FrameSite) -> bool:
-    """A callee-saved register that is wider than an address had another value at a step of the activation's own."""
+    """A callee-saved register that is wider than an address had another value at a step of the activation's own.
+
+    Of a run in pieces: at a step of this piece.
+    """
     opened = truth.activations[at.node].opened
     if is_signal(truth, at):
         return False
