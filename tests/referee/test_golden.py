@@ -31,6 +31,7 @@ PROGRAMS_COUNTED = (
     "inlined_call",
     "struct_return",
 )
+QUICK = PROGRAMS_COUNTED[:2]  # the others take minutes where nothing is kept yet: pytest --everything
 RECIPES_COUNTED = ("keystone", "keystone-thumb", "clang-O0", "clang-thumb-O2", "macho-O2", "macho-O2-dwarf")
 UNITS = units(
     [PROGRAMS[name] for name in PROGRAMS_COUNTED], ARCHES.values(), [RECIPES[name] for name in RECIPES_COUNTED]
@@ -63,7 +64,10 @@ def cells(unit: Unit) -> dict[str, Cell]:
     return {name: cell_at(run, each, range(len(run))) for name, each in asked.items()}
 
 
-@pytest.mark.parametrize("program", PROGRAMS_COUNTED)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.everything]) for name in PROGRAMS_COUNTED],
+)
 def test_a_real_unwinder_is_right_where_it_was(program: str, request: pytest.FixtureRequest) -> None:
     planned = [unit for unit in UNITS if unit.program == program]
     judged = {unit: cells(unit) for unit in planned}
