@@ -94,7 +94,7 @@ SAYS = {  # what is written instead of an answer
     "right": lambda at: say(**frames(at)),
     "chatty": lambda at: (print("x" * 3_000_000, file=sys.stderr), say(**frames(at))),
     "forgetful": lambda at: say(**frames(at, stopped=f"I was asked {at['id']} times")),
-    "more": lambda at: (say(**frames(at)), at["id"] == 2 * 25 and write("done")),
+    "more": lambda at: write(json.dumps(frames(at)) + "\n" + ("done" if at["id"] == 2 * 25 else "")),
     "twice": lambda at: (say(**frames(at)), say(**frames(at))),
     "dies at times": lambda at: say(**frames(at)) if at["id"] % 3 else os.abort(),
 }
