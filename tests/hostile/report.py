@@ -43,7 +43,7 @@ def page(book: KeptBatches, targets: Sequence[Target]) -> str:
         table=_HEAD + "\n".join(rows),
         inputs=f"{total.inputs:,}",
         targets=len(every),
-        hours=f"{total.seconds / 3600:.1f}",
+        minutes=f"{total.seconds / 60:.0f}",
         seeds=", ".join(map(str, sorted(total.seeds))),
         failed=f"{total.counts.get(Fate.FAILED.value, 0):,}",
     )
