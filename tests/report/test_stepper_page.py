@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,16 @@ def test_it_opens_at_the_first_lie_and_explains_its_colours(leaf_call: Path) -> 
         words = page.inner_text("#words")
         assert "S skipped" in words and ". exact" in words
         assert "hung" not in words and "crashed" not in words  # only what occurs
+        assert "?" not in words
+
+
+def test_the_sign_of_what_nothing_explains_is_in_the_legend_beside_the_strips(tmp_path: Path) -> None:
+    run, *_ = judged("leaf_call", "arm64", "keystone")
+    answers = answers_of(run, [replace(UNWINDERS["fp_chain"], limits=())])
+    cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
+    write_stepper(run, answers, cells, tmp_path / "open.html")
+    with opened(tmp_path / "open.html") as page:
+        assert "? unexplained" in page.inner_text("#words")
 
 
 def test_more_steps_than_pixels_are_columns_of_shares(tmp_path: Path) -> None:

@@ -134,9 +134,15 @@ function timeOf(model, shown, go) {
 
   // The words of this run, beside the strips.
   const occur = new Set();
-  facts.strategies.forEach((_, i) => { const column = col[`s${i}outcome`]; for (let k = 0; k < facts.steps; k++) occur.add(col.transition[k] ? TRANSITION : column[k]); });
-  document.getElementById("words").replaceChildren(...byGravity.filter((kind) => occur.has(kind)).map((kind) => el("span", {},
-    el("span", { class: `swatch o-${names[kind]}` }), kind === TRANSITION ? " ~ in transition" : ` ${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`)));
+  let open = false;  // does anything lack an explanation?
+  facts.strategies.forEach((_, i) => {
+    const column = col[`s${i}outcome`], unexplained = col[`s${i}unexplained`];
+    for (let k = 0; k < facts.steps; k++) { occur.add(col.transition[k] ? TRANSITION : column[k]); open ||= Boolean(unexplained[k]); }
+  });
+  const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) =>
+    [`o-${names[kind]}`, kind === TRANSITION ? "~ in transition" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
+  if (open) swatches.push(["unexplained", "? unexplained"]);
+  document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)));
 
   // Where a page opens: the first lie of the focused strategy, or of the first that tells one.
   function lieOf(i) {
