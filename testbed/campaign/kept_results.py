@@ -68,11 +68,33 @@ def judge_and_keep(
     natively: bool | None = None,
 ) -> UnitResult:
     """Judge a unit and keep its result if it is complete. Runs in worker processes; never raises for a bad unit."""
-    result = judge_unit(unit, programs, unwinders, fresh=fresh, natively=natively)
-    if all(_codes(unwinders)) and not result.skipped and not result.failed:
-        with suppress(OSError):  # a folder that cannot be written: judged again the next time
-            _write(_path(unit, unwinders), result, _key(unit, programs, unwinders))
+    result, key = judge_with_key(unit, programs, unwinders, fresh=fresh, natively=natively)
+    keep_result(result, key, unwinders)
     return result
+
+
+def judge_with_key(
+    unit: Unit,
+    programs: Mapping[str, Program],
+    unwinders: Sequence[Unwinder],
+    *,
+    fresh: bool = False,
+    natively: bool | None = None,
+) -> tuple[UnitResult, str]:
+    """Judge a unit without keeping anything: its result, and the key to keep it under; "" for one that is not kept.
+
+    For a process on another machine, which has another folder: its versions are in the key.
+    """
+    result = judge_unit(unit, programs, unwinders, fresh=fresh, natively=natively)
+    complete = all(_codes(unwinders)) and not result.skipped and not result.failed
+    return result, _key(unit, programs, unwinders) if complete else ""
+
+
+def keep_result(result: UnitResult, key: str, unwinders: Sequence[Unwinder]) -> None:
+    """Keep a result under the key that it was judged with, unless that is ""."""
+    if key:
+        with suppress(OSError):  # a folder that cannot be written: judged again the next time
+            _write(_path(result.unit, unwinders), result, key)
 
 
 def usage() -> tuple[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Unit, UnitResult
@@ -19,6 +19,9 @@ from testbed.program.model import Program
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.words.errors import TestbedError, ToolchainMissing
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -68,13 +71,15 @@ def native_for(units: int, jobs: int = 1) -> bool | None:
     return True if units >= NATIVE_UNITS * max(jobs, 1) else None
 
 
-def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: int) -> Iterator[Done]:
-    """Judge units in ``jobs`` processes (1: in this one), yielding results as they are ready.
+def judge_units(
+    planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: int, apart: bool = False
+) -> Iterator[Done]:
+    """Judge units in ``jobs`` processes (1: in this one, unless ``apart``), yielding results as they are ready.
 
     The workers are forked and inherit ``work``, which may be any function; jobs and results are sent by value. Closing
     the iterator, or an interrupt, cancels what has not started.
     """
-    if jobs <= 1:
+    if jobs <= 1 and not apart:
         yield from map(work, planned)
         return
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # one unit needs no processes
@@ -92,6 +97,27 @@ def judge_units(planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: in
     finally:
         # What runs is waited for, a unit is short: a pool left to the interpreter's exit may die there, noisily.
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def judge_units_by(
+    executor: Executor, planned: Sequence[Job], work: Callable[[Job], Done], died: Callable[[Job], Done]
+) -> Iterator[Done]:
+    """Judge units by an executor; ``work`` and units are sent by value, results come as they are ready.
+
+    Each comes once. A unit over which several of its processes died is judged in one more, a fork of this one; where
+    that dies too, ``died`` says what its result is.
+    """
+    from concurrent.futures import BrokenExecutor, as_completed
+
+    futures = {executor.submit(work, job): job for job in planned}
+    for future in as_completed(futures):
+        try:
+            yield future.result()
+        except BrokenExecutor:
+            try:
+                yield from judge_units((futures[future],), work, jobs=1, apart=True)
+            except BrokenExecutor:
+                yield died(futures[future])
 
 
 _work: Callable[[Any], Any]  # in a worker: what it does with its jobs

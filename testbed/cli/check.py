@@ -16,11 +16,11 @@ import click
 from rich.console import Console
 
 from testbed.arch import arch_named
-from testbed.checks.cluster import cluster_executor
 from testbed.checks.kept import keep_check, kept_check, stands_alone
 from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import TABLES, CheckOptions
 from testbed.cli import WIDTH
+from testbed.cli.cluster import cluster_executor
 from testbed.cli.file_lists import files_named
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports

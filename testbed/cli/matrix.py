@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,21 @@ from typing import Any
 import click
 
 from testbed.arch import ARCHES, arch_named
-from testbed.campaign.kept_results import judge_and_keep, kept_result
-from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.kept_results import judge_and_keep, keep_result, kept_result
+from testbed.campaign.matrix import judge_units, judge_units_by, native_for
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.sampled import judge_unit_sample
 from testbed.campaign.units import one_of_each, units
 from testbed.cli.choice import matching
-from testbed.cli.corpus import chosen_programs, programs_option
+from testbed.cli.cluster import cluster_executor
+from testbed.cli.corpus import programs_option
+from testbed.cli.matrix_jobs import MatrixWords, judge_job, lost_job
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import strategies_from_outside, strategies_named, unwinder_cmd
+from testbed.cli.strategies import unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.referee import present
 from testbed.words.errors import UsageError
 
 
@@ -46,6 +47,7 @@ class MatrixOptions:
     steps: int | None
     one_each: bool
     jobs: int
+    cluster: str | None
     fresh: bool
     json_file: Path | None
     html: Path | None
@@ -53,6 +55,19 @@ class MatrixOptions:
     junit: Path | None
     svg: Path | None
     plot: Path | None
+
+    @property
+    def words(self) -> MatrixWords:
+        """What decides the result of a unit."""
+        return MatrixWords(
+            programs=self.programs,
+            folders=tuple(folder.absolute() for folder in self.folders),
+            names=self.names,
+            commands=self.commands,
+            referees=self.referees,
+            fresh=self.fresh,
+            steps=self.steps,
+        )
 
 
 @click.command("matrix")
@@ -73,6 +88,7 @@ class MatrixOptions:
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
+@click.option("--cluster", metavar="ADDRESS", help="Use the processes of a Dask scheduler: tcp://HOST:PORT.")
 @click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell as JSON.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a self-contained page.")
@@ -89,9 +105,9 @@ def command(**given: Any) -> None:
     options = MatrixOptions(**given)
     if options.steppers and options.html is None:
         raise UsageError("--steppers writes pages that the one of --html links to: give --html too")
-    programs = {program.name: program for program in chosen_programs(options.programs, options.folders)}
+    programs = options.words.chosen_programs()
     planned = _planned(options, list(programs.values()))
-    chosen = _strategies(options)
+    chosen = options.words.chosen_strategies()
     matrix, interrupted = _judge_all(planned, programs, chosen, options)
     _show(matrix, programs, chosen, options)
     if interrupted:
@@ -161,15 +177,6 @@ def _write_page(
     write_matrix_html(matrix, path, summaries, lambda unit: stepper_link(path, unit) if unit in judged else None)
 
 
-def _strategies(options: MatrixOptions) -> list[Unwinder]:
-    """The strategies that were chosen; those of commands come last."""
-    if not options.referees:
-        return strategies_named(options.names, options.commands)
-    if not (found := present()):
-        raise UsageError("no real unwinder is installed; testbed list referees says which packages bring them")
-    return [*matching(found, options.names, "strategy"), *strategies_from_outside((), options.commands)]
-
-
 def _judge_all(
     planned: Sequence[Unit], programs: Mapping[str, Program], unwinders: Sequence[Unwinder], options: MatrixOptions
 ) -> tuple[Matrix, bool]:
@@ -184,15 +191,29 @@ def _judge_all(
                     results[unit] = kept
                     progress.advance()
             left = [unit for unit in planned if unit not in results]
-            natively = native_for(len(left), options.jobs)
-            work: Callable[[Unit], UnitResult] = partial(
-                judge_and_keep, programs=programs, unwinders=unwinders, fresh=options.fresh, natively=natively
-            )
-            if options.steps:
-                work = partial(judge_unit_sample, programs=programs, unwinders=unwinders, most=options.steps)
-            for result in judge_units(left, work, jobs=min(options.jobs, len(left))):
+            for result in _judged(left, programs, unwinders, options):
                 results[result.unit] = result
                 progress.advance(f"judging {result.unit}")
         except KeyboardInterrupt:
             interrupted = True
     return Matrix(tuple(results[unit] for unit in planned if unit in results), len(planned), chosen), interrupted
+
+
+def _judged(
+    left: Sequence[Unit], programs: Mapping[str, Program], unwinders: Sequence[Unwinder], options: MatrixOptions
+) -> Iterator[UnitResult]:
+    """The results of units as they are ready, each of them kept: of a cluster, or of processes of this machine."""
+    natively = native_for(len(left), options.jobs)
+    if options.cluster and left:
+        work = partial(judge_job, words=replace(options.words, natively=natively))
+        with cluster_executor(options.cluster) as executor:
+            for result, key in judge_units_by(executor, left, work, lost_job):
+                keep_result(result, key, unwinders)
+                yield result
+        return
+    here: Callable[[Unit], UnitResult] = partial(
+        judge_and_keep, programs=programs, unwinders=unwinders, fresh=options.fresh, natively=natively
+    )
+    if options.steps:
+        here = partial(judge_unit_sample, programs=programs, unwinders=unwinders, most=options.steps)
+    yield from judge_units(left, here, jobs=min(options.jobs, len(left)))

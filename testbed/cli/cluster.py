@@ -1,7 +1,8 @@
 """The processes of a Dask cluster as an executor: whose process dies, its job is done again on another one.
 
 Dask hands a job out anew when its process is lost; a job over which several processes died is given back as one that
-breaks its pool, and is then done here, function by function.
+breaks its pool, and is then done here. Jobs are told in words and files that any process can follow: its processes need
+the same testbed, and see the same folders.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from testbed.words.errors import TestbedError, UsageError
 
 _SECONDS = 10  # that a scheduler has to answer
+_GONE = "the Dask scheduler is gone: what was done until then is kept, the same command goes on there"
 
 
 class _ClusterExecutor(Executor):
@@ -30,7 +32,7 @@ class _ClusterExecutor(Executor):
         theirs = self._client.submit(fn, *args, pure=False, **kwargs)
 
         def over(done: Any) -> None:
-            error = done.exception()
+            error = done.exception() if not done.cancelled() else TestbedError(_GONE)
             if error is None:
                 ours.set_result(done.result())
             elif isinstance(error, killed):
