@@ -25,8 +25,8 @@ def told_once(
 ) -> list[TableFinding]:
     """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
     findings = _one_of_marked(findings)
-    comment = image.sections.get(".comment")
-    if _NO_EPILOGUES.get((image.arch.name, name), b"\0") not in (comment.data if comment else b""):
+    comment, producer = image.sections.get(".comment"), _NO_EPILOGUES.get((image.arch.name, name))
+    if producer is None or comment is None or producer not in comment.data:
         return list(findings)
     found = [each for each in findings if _in_an_epilogue(each, table, true, image.arch)]
     if not found:

@@ -54,3 +54,37 @@ f:      .cfi_startproc
     path.write_text(text, encoding="utf-8")
     (finding,) = check_file(path, CheckOptions(arch="arm32", runs=20, steps=100), READERS).findings
     assert (finding.kind, finding.where) == (FindingKind.WRONG_ROW, "f+0xc")
+
+
+EPILOGUES = {
+    "x86_64": """
+        push %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        mov %edi, %ebx
+        lea 1(%rbx), %eax
+        pop %rbx
+        ret
+""",
+    "arm64": """
+        str x19, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset x19, -16
+        mov x19, x0
+        add x0, x19, #1
+        ldr x19, [sp], #16
+        ret
+""",
+}
+
+
+@pytest.mark.parametrize("arch", EPILOGUES)
+def test_an_epilogue_without_directives_is_wrong_where_compilers_write_them(tmp_path: Path, arch: str) -> None:
+    """The linker's `.comment` names a producer too: none that is known to leave epilogues out."""
+    path = tmp_path / "code.S"
+    sign = "@" if arch == "x86_64" else "%"
+    body = f".cfi_startproc\n{EPILOGUES[arch]}.cfi_endproc"
+    path.write_text(f".text\n.globl f\n.type f, {sign}function\nf:\n{body}\n.size f, .-f\n", encoding="utf-8")
+    (finding,) = check_file(path, CheckOptions(arch=arch, runs=20, steps=100), READERS).findings
+    assert (finding.kind, finding.severity) == (FindingKind.WRONG_ROW, Severity.ERROR)
+    assert finding.repair is not None and finding.instructions == 1
