@@ -2,7 +2,8 @@
 
 A strategy that follows a table is wrong at a frame because that frame's row is. The row of the innermost frame is held
 against the truth at the step itself; that of a frame further out at the step of its call, and that of one that a signal
-interrupted at the signal's. Where the row is right, nothing is explained.
+interrupted at the signal's. Where the row is right there, it may be wrong later (`testbed.profiling.since_the_call`);
+else nothing is explained.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, RETURN_ADDRESS, SIGNATURE, UNREADABLE
+from testbed.arch import Arch
+from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, REGISTERS, RETURN_ADDRESS, SIGNATURE, UNREADABLE
 from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_rules import Evaluate
@@ -22,6 +24,7 @@ from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
+from testbed.profiling.since_the_call import later_masks, later_words
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites
 from testbed.words.errors import UnwindError
@@ -79,6 +82,12 @@ class ProcessTables:
             for i in np.flatnonzero(open_).tolist():
                 pc = int(sites.pc[i]) - each.loaded.bias
                 found[i] = self._trampoline(each, int(sites.node[i]), pc) if stands[i] else _silent(each.table, pc - 1)
+            # The row is right where it stands, but for registers that no call preserves, of which nothing is judged.
+            later = np.flatnonzero(here & (found & ~_unkept(self._trace.arch) == 0))
+            if len(later):
+                looked_up = sites.pc[later] - (~stands[later]).astype(np.uint64)
+                since = later_masks(self._watched, sites.some(later), looked_up, each.loaded, each.table)
+                found[later] = np.where(since, since, found[later])
         return found
 
     def _trampolines(self, sites: FrameSites) -> NDArray[np.bool_]:
@@ -120,6 +129,8 @@ class ProcessTables:
         checks = each.calls if calling else each.here
         row = each.table.at(pc - calling)
         assert checks is not None and row is not None
+        if said := later_words(row, mask, lambda bits: wrong_things(bits, checks.arch)):
+            return said
         own = int(checks.pc[step])
         true = true_rows(self._watched, _only(checks, step), each.table, [own]).get(own)
         said = _words(row, mask, true, checks)
@@ -138,6 +149,11 @@ def _checked(
     here = check_rows(watched, table, loaded, evaluate=evaluate)
     calls = check_rows(watched, table, loaded, at_calls=True, evaluate=evaluate)
     return _CheckedImage(loaded, table, "", here, calls)
+
+
+def _unkept(arch: Arch) -> np.uint64:
+    """The bits of registers that no call preserves."""
+    return np.uint64(sum(1 << REGISTERS + column for name, column in arch.index.items() if name not in arch.preserved))
 
 
 def _silent(table: RowTable, pc: int) -> int:

@@ -41,6 +41,12 @@ class FrameSites:
     def __len__(self) -> int:
         return len(self.step)
 
+    def some(self, chosen: NDArray[np.int64]) -> FrameSites:
+        """Some of them."""
+        return FrameSites(
+            self.step[chosen], self.depth[chosen], self.node[chosen], self.own[chosen], self.pc[chosen]
+        )
+
 
 def frame_site(trace: Trace, activations: Activations, node: NDArray[np.int32], step: int, depth: int) -> FrameSite:
     """Frame ``depth`` of a step; the outermost one where there are not that many."""

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from capstone import CS_GRP_CALL, CS_OP_IMM, Cs
 
+from testbed.arch import Isa
 from testbed.image import Image, LoadedImage, Symbol, image_covering
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.trace import Snapshot
@@ -26,15 +27,19 @@ class CallInstruction:
     target: int | None
 
 
-_CALLS: WeakKeyDictionary[Image, dict[int, CallInstruction | None]] = WeakKeyDictionary()
+_CALLS: WeakKeyDictionary[Image, dict[tuple[int, str], CallInstruction | None]] = WeakKeyDictionary()
 
 
-def call_before(image: Image, address: int) -> CallInstruction | None:
-    """The call that ends at a link-time address, so that it would return there; None where none does."""
-    calls = _CALLS.setdefault(image, {})
-    if address not in calls:
-        calls[address] = _find(image, address)
-    return calls[address]
+def call_before(image: Image, address: int, isa: Isa | None = None) -> CallInstruction | None:
+    """The call that ends at a link-time address, so that it would return there; None where none does.
+
+    ``isa`` is the instruction set that the code is taken to be in; None: the one that the file says.
+    """
+    isa = image.isa_at(address - 1) if isa is None else isa
+    calls, key = _CALLS.setdefault(image, {}), (address, isa.name)
+    if key not in calls:
+        calls[key] = _find(image, address, isa)
+    return calls[key]
 
 
 def function_at(snapshot: Snapshot, address: int) -> tuple[LoadedImage, Symbol] | None:
@@ -51,11 +56,10 @@ def _decoder(capstone: tuple[int, int]) -> Cs:
     return decoder
 
 
-def _find(image: Image, address: int) -> CallInstruction | None:
+def _find(image: Image, address: int, isa: Isa) -> CallInstruction | None:
     segment = next((s for s in image.segments if s.executable and s.address < address <= s.address + len(s.data)), None)
     if segment is None:
         return None
-    isa = image.isa_at(address - 1)
     for length in range(2, LONGEST + 1):
         start = address - length
         if start < segment.address:

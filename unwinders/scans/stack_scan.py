@@ -12,7 +12,7 @@ from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
-from unwinders.formats.call_instructions import call_before
+from unwinders.formats.call_instructions import CallInstruction, call_before
 from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import Scan, scan
 from unwinders.shared_limits import SCANS
@@ -20,14 +20,24 @@ from unwinders.shared_limits import SCANS
 WORDS = 4096
 
 
-def behind_a_call(snapshot: Snapshot, value: int, _: Frame) -> bool:
-    """True where a value names executable code right behind a call, in the right instruction set."""
+def call_returning_to(snapshot: Snapshot, value: int) -> CallInstruction | None:
+    """The call that would return to a value, in the right instruction set; None where there is none."""
     address = snapshot.arch.code_address(value)
     loaded = image_covering(snapshot.images, address - 1)
-    if loaded is None or call_before(loaded.image, address - loaded.bias) is None:
-        return False
-    # A return address carries the instruction set in its lowest bit: an even one never returns to Thumb code.
-    return value & ~snapshot.arch.code_mask == loaded.image.isa_at(address - 1 - loaded.bias).address_bit
+    if loaded is None:
+        return None
+    image, link = loaded.image, address - loaded.bias
+    # A return address carries the instruction set in its lowest bit: an even one never returns to Thumb code. Of code
+    # that no symbol names, as in a stripped library, nothing else says it.
+    bit, isa = value & ~snapshot.arch.code_mask, image.isa_at(link - 1)
+    if bit != isa.address_bit and image.function_at(link - 1) is None:
+        isa = next((each for each in snapshot.arch.isas if each.address_bit == bit), isa)
+    return call_before(image, link, isa) if bit == isa.address_bit else None
+
+
+def behind_a_call(snapshot: Snapshot, value: int, _: Frame) -> bool:
+    """True where a value names executable code right behind a call, in the right instruction set."""
+    return call_returning_to(snapshot, value) is not None
 
 
 SCAN = Scan(first_words=WORDS, words=WORDS, plausible=behind_a_call, claims_sp=False)

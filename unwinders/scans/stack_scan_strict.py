@@ -16,22 +16,20 @@ from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
-from unwinders.formats.call_instructions import call_before, function_at
+from unwinders.formats.call_instructions import function_at
 from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
-from unwinders.scans.stack_scan import WORDS, behind_a_call
+from unwinders.scans.stack_scan import WORDS, behind_a_call, call_returning_to
 from unwinders.shared_limits import SCANS
 
 
 def calls_the_frame(snapshot: Snapshot, value: int, frame: Frame) -> bool:
     """True behind a call whose target is the function of the frame that would return there."""
-    if not behind_a_call(snapshot, value, frame):
+    call = call_returning_to(snapshot, value)
+    if call is None:
         return False
-    address = snapshot.arch.code_address(value)
-    loaded = image_covering(snapshot.images, address - 1)
+    loaded = image_covering(snapshot.images, snapshot.arch.code_address(value) - 1)
     assert loaded is not None
-    call = call_before(loaded.image, address - loaded.bias)
-    assert call is not None
     below = function_at(snapshot, frame.lookup_pc)
     return call.target is None or below is None or call.target + loaded.bias == below[1].address + below[0].bias
 

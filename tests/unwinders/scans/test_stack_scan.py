@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,19 @@ def test_every_length_of_an_indirect_call_on_x86(call: str) -> None:
     segment = Segment(CODE, content, len(content), True, False, True)
     image = Image(Path("made-up"), X86_64, CODE, (segment,), {}, ())
     assert call_before(image, CODE + len(content)) is not None
+
+
+@pytest.mark.parametrize(("isa", "marked"), [("a32", "thumb"), ("thumb", "a32")])
+def test_where_no_symbol_says_the_instruction_set_the_pointer_does(isa: str, marked: str) -> None:
+    """A stripped library's code is taken for that of the evidence before it, which another function gave."""
+    marks = ((CODE, next(each for each in ARCH[isa].isas if each.name == marked)),)
+    named = replace(code(isa).image, isa_marks=marks)
+    stripped = replace(named, symbols=())
+    _, _, direct, _ = CALLS[isa]
+    for image, found in ((stripped, [CODE + 4, direct]), (named, [CODE + 4])):
+        values = {register.name: 0 for register in ARCH[isa].registers} | {"pc": CODE + 4, "sp": STACK}
+        stack = [(STACK, words(ARCH[isa], pointer(isa, direct), pointer(marked, direct)))]
+        assert pcs(STACK_SCAN.unwind(snapshot(ARCH[isa], values, stack, [LoadedImage(image)]))) == found
 
 
 @ISAS
