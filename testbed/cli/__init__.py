@@ -20,7 +20,7 @@ import click
 
 from testbed.words.distribution import DISTRIBUTION
 from testbed.words.edges import TRACEBACK, edge, is_edge
-from testbed.words.errors import TestbedError
+from testbed.words.errors import TestbedError, UsageError
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
 _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
@@ -101,6 +101,8 @@ def main() -> None:
     """Entry point: every expected failure is one message on standard error."""
     gc.set_threshold(_GARBAGE)
     try:
+        if any("\0" in argument for argument in sys.argv):  # not from a shell, but from who calls this
+            raise UsageError("an argument has a zero byte in it, which no name and no number has")
         status = cli.main(prog_name="testbed", complete_var="_TESTBED_COMPLETE", standalone_mode=False)
         if isinstance(status, int) and status:
             sys.exit(status)

@@ -96,11 +96,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._answered(self._post)
 
     def _get(self, path: str) -> None:
-        asked = urlsplit(path)
+        try:
+            asked = urlsplit(path)
+            words = {name: values[0] for name, values in parse_qs(asked.query, max_num_fields=8).items()}
+        except ValueError as error:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "the address is none") from error
         if asked.path == "":
             self._send(HTTPStatus.OK, "text/html", self.server.page())
         elif asked.path == "source":
-            words = {name: values[0] for name, values in parse_qs(asked.query, max_num_fields=8).items()}
             self._send_json(self.server.source(words.get("program", ""), words.get("arch", "")))
         elif asked.path.startswith("page/") and (text := self.server.kept(asked.path.removeprefix("page/"))):
             self._send(HTTPStatus.OK, "text/html", text)

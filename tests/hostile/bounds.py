@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from time import process_time
 from types import FrameType
 
 from testbed.words.errors import TestbedError, UnwindError
@@ -77,22 +76,28 @@ def _measured(target: Target, content: bytes, seconds: float) -> Tried:
 
 
 def _once(target: Target, content: bytes, seconds: float) -> Tried:
-    started = process_time()
+    started = _cpu()
     try:
         with _at_most(seconds):
             target.read(content)
     except (TestbedError, UnwindError):
-        return Tried(Fate.REFUSED, process_time() - started)
+        return Tried(Fate.REFUSED, _cpu() - started)
     except TooLong as error:
-        return Tried(Fate.FAILED, process_time() - started, 0, f"time {_place(error)}", traceback.format_exc())
+        return Tried(Fate.FAILED, _cpu() - started, 0, f"time {_place(error)}", traceback.format_exc())
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         if isinstance(error, target.allowed):
-            return Tried(Fate.REFUSED, process_time() - started)
-        kind = f"{type(error).__name__} {_place(error)}"
-        return Tried(Fate.FAILED, process_time() - started, 0, kind, traceback.format_exc(limit=-30))
-    return Tried(Fate.READ, process_time() - started)
+            return Tried(Fate.REFUSED, _cpu() - started)
+        kind = str(getattr(error, "kind", "")) or f"{type(error).__name__} {_place(error)}"
+        return Tried(Fate.FAILED, _cpu() - started, 0, kind, traceback.format_exc(limit=-30))
+    return Tried(Fate.READ, _cpu() - started)
+
+
+def _cpu() -> float:
+    """Processor time of this process, and of those that it started and waited for."""
+    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
 def _place(error: BaseException) -> str:

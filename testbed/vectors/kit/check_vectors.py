@@ -99,7 +99,10 @@ def result(file: Any, vector: Any, answer: Any, techniques: list[str]) -> tuple[
     """The word of the table for an answer, and what is wrong."""
     if answer is None:
         return "NONE", "no answer"
-    word, detail = judge(file, vector, answer)
+    try:
+        word, detail = judge(file, vector, answer)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return "NONE", f"what it says is no answer: {type(error).__name__}: {str(error)[:80]}"
     site = file["classes"][vector["class"]]
     known = [name for name in techniques if name in file["techniques"]]
     if word == "stop" and any(name not in site["stop"] and name not in site["lie"] for name in known):
@@ -113,11 +116,22 @@ def answers_of(command: list[str], path: Path) -> dict[int, Any]:
     """What a command says of a file's vectors, by their ids."""
     try:
         done = subprocess.run([*command, str(path)], stdout=subprocess.PIPE, timeout=SECONDS, check=False)
-        lines = done.stdout.decode().splitlines()
+        lines = done.stdout.splitlines()
     except subprocess.TimeoutExpired as late:
-        lines = (late.stdout or b"").decode().splitlines()[:-1]
-    found = [json.loads(line) for line in lines if line.strip()]
-    return {answer["id"]: answer for answer in found}
+        lines = (late.stdout or b"").splitlines()[:-1]
+    return answers_in(lines)
+
+
+def answers_in(lines: list[bytes]) -> dict[int, Any]:
+    """The answers that lines hold, by their ids. A line that holds none is left out: its vector has no answer then."""
+    found = {}
+    for line in lines:
+        try:
+            answer = json.loads(line)
+            found[int(answer["id"])] = answer
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+            continue
+    return found
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ def _read(content: bytes) -> None:
 
 
 def _target(name: str, what: str, write: Callable[[Snapshot], bytes], damage: Damage) -> Target:
-    return Target(name, what, partial(_seeds, write), _read, damage)
+    return Target(name, what, partial(_seeds, write), _read, damage, weight=0.5)
 
 
 TARGETS = (

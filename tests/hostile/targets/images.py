@@ -112,10 +112,22 @@ def _read_companions(content: bytes) -> None:
 
 
 TARGETS = (
-    Target("elf", "whole ELF files: segments, sections, symbols", _elf_seeds, _read_image, damaged_bytes, weight=0.5),
-    Target("macho", "whole Mach-O files: commands, symbols, fixups", real.macho_files, _read_image, damaged_bytes),
+    Target("elf", "whole ELF files: segments, sections, symbols", _elf_seeds, _read_image, damaged_bytes, weight=0.25),
     Target(
-        "macho_universal", "Mach-O files of several architectures", _universal_seeds, _read_universal, damaged_bytes
+        "macho",
+        "whole Mach-O files: commands, symbols, fixups",
+        real.macho_files,
+        _read_image,
+        damaged_bytes,
+        weight=0.5,
+    ),
+    Target(
+        "macho_universal",
+        "Mach-O files of several architectures",
+        _universal_seeds,
+        _read_universal,
+        damaged_bytes,
+        weight=0.5,
     ),
     Target("archive", "archives and thin archives, up to the linker", _archive_seeds, _read_archive, damaged_bytes),
     Target(
@@ -124,6 +136,6 @@ TARGETS = (
         _elf_seeds,
         _read_companions,
         damaged_bytes,
-        weight=0.1,
+        weight=0.05,
     ),
 )

@@ -138,6 +138,7 @@ TARGETS = (
             partial(_seeds, names),
             partial(_read_table, strategy=name),
             among_parts([_whole, damaged_bytes]),
+            weight=0.5,
         )
         for name, names in SECTIONS.items()
     ),
@@ -147,6 +148,7 @@ TARGETS = (
         partial(_seeds, _DEBUG),
         _read_debug,
         among_parts([_whole, damaged_bytes]),
+        weight=0.25,
     ),
     Target(
         "code",

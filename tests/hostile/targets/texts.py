@@ -207,6 +207,7 @@ TARGETS = (
         _read_arguments,
         damaged_text,
         _without_zeros,
+        weight=0.1,
         allowed=(click.ClickException, click.exceptions.Exit, click.Abort),
     ),
     Target("file_list", "lists of files: @LIST", _listed(_LISTS), _read_list, damaged_text),

@@ -130,4 +130,4 @@ def _read(content: bytes) -> None:
                 continue
 
 
-TARGETS = (Target("trace", "recorded runs in files", _seeds, _read, _damaged, _mended, weight=0.5),)
+TARGETS = (Target("trace", "recorded runs in files", _seeds, _read, _damaged, _mended, weight=0.2),)

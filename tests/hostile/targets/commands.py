@@ -1,0 +1,181 @@
+"""Whole commands: `main()` of every subcommand with damaged arguments, on damaged files, in a process of its own."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from programs import PROGRAMS
+from testbed.cli import COMMANDS, main
+from testbed.export.core import core_bytes
+from testbed.export.minidump import minidump_bytes
+from testbed.export.snapshot_json import snapshot_data
+from testbed.native import machine_code
+from testbed.runs.files import save_run
+from tests.hostile import real
+from tests.hostile.damage import among_parts, damaged_bytes, damaged_text, packed, unpacked
+from tests.hostile.folder import folder
+from tests.hostile.in_child import end_of
+from tests.hostile.odd_values import ODD_ARGUMENTS
+from tests.hostile.target import Target
+
+_BETWEEN = "\x1e"  # between two arguments: a name of a file may have any other character in it
+
+# What each is given besides its arguments: FILE is that kind of file, under a name with its suffix.
+_COMMANDS = (
+    ("elf", "check FILE --runs 1 --steps 50 --jobs 1 --fresh"),
+    ("elf", "check FILE --format json --baseline FILE --fail-on warning --runs 1 --steps 20 --jobs 1"),
+    ("elf", "check FILE -f m* --call f(buf:64,3) --runs 1 --steps 20 --jobs 1 --html a.html"),
+    ("S", "check FILE --runs 1 --steps 50 --jobs 1 -- gcc -DPIC"),
+    ("list", "check @FILE FILE --runs 1 --jobs 1"),
+    ("json", "check prog --runs 1 --fresh --jobs 1 --steps 20 --baseline FILE"),
+    ("elf", "run FILE -u fp_chain --budget 1000 --seed 3"),
+    ("elf", "run FILE -u eh_frame --trait NESTED_CALL --at @3"),
+    ("S", "run FILE -a x86_64 -u eh_* --budget 2000 --html a.html --svg b.svg"),
+    ("trace", "run --trace FILE -u fp_chain --differences"),
+    ("trace", "run --trace FILE -u eh_frame --chunk 100"),
+    ("elf", "run FILE --process --sample 10 --budget 1000 --stdin FILE --sysroot . -- a b"),
+    ("list", "run leaf_call -a arm64 -u fp_chain --json --timeline t.html --svg t.svg"),
+    ("list", "show leaf_call -a arm64 --at main+0x4 -u eh_frame"),
+    ("elf", "show FILE --at @3 -u fp_chain"),
+    ("list", "record leaf_call -a arm32 -o x.trace --budget 1000"),
+    ("elf", "record FILE -o FILE --seed 3"),
+    ("list", "matrix -p leaf_call -a arm64 -r keystone -u fp_chain -j 1 --junit a.xml --json b.json --fresh"),
+    ("list", "matrix -p leaf_call -a x86_64 -r keystone -u fp_chain -j 2 --html c.html --svg d.svg"),
+    ("list", "score -u fp_chain -a arm64 -j 1 --markdown --badge b.svg"),
+    ("list", "prove leaf_call -a arm64 --budget 500 --json"),
+    ("elf", "prove FILE --budget 500"),
+    ("elf", "table FILE -f eh_frame"),
+    ("elf", "table FILE --compare"),
+    ("elf", "lint FILE --json --budget 1000"),
+    ("list", "lint leaf_call -a arm64 -r clang-asm -f eh_frame"),
+    ("list", "generate f64c1+f --language c -o gen.c"),
+    ("list", "fuzz --seeds 1 -a arm64 -u fp_chain --first 7 --save s -j 1"),
+    ("elf", "backtrace FILE --at @4 --style gdb"),
+    ("list", "backtrace leaf_call -a arm64 --at leaf --style lldb -u eh_frame"),
+    ("elf", "names FILE --budget 500"),
+    ("list", "names leaf_call -a arm64 -r keystone"),
+    ("list", "gdb leaf_call -a arm64 --serve --at @0 --port 1234"),
+    ("list", "serve leaf_call -a arm64 --port 1234"),
+    ("list", "export leaf_call -a arm64 --at leaf -f minidump -o x --force"),
+    ("elf", "export FILE --at @2 -f core -o FILE --force"),
+    ("list", "vectors out -p leaf_call -a arm64 -r keystone -j 1"),
+    ("core", "unwind FILE --sysroot . --file prog@0x410000 --thread 0 --skip-missing --debug-dir ."),
+    ("dump", "unwind FILE -u stack_* --skip-missing --json"),
+    ("json", "unwind FILE --skip-missing --file-limit steps=5000 --file-limit seconds=3"),
+    ("list", "protocol --check --unwinder-cmd ./prog"),
+    ("list", "protocol --example python new"),
+    ("list", "unwind FILE --unwinder-cmd ./FILE"),
+    ("list", "list programs --json"),
+    ("list", "list programs --traps"),
+    ("list", "list limits --share --every 200"),
+    ("list", "findings libdw --json"),
+    ("list", "completion bash"),
+    ("list", "cache"),
+    ("list", "--version"),
+)
+_SUFFIX = {"elf": "", "S": ".x86_64.S", "trace": ".trace", "list": ".txt", "json": ".json", "core": "", "dump": ".dmp"}
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    """One small real file of each kind."""
+    run, snapshot = real.runs()[0], real.snapshots()[0]
+    path = folder() / "seed.trace"
+    save_run(run, path)
+    source = PROGRAMS["leaf_call"].sources["x86_64"]
+    return {
+        "elf": real.built()[0].image.content,
+        "S": source.text.encode(),
+        "trace": path.read_bytes(),
+        "list": b"prog\n# a list\n",
+        "json": json.dumps(snapshot_data(snapshot)).encode(),
+        "core": core_bytes(snapshot),
+        "dump": minidump_bytes(snapshot),
+    }
+
+
+@cache
+def _seeds() -> Sequence[bytes]:
+    for name in COMMANDS:  # once, before processes are forked
+        importlib.import_module(f"testbed.cli.{name}")
+    found = []
+    for kind, text in _COMMANDS:
+        words = [word.replace("FILE", f"file{_SUFFIX[kind]}") for word in text.split(" ")]
+        found.append(packed([_BETWEEN.join(words).encode(), _files()[kind]]))
+    return found
+
+
+def _damaged_arguments(content: bytes, dice: Random, seeds: Sequence[bytes]) -> bytes:
+    """An argument replaced by an odd one, moved, doubled, left out, or brought from another command."""
+    if not dice.randrange(6):
+        return damaged_text(content, dice, seeds)
+    words = content.decode("utf-8", "surrogateescape").split(_BETWEEN)
+    at = dice.randrange(1, len(words)) if len(words) > 1 and dice.randrange(12) else 0
+    match dice.randrange(6):
+        case 0 | 1 | 2:
+            words[at] = dice.choice(ODD_ARGUMENTS)
+        case 3:
+            words.insert(at, dice.choice(ODD_ARGUMENTS))
+        case 4:
+            del words[at]
+        case _:
+            more = seeds[dice.randrange(len(seeds))].decode("utf-8", "surrogateescape").split(_BETWEEN)
+            start = dice.randrange(len(more))
+            words[at:at] = more[start : start + dice.randint(1, 3)]
+    return _encoded(_BETWEEN.join(words))
+
+
+def _encoded(text: str) -> bytes:
+    """As the system has arguments: any bytes. A surrogate that stands for no byte is left as UTF-8 would have it."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _read(content: bytes) -> None:
+    parts = unpacked(content)
+    if not parts or len(parts) != 2:
+        return
+    words = parts[0].decode("utf-8", "surrogateescape").split(_BETWEEN)
+    place = folder() / "commands"
+    place.mkdir(exist_ok=True)
+    for path in place.iterdir():
+        if path.is_file():
+            path.unlink()
+    for suffix in _SUFFIX.values():
+        if any(f"file{suffix}" in word for word in words):
+            (place / f"file{suffix}").write_bytes(parts[1])
+    (place / "prog").write_bytes(_files()["elf"])
+    (place / "prog").chmod(0o755)
+    environment = {
+        "TESTBED_CACHE": str(place / "cache"),
+        machine_code.VARIABLE: str(machine_code.folder()),
+        "TMPDIR": str(place),
+        "HOME": str(place),
+    }
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        end_of(main, words, Path(place))
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+
+
+TARGETS = (
+    Target(
+        "commands",
+        "whole commands: main() of each with damaged arguments, on damaged files, in a process",
+        _seeds,
+        _read,
+        among_parts((_damaged_arguments, damaged_bytes)),
+        weight=0.02,
+    ),
+)
