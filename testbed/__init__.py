@@ -181,7 +181,7 @@ def matrix(
     """
     from testbed.arch import ARCHES, arch_named
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.matrix import judge_unit, judge_units, native_for
+    from testbed.campaign.matrix import judge_unit, judge_units, native_for, unit_died
     from testbed.campaign.results import Matrix
     from testbed.campaign.units import units
     from testbed.cli.corpus import programs_given
@@ -201,7 +201,8 @@ def matrix(
     if not asked:
         raise UsageError(f"no strategy matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
     work = partial(judge_unit, programs=known, unwinders=asked, natively=native_for(len(planned), jobs))
-    done = {result.unit: result for result in judge_units(planned, work, jobs=min(jobs, len(planned)))}
+    results = judge_units(planned, work, jobs=min(jobs, len(planned)), died=unit_died)
+    done = {result.unit: result for result in results}
     return Matrix(tuple(done[unit] for unit in planned), len(planned), tuple(each.name for each in asked))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from testbed.campaign.cells import cell_of
@@ -21,7 +22,7 @@ from testbed.runs.run import Run
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -66,34 +67,74 @@ def run_or_why_not(unit: Unit, programs: Mapping[str, Program], *, fresh: bool =
         return UnitResult(unit, failed=f"it cannot be run\n{traceback.format_exc()}")
 
 
+def unit_died(unit: Unit) -> UnitResult:
+    """The result of a unit over which its process died."""
+    return UnitResult(unit, failed=DIED)
+
+
 def native_for(units: int, jobs: int = 1) -> bool | None:
     """``natively`` of `judge_all` for so many units: True where a process has many, else None: each run decides."""
     return True if units >= NATIVE_UNITS * max(jobs, 1) else None
 
 
 def judge_units(
-    planned: Sequence[Job], work: Callable[[Job], Done], *, jobs: int, apart: bool = False
+    planned: Sequence[Job],
+    work: Callable[[Job], Done],
+    *,
+    jobs: int,
+    died: Callable[[Job], Done] | None = None,
 ) -> Iterator[Done]:
-    """Judge units in ``jobs`` processes (1: in this one, unless ``apart``), yielding results as they are ready.
+    """Judge units in ``jobs`` processes (1: in this one), yielding results as they are ready.
 
     The workers are forked and inherit ``work``, which may be any function; jobs and results are sent by value. Closing
-    the iterator, or an interrupt, cancels what has not started.
+    the iterator, or an interrupt, cancels what has not started. A worker that is killed takes the others of its pool
+    along: what they were at is judged anew, one after the other. Where one dies again over the same unit, ``died``
+    makes the result; without it the end is a TestbedError, after all others.
     """
-    if jobs <= 1 and not apart:
+    if jobs <= 1:
         yield from map(work, planned)
         return
-    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait  # one unit needs no processes
-    from multiprocessing import get_context
+    lost: list[Job] = []
+    yield from _in_pool(planned, work, jobs, lost)
+    dead: list[str] = []
+    for job in list(lost):
+        again: list[Job] = []
+        yield from _in_pool([job], work, 1, again)
+        if again and died is not None:
+            yield died(job)
+        elif again:
+            dead.append(str(job))
+    if dead:
+        raise TestbedError(f"{', '.join(dead)}: {DIED}")
+
+
+DIED = "the process that worked at it died, and died again when it was tried alone: is there enough memory?"
+
+
+def _in_pool(planned: Sequence[Job], work: Callable[[Job], Done], jobs: int, lost: list[Job]) -> Iterator[Done]:
+    """The results of one pool; jobs whose process died without one are added to ``lost``."""
+    from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait  # one unit needs no processes
+
+    from testbed.checks.workers import worker_pool
 
     # What a fork's function and its arguments are, is inherited, never sent: strategies hold functions without a name.
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("fork"), initializer=_begin, initargs=(work,))
-    pending: set[Future[Done]] = set()
+    pool = worker_pool(jobs, partial(_begin, work))
+    pending: dict[Future[Done], Job] = {}
     try:
-        pending |= {pool.submit(_do, job) for job in planned}
+        for job in planned:
+            try:
+                pending[pool.submit(_do, job)] = job
+            except BrokenExecutor:
+                lost.append(job)
         while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                job = pending.pop(future)
+                try:
+                    result = future.result()
+                except BrokenExecutor:
+                    lost.append(job)
+                else:
+                    yield result
     finally:
         # What runs is waited for, a unit is short: a pool left to the interpreter's exit may die there, noisily.
         pool.shutdown(wait=True, cancel_futures=True)
@@ -114,10 +155,9 @@ def judge_units_by(
         try:
             yield future.result()
         except BrokenExecutor:
-            try:
-                yield from judge_units((futures[future],), work, jobs=1, apart=True)
-            except BrokenExecutor:
-                yield died(futures[future])
+            again: list[Job] = []
+            yield from _in_pool([futures[future]], work, 1, again)
+            yield from map(died, again)
 
 
 _work: Callable[[Any], Any]  # in a worker: what it does with its jobs

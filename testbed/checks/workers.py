@@ -1,4 +1,8 @@
-"""Processes that check groups of functions, and end with the process that started them, however that ends."""
+"""Processes that work for a command, and end with the process that started them, however that ends.
+
+Where the machine has no semaphores (no /dev/shm, or one that cannot be written), each call has a process of its own,
+which answers through a pipe.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,73 @@ import ctypes
 import os
 import signal
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
-def worker_pool(jobs: int) -> ProcessPoolExecutor:
-    """A pool of ``jobs`` processes (one at least); a job may be given to any of them."""
-    return ProcessPoolExecutor(max(1, jobs), initializer=_end_with, initargs=(os.getpid(),))
+def worker_pool(jobs: int, begin: Callable[[], None] | None = None) -> Executor:
+    """A pool of ``jobs`` processes (one at least); a job may be given to any of them.
+
+    ``begin`` is called in each of them first. With it they are forked: what it refers to is inherited, never sent.
+    """
+    jobs = max(1, jobs)
+    try:
+        # All semaphores of a pool are made here; no process is started yet.
+        context = None if begin is None else get_context("fork")
+        return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(os.getpid(), begin))
+    except (OSError, ImportError, NotImplementedError):
+        return _ProcessPerCall(jobs, begin)
+
+
+class _ProcessPerCall(ThreadPoolExecutor):
+    """Calls as of a pool of processes, without semaphores: each forks a process, and a thread waits for its answer."""
+
+    def __init__(self, jobs: int, begin: Callable[[], None] | None) -> None:
+        super().__init__(jobs)
+        self._first = begin
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return super().submit(self._answer_of, fn, args, kwargs)
+
+    def _answer_of(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What the function returns or raises. Raises BrokenExecutor where its process dies over it."""
+        context = get_context("fork")
+        ours, theirs = context.Pipe(duplex=False)
+        what = (theirs, os.getpid(), self._first, fn, args, kwargs)
+        process = context.Process(target=_answer, args=what)
+        process.start()
+        theirs.close()
+        try:
+            with ours:
+                returned, answer = ours.recv()
+        except (EOFError, OSError) as error:
+            raise BrokenExecutor("the process died") from error
+        finally:
+            process.kill()
+            process.join()
+        if returned:
+            return answer
+        raise answer
+
+
+def _answer(to: Connection, parent: int, begin: Callable[[], None] | None, fn: Any, args: Any, kwargs: Any) -> None:
+    """The process of one call."""
+    _begin(parent, begin)
+    try:
+        to.send((True, fn(*args, **kwargs)))
+    except Exception as error:
+        to.send((False, error))
+
+
+def _begin(parent: int, begin: Callable[[], None] | None) -> None:
+    _end_with(parent)
+    if begin is not None:
+        begin()
 
 
 def _end_with(parent: int) -> None:

@@ -19,7 +19,7 @@ import click
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
-from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
 from testbed.cli.choice import matching
@@ -139,7 +139,7 @@ def _fuzz(
     work = partial(judge_case, unwinders=unwinders, natively=native_for(len(planned), jobs))
     known = {finding.failure.kind for finding in report.findings}
     with long_work("judging", "units", len(planned)) as progress:
-        for result in judge_units(planned, work, jobs=min(jobs, max(len(planned), 1))):
+        for result in judge_units(planned, work, jobs=min(jobs, max(len(planned), 1)), died=unit_died):
             report.units += 1
             report.skipped += bool(result.skipped)
             report.mistakes.update(result.mistakes)

@@ -15,7 +15,7 @@ import click
 
 from testbed.arch import ARCHES, arch_named
 from testbed.campaign.kept_results import judge_and_keep, keep_result, kept_result
-from testbed.campaign.matrix import judge_units, judge_units_by, native_for
+from testbed.campaign.matrix import judge_units, judge_units_by, native_for, unit_died
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.sampled import judge_unit_sample
 from testbed.campaign.units import one_of_each, units
@@ -216,4 +216,4 @@ def _judged(
     )
     if options.steps:
         here = partial(judge_unit_sample, programs=programs, unwinders=unwinders, most=options.steps)
-    yield from judge_units(left, here, jobs=min(options.jobs, len(left)))
+    yield from judge_units(left, here, jobs=min(options.jobs, len(left)), died=unit_died)

@@ -18,7 +18,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import DEFAULT_RECIPES, cases
-from testbed.campaign.matrix import judge_units
+from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
@@ -129,10 +129,14 @@ def _of_units(planned: Sequence[Unit], jobs: int) -> list[UnitProof]:
     """All proofs in the order of the units, with a progress bar."""
     found: dict[Unit, UnitProof] = {}
     with long_work("proving", "runs", len(planned)) as progress:
-        for proof in judge_units(planned, _work, jobs=min(jobs, len(planned))):
+        for proof in judge_units(planned, _work, jobs=min(jobs, len(planned)), died=_died):
             found[proof.unit] = proof
             progress.advance(f"proving {proof.unit}")
     return [found[unit] for unit in planned]
+
+
+def _died(unit: Unit) -> UnitProof:
+    return UnitProof(unit, failed=DIED)
 
 
 def _work(unit: Unit) -> UnitProof:

@@ -18,7 +18,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES
 from testbed.campaign.known_scores import FILE, KnownScores, known_scores, write_known
-from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.phase_counts import ScoredUnit, score_unit
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import ScoreCard
@@ -125,10 +125,14 @@ def _judged(planned: Sequence[Unit], asked: Sequence[Unwinder], jobs: int) -> li
     work = partial(_score, unwinders=asked, natively=native_for(len(there), jobs))
     found: dict[Unit, ScoredUnit] = {}
     with long_work("judging", "units", len(there)) as progress:
-        for result in judge_units(there, work, jobs=min(jobs, len(there))):
+        for result in judge_units(there, work, jobs=min(jobs, len(there)), died=_died):
             found[result.unit] = result
             progress.advance(f"judging {result.unit}")
     return [found[unit] for unit in there]
+
+
+def _died(unit: Unit) -> ScoredUnit:
+    return ScoredUnit(unit, failed=DIED)
 
 
 def _score(unit: Unit, *, unwinders: Sequence[Unwinder], natively: bool | None) -> ScoredUnit:

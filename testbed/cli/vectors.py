@@ -13,7 +13,7 @@ import click
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
-from testbed.campaign.matrix import judge_units, native_for
+from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit
 from testbed.cli.choice import matching
@@ -92,6 +92,10 @@ def _work(job: VectorJob) -> WrittenUnit:
     return unit, write_file(file, folder), "", ""
 
 
+def _died(job: VectorJob) -> tuple[Unit, dict[str, Any] | None, str, str]:
+    return job[0], None, "", DIED
+
+
 def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], Counter[str], dict[Unit, str]]:
     """The entries of the index in the order of the units, how many units lack which tool, and which failed, and why."""
     found: dict[Unit, dict[str, Any]] = {}
@@ -99,7 +103,7 @@ def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], 
     failed: dict[Unit, str] = {}
     with long_work("writing vectors", "program files", len(work)) as progress:
         try:
-            for unit, entry, lacking, failure in judge_units(work, _work, jobs=min(jobs, len(work))):
+            for unit, entry, lacking, failure in judge_units(work, _work, jobs=min(jobs, len(work)), died=_died):
                 if entry is not None:
                     found[unit] = entry
                 elif lacking:
