@@ -1,163 +1,12 @@
-"""Mistakes planted in copies of our strategies, each found by the vectors, which are checked without our package.
-
-A copy of `unwinders` is changed in one place, and `check_vectors.py` runs in a process of its own that finds the copy
-before the package. Each is a mistake that real unwinders made.
-"""
+"""Each planted mistake is found by the vectors, and without one nothing is: `planted.py` has the mistakes."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A mistake: what stands in a file of `unwinders`, and what is put there; the strategy that has it then."""
-
-    what: str
-    file: str
-    right: str
-    wrong: str
-    strategy: str
-    arch: str
-    told: str  # a part of what the checker says
-
-
-PLANTED = (
-    Planted(
-        "the CFA does not follow the pops of an epilogue",
-        "formats/cfi_rows.py",
-        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, reader.uleb())",
-        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, max(reader.uleb(), self.cfa.offset))",
-        "eh_frame",
-        "x86_64",
-        "epilogue): frame 0",
-    ),
-    Planted(
-        "a return address is looked up as it is, not one byte less",
-        "tables/eh_frame.py",
-        ".at(frame.lookup_pc - loaded.bias)",
-        ".at(frame.pc - loaded.bias)",
-        "eh_frame",
-        "x86_64",
-        "x86_64/noreturn_last_call",
-    ),
-    Planted(
-        "the frame record is believed before the function has linked its own",
-        "chains/fp_chain_entry.py",
-        "if function is not None and function.address == frame.pc - loaded.bias:",
-        "if function is not None and function.address > frame.pc - loaded.bias:",
-        "fp_chain_entry",
-        "x86_64",
-        "entry): frame",
-    ),
-    Planted(
-        "one register is restored from the slot beside its own",
-        "formats/cfi_rows.py",
-        "rule = AtCfa(reader.uleb() * factor)",
-        "rule = AtCfa((reader.uleb() - (name == 'rbx')) * factor)",
-        "eh_frame",
-        "x86_64",
-        "rbx",
-    ),
-    Planted(
-        "a signal's frame is taken for a call's",
-        "formats/cfi_rows.py",
-        "signal_frame = self.fde.cie.is_signal",
-        "signal_frame = False",
-        "eh_frame",
-        "x86_64",
-        "x86_64/signal",
-    ),
-    Planted(
-        "restore_state forgets that the CFA is part of the state",
-        "formats/cfi_rows.py",
-        "self.cfa, self.registers = self.remembered.pop()",
-        "self.registers = self.remembered.pop().registers",
-        "eh_frame",
-        "x86_64",
-        "x86_64/early_return",
-    ),
-    Planted(
-        "the last byte of a function is not covered",
-        "formats/cfi_ranges.py",
-        "return FdeRange(offset, start, start + size)",
-        "return FdeRange(offset, start, start + size - 1)",
-        "eh_frame",
-        "x86_64",
-        "SHORT",
-    ),
-    Planted(
-        "a callee-saved register without a rule is thought lost",
-        "rows/apply.py",
-        "dict.fromkeys(arch.preserved, SameValue())",
-        "dict.fromkeys(arch.preserved, Undefined())",
-        "eh_frame",
-        "x86_64",
-        "SHORT x86_64/overaligned",
-    ),
-    Planted(
-        "the link register is believed after the function's own call has overwritten it",
-        "chains/lr_leaf.py",
-        "if function is None or function is _function(snapshot, snapshot.pc):",
-        "if function is None:",
-        "lr_leaf",
-        "arm64",
-        "LIE arm64/",
-    ),
-    Planted(
-        "the signature of a return address is not taken off",
-        "rows/apply.py",
-        "if row.is_signed else",
-        "if row.is_signed and not return_address else",
-        "eh_frame",
-        "arm64",
-        "LIE arm64/pac_ret",
-    ),
-    Planted(
-        "registers are popped in the wrong order",
-        "formats/ehabi_operations.py",
-        "return Pop((*through, LR) if first & 8 else through)",
-        "return Pop((LR, *through) if first & 8 else through)",
-        "ehabi",
-        "arm32",
-        "LIE arm32/",
-    ),
-    Planted(
-        "the frame pointer's slot is a word off in SFrame",
-        "formats/sframe_rows.py",
-        "registers[arch.frame_pointers[0]] = AtCfa(words.signed())\n    return cfa, registers\n\n\ndef _flexible",
-        "registers[arch.frame_pointers[0]] = AtCfa(words.signed() - 8)\n    return cfa, registers\n\n\ndef _flexible",
-        "sframe",
-        "x86_64",
-        "rbp",
-    ),
-)
-
-
-def checked(folder: Path, strategy: str, arch: str, before: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """``check_vectors.py`` on our strategy, or on the copy of it that stands before the package."""
-    paths = [str(path) for path in (before, ROOT) if path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TESTBED_VECTORS": str(folder)}
-    return subprocess.run(
-        [
-            *(sys.executable, folder / "check_vectors.py", "--arch", arch, "--technique", strategy, folder),
-            *("--function", f"tests.vectors.answers:{strategy}"),
-        ],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-        cwd=folder,
-    )
+from tests.vectors.planted import BLOCK, PLANTED, ROOT, Planted, checked, with_mistake
 
 
 @pytest.mark.parametrize(
@@ -170,11 +19,16 @@ def test_without_a_mistake_nothing_fails(small_set: Path, strategy: str, arch: s
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.what)
 def test_a_planted_mistake_is_found(small_set: Path, tmp_path: Path, planted: Planted) -> None:
-    shutil.copytree(ROOT / "unwinders", tmp_path / "unwinders", ignore=shutil.ignore_patterns("__pycache__"))
-    path = tmp_path / "unwinders" / planted.file
-    source = path.read_text(encoding="utf-8")
-    assert source.count(planted.right) == 1, "this place of the source has changed: plant the mistake anew"
-    path.write_text(source.replace(planted.right, planted.wrong), encoding="utf-8")
-    done = checked(small_set, planted.strategy, planted.arch, tmp_path)
+    done = checked(small_set, planted.strategy, planted.arch, with_mistake(planted, tmp_path))
     assert (done.returncode, done.stderr) == (1, ""), done.stdout
     assert planted.told in done.stdout
+
+
+def test_the_page_has_all() -> None:
+    """`docs/vectors.md` shows each mistake with what was said of it."""
+    page = BLOCK.search((ROOT / "docs" / "vectors.md").read_text(encoding="utf-8"))
+    assert page is not None
+    rows = page[0].splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == [f"| {planted.what} (`{planted.file}`)" for planted in PLANTED]
+    for row, planted in zip(rows, PLANTED, strict=True):
+        assert planted.told in row, "python -m tests.vectors.planted docs/vectors.md"
