@@ -153,7 +153,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
 
 def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained."""
-    from testbed.profiling.judge import SAMPLE, judge_process
+    from testbed.process.pieces import NotInPieces
     from testbed.profiling.result import WatchedProcess
 
     _only_of_short_runs(given, own)
@@ -163,19 +163,16 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
             try_writing(path)
     budget = budget_of(given["budget"])
     process: WatchedProcess | CountedProcess
-    if given["chunk"] or budget > BUDGET:
-        process, shares = _in_pieces(given, own, named, budget)
+    try:
+        in_pieces = _in_pieces(given, own, named, budget) if given["chunk"] or budget > BUDGET else None
+    except NotInPieces as why:
+        in_pieces = None
+        click.echo(f"{str(why).partition(',')[0]}: held whole, up to {min(budget, BUDGET):,} steps.", err=True)
+    if in_pieces is not None:
+        process, shares = in_pieces
         applicable: list[Unwinder] = []
     else:
-        process = watched_process(given["program"], given["seed"], budget, own)
-        images = [loaded.image for loaded in process.run.images]
-        chosen = named or telling_of_process(images)
-        applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
-        shares = []
-        with long_work("judging", "strategies", len(applicable)) as work:
-            for unwinder in applicable:
-                shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=SAMPLE))
-                work.advance(f"judging {unwinder.name}")
+        process, applicable, shares = _whole(given, own, named, min(budget, BUDGET))
     profiles = _profiles(process, applicable, timeline, own.sample) if isinstance(process, WatchedProcess) else []
     if own.stdout is not None:
         own.stdout.write_bytes(process.run.stdout)
@@ -188,6 +185,24 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
         _print(process, shares, profiles, shown=own.stdout is None)
     if not shares or any(each.unexplained for each in shares):
         sys.exit(1)
+
+
+def _whole(
+    given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int
+) -> tuple[WatchedProcess, list[Unwinder], list[StrategyShare]]:
+    """A process that is held whole, the strategies that apply to it, and what became of each."""
+    from testbed.profiling.judge import SAMPLE, judge_process
+
+    process = watched_process(given["program"], given["seed"], budget, own)
+    images = [loaded.image for loaded in process.run.images]
+    chosen = named or telling_of_process(images)
+    applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
+    shares = []
+    with long_work("judging", "strategies", len(applicable)) as work:
+        for unwinder in applicable:
+            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=SAMPLE))
+            work.advance(f"judging {unwinder.name}")
+    return process, applicable, shares
 
 
 def _in_pieces(

@@ -30,6 +30,10 @@ from testbed.words.errors import EmulationError, UsageError
 from testbed.words.temporary import WorkFolder
 
 
+class NotInPieces(UsageError):
+    """A program that does what a run in pieces does not carry from one to the next: it has to be held whole."""
+
+
 @dataclass(frozen=True, eq=False)
 class ProcessPiece:
     """The steps from ``first`` on, of all threads in turn; ``spans`` are where each thread's own lie in it."""
@@ -84,10 +88,13 @@ class LongProcess:
             is_last = first + made == thread.steps
             if made < LEAST and not is_last:
                 continue
-            initial = () if first else memory.regions()
+            is_told = isinstance(thread.ending, Fault)  # with its last steps, whose instructions are read
+            initial = memory.regions() if not first or (is_last and is_told) else ()
             yield self._chunk(thread, first, (np.concatenate(registers), np.concatenate(sizes)), writes, initial)
             if is_last:
                 return
+            for each in writes if is_told else ():
+                memory.apply(each)
             first, registers, sizes, writes = first + made, [], [], []
 
     def _chunk(
@@ -98,7 +105,7 @@ class LongProcess:
         writes: Sequence[Writes],
         initial: tuple[Region, ...],
     ) -> Chunk:
-        """``initial`` is memory before the first chunk; whoever follows the journals knows it of the others."""
+        """``initial`` is memory before the chunk; whoever follows the journals needs it of the first one only."""
         registers, sizes = columns
         table = np.empty((SPARE + len(sizes), registers.shape[1]), np.uint64)
         lengths = np.empty(SPARE + len(sizes), np.uint8)
@@ -137,7 +144,7 @@ def run_in_pieces(
 ) -> LongProcess:
     """Run a program as `testbed.process.run_process` does, ``piece`` steps at a time, and keep no step.
 
-    Raises UsageError where signals are handled or a child goes on on its parent's stack: such a run is held whole.
+    Raises NotInPieces where signals are handled or a child goes on on its parent's stack: such a run is held whole.
     """
     assert piece >= LEAST
     image, shown = shown_program(path, sysroot, folders or {}, debug)
@@ -145,10 +152,10 @@ def run_in_pieces(
     last: list[tuple[Process, ProcessRun, Exited | str]] = []
     for each in _pieces(image, inputs, piece, last):
         if not each.sizes.all():
-            raise UsageError(f"{image.path.name} handles a signal, so it cannot be run in pieces: leave out --chunk")
+            raise NotInPieces(f"{image.path.name} handles a signal, so it cannot be run in pieces: leave out --chunk")
     process, run, end = last[0]
     if any(thread.after for thread in process.threads):
-        raise UsageError(f"{image.path.name} calls vfork, so it cannot be run in pieces: leave out --chunk")
+        raise NotInPieces(f"{image.path.name} calls vfork, so it cannot be run in pieces: leave out --chunk")
     threads = tuple(
         LongThread(thread.number, sum(b - a for a, b in thread.pieces), ending_of(thread, end, process.current))
         for thread in process.threads

@@ -58,7 +58,9 @@ def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> N
     assert "pieces  1: watched and judged" in shown
     assert "stack_scan: asked one snapshot" in testbed("run", hello, "-u", "stack_scan", "--chunk", "6500").err
     assert "held whole" in testbed("run", hello, "--sample", "9", "--chunk", "6500").err
-    assert "leave out --chunk" in testbed("run", str(built("signals", "x86_64", "static")), "--chunk", "6500").err
+    whole = testbed("run", str(built("signals", "x86_64", "static")), "-u", "eh_frame", "--json", "--chunk", "6500")
+    assert "signals-x86_64-static handles a signal: held whole, up to 4,000,000 steps." in whole.err
+    assert whole.status == 0 and json.loads(whole.out)["steps"] > 20_000
 
 
 def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from testbed.process import run_process
 from testbed.process.pieces import LongProcess, run_in_pieces
 from testbed.truth import observe
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
-from testbed.words.errors import UsageError
+from testbed.words.errors import EmulationError, UsageError
 from tests.process.builds import built, ran
 
 BUDGET = 4_000_000
@@ -53,6 +54,15 @@ def _compare(long, thread, trace) -> None:  # type: ignore[no-untyped-def]
             assert part.trace.memory(row).unsigned(sp, 4) == trace.memory(step).unsigned(sp, 4), step
             compared += 1
     assert compared >= len(trace) // 211
+
+
+def test_a_run_that_is_cut_off_in_a_later_piece_tells_its_last_steps() -> None:
+    long = run_in_pieces(built("hello", "x86_64", "static"), budget=9_000, piece=4_000)
+    (thread,) = long.threads
+    *_, last = list(long.chunks(thread))
+    whole = run_process(built("hello", "x86_64", "static"), budget=9_000).tracks[0].trace
+    assert last.first > 4_000 and isinstance(last.end, EmulationError) and isinstance(whole.end, EmulationError)
+    assert last.end.last_steps == whole.end.last_steps and last.end.last_steps
 
 
 @pytest.mark.parametrize(("name", "said"), [("signals", "handles a signal"), ("vforked", "calls vfork")])

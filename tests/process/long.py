@@ -1,0 +1,112 @@
+"""`python -m tests.process.long FOLDER`: SQLite and Lua of Debian's packages, ten million steps judged in pieces.
+
+Prints a table: steps, seconds, steps judged per second, peak memory of short and long runs, shares. A run is
+made in a process of its own, whose peak is that run's. Too long for the test suite; it downloads packages as
+`tests.process.packages` does. Exit status 1 where a strategy of tables has a step that nothing explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from testbed.cli.expressions import evaluate_rule
+from testbed.process.pieces import run_in_pieces
+from testbed.profiling.long import judge_in_pieces
+from testbed.profiling.result import StrategyShare
+from testbed.report.phrases import share
+from testbed.trace.chunk import CHUNK
+from tests.process.packages import unpacked
+from unwinders import UNWINDERS
+
+LUA = """
+local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+local t = {}
+while true do
+  t[#t % 1000 + 1] = tostring(fib(10) + #t)
+  if #t % 100 == 0 then table.sort(t) end
+  pcall(function() error("x") end)
+  local co = coroutine.wrap(function() for i = 1, 5 do coroutine.yield(i) end end)
+  co() co()
+end
+"""
+SQL = """create table t(a integer, b text);
+with recursive c(x) as (select 1 union all select x+1 from c where x < 300000)
+insert into t select x, 'v'||(x % 13) from c;
+create index i on t(b); select b, count(*), sum(a) from t group by b order by 2 desc, 1 limit 3;"""
+PROGRAMS = {
+    "lua5.4": ("usr/bin/lua5.4", ("-e", LUA)),
+    "sqlite3": ("usr/bin/sqlite3", (":memory:", SQL)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLong:
+    """One run: how many steps of how many pieces, how long it took, and what became of each strategy."""
+
+    steps: int
+    pieces: int
+    ran: float  # seconds, without judging
+    judged: float  # seconds: running twice more, watching, judging
+    peak: int  # bytes
+    ending: str
+    shares: tuple[StrategyShare, ...]
+
+
+def judged(name: str, folder: Path, budget: int, strategies: tuple[str, ...]) -> MeasuredLong:
+    """Run a program for ``budget`` steps, in pieces, and judge all of them."""
+    root = unpacked(folder)
+    path, arguments = PROGRAMS[name]
+    libraries = [f"{root}/usr/lib/x86_64-linux-gnu", f"{root}/lib/x86_64-linux-gnu"]
+    shown: dict[str, Path | str] = {each: each for each in libraries if os.path.isdir(each)}
+    environment = {"PATH": "/bin", "LANG": "C", "HOME": "/nowhere", "LD_LIBRARY_PATH": ":".join(libraries)}
+    start = time.monotonic()
+    long = run_in_pieces(root / path, arguments, environment=environment, folders=shown, budget=budget, piece=CHUNK)
+    ran = time.monotonic() - start
+    counted, shares = judge_in_pieces(long, [UNWINDERS[each] for each in strategies], evaluate=evaluate_rule)
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seconds = time.monotonic() - start - ran
+    return MeasuredLong(counted.steps, counted.pieces, ran, seconds, peak, long.run.ending, tuple(shares))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.process.long", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where packages are unpacked")
+    parser.add_argument("--program", action="append", choices=PROGRAMS, help="only this one; repeatable")
+    parser.add_argument("--steps", type=int, action="append", help="instead of 2,500,000 and 10,000,000; repeatable")
+    parser.add_argument("--strategy", action="append", help="instead of eh_frame and fp_chain; repeatable")
+    given = parser.parse_args()
+    strategies = tuple(given.strategy or ("eh_frame", "fp_chain"))
+    print("| program | steps | pieces | run (s) | judged (s) | steps judged/s | peak (MB) |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    unexplained = False
+    told = []
+    for name in given.program or PROGRAMS:
+        for budget in given.steps or (2_500_000, 10_000_000):
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                found = pool.submit(judged, name, given.folder.resolve(), budget, strategies).result()
+            speed, peak = found.steps / found.judged, found.peak / 1e6
+            numbers = f"{found.steps:,} | {found.pieces} | {found.ran:.0f} | {found.judged:.0f} | {speed:,.0f}"
+            print(f"| {name} | {numbers} | {peak:,.0f} |", flush=True)
+            told += [_share(name, found, each) for each in found.shares]
+            unexplained |= any(each.unexplained for each in found.shares)
+    print("\n| program | steps | strategy | exact | whole | honest stops | lies | unexplained |")
+    print("|---|---:|---|---:|---:|---:|---:|---:|")
+    print("\n".join(told))
+    return int(unexplained)
+
+
+def _share(name: str, found: MeasuredLong, each: StrategyShare) -> str:
+    parts = " | ".join(share(n, each.counted) for n in (each.exact, each.whole, each.stops, each.lies))
+    return f"| {name} | {found.steps:,} | {each.name} | {parts} | {each.unexplained:,} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
