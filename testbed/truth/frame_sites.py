@@ -43,9 +43,7 @@ class FrameSites:
 
     def some(self, chosen: NDArray[np.int64]) -> FrameSites:
         """Some of them."""
-        return FrameSites(
-            self.step[chosen], self.depth[chosen], self.node[chosen], self.own[chosen], self.pc[chosen]
-        )
+        return FrameSites(self.step[chosen], self.depth[chosen], self.node[chosen], self.own[chosen], self.pc[chosen])
 
 
 def frame_site(trace: Trace, activations: Activations, node: NDArray[np.int32], step: int, depth: int) -> FrameSite:
