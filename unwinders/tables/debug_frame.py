@@ -48,7 +48,7 @@ LIMITS = limits_of(
     OPEN_END                   arm32   stopped phantom
     LOST_REGISTER              arm32   stopped
     EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
-    PROLOGUE+ROW_BEGINS        arm32   ended_early
+    PROLOGUE+ALLOCATED_IN_PART arm32   ended_early
     FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
     EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
     FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
@@ -62,7 +62,7 @@ LIMITS = limits_of(
             "instructions give back, after the second",
             _LLVM_ARM,
         ),
-        "PROLOGUE+ROW_BEGINS": (
+        "PROLOGUE+ALLOCATED_IN_PART": (
             "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
             "between them the row does not count the first",
             _LLVM_ARM,

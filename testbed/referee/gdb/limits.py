@@ -92,5 +92,7 @@ WITH_TABLES = (
         "that jumps to an address just pushed, that is not so",
         "https://github.com/rr-debugger/rr/pull/2781",
         _X86,
+        Trait.FRAMELESS,
+        Trait.ROW_BEGINS,
     ),
 )

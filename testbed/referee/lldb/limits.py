@@ -55,10 +55,12 @@ WITH_TABLES = (
     ),
     limit(
         Trait.LOST_REGISTER,
-        "ended_early phantom wrong",
-        "where the table says that a register cannot be had any more, LLDB goes on by a frame-pointer chain, or ends "
-        "without a word",
+        "ended_early",
+        "where the table says that the frame pointer cannot be had any more, for it is the target's of a jump already, "
+        "LLDB ends without a word",
         _JUMP,
+        _ARMS,
+        Trait.FP_REUSED,
     ),
     limit(
         Trait.SIGNAL,
