@@ -221,3 +221,69 @@ def test_a_stub_goes_on_for_who_was_left(isa: str) -> None:
     assert labels_where(truth, truth.transition) == {"gone"}
     assert len([activation for activation in truth.activations if activation.parent is None]) == 2
     assert not prove(truth).dissents
+
+
+# f goes up above its entry SP with its return address and calls leaf there. The first time it returns; the second time
+# it leaves for where mark was called. Steps are numbered from some hundreds on, so no number is one object everywhere.
+UP_AND_AWAY = """
+fn main
+    stp x29, x30, [sp, #-32]!
+    mov x9, #300
+delay:
+    subs x9, x9, #1
+    b.ne delay
+    mov x20, #0
+    bl mark
+marked:
+    cbnz x0, landed
+again:
+    sub sp, sp, #0x20
+    add x0, sp, #0x10
+    bl f
+back:
+    mov x20, #1
+    b again
+landed:
+    mov x0, #42
+    ldp x29, x30, [sp], #32
+    ret
+fn mark
+    mov x19, sp
+    mov x21, x30
+    mov x0, #0
+    ret
+fn f
+    str x30, [x0]
+    mov sp, x0
+    b up
+    udf #0
+up:
+    bl leaf
+after:
+    cbnz x20, away
+    ldr x30, [sp], #16
+    ret
+away:
+    mov x0, #1
+    mov sp, x19
+switched:
+    br x21
+fn leaf
+    nop
+    ret
+"""
+
+
+def test_a_transition_begins_no_earlier_than_the_last_stretch_of_who_leaves() -> None:
+    """Its callee had the same SP, above its entry too: its steps are a callee's, with one right stack."""
+    truth = watch(
+        "arm64",
+        UP_AND_AWAY,
+        "up = f, main, _start",
+        "leaf = leaf, f, main, _start",
+        "after#2 = f, main, _start",
+        "landed = main, _start",
+    )
+    assert truth.transition.any()
+    places = {label.partition("+")[0] for label in labels_where(truth, truth.transition)}
+    assert places.isdisjoint({"leaf", "up", "f"})

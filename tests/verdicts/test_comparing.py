@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.arch import ARCHES
@@ -106,3 +108,12 @@ def test_what_a_pc_is_said_to_be_is_a_claim() -> None:
     outcome, depth, difference, at = compare(ARCH, frames, answer)
     assert (outcome, depth, list(at)) == (Outcome.WRONG_REGISTER, 2, [1])
     assert difference == "frame 2: said to be interrupted, and it is behind a call"
+
+
+def test_what_a_signal_interrupted_is_not_behind_a_call() -> None:
+    """A frame that a signal interrupted, given as one at a call: names are looked up one instruction too early."""
+    *inner, outer = true(1, 2, 3)
+    frames = (*inner, replace(outer, calling=False, interrupted=True))
+    outcome, depth, difference, at = compare(ARCH, frames, said(1, 2, 3))
+    assert (outcome, depth, list(at)) == (Outcome.WRONG_REGISTER, 2, [1])
+    assert difference == "frame 2: said to be behind a call, and a signal interrupted it"
