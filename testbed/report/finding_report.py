@@ -64,7 +64,13 @@ def report(evidence: BackedFinding) -> Iterator[str]:
     """report.md, line by line."""
     shown = evidence.shown
     yield f"# {shown.finding.title}\n"
+    yield (
+        "This folder was written by testbed. It runs small programs in an emulator, stops them at every instruction, "
+        "asks unwinders for the call stack, and compares that with what was recorded. To look at what is here you need "
+        "none of it.\n"
+    )
     yield from _what_happens(evidence)
+    yield from _what_is_here(evidence)
     yield from _how_to_see(evidence)
     yield from _why_sure(evidence)
     yield from _versions(evidence)
@@ -79,6 +85,8 @@ def _what_happens(evidence: BackedFinding) -> Iterator[str]:
     )
     who = "what the table says" if writes_tables else f"what {shown.tool} says"
     yield f"| | |\n|---|---|\n| true | `{shown.truth}` |\n| {who} | `{shown.said}` |\n"
+    if any(mark in shown.said for mark in "[≠×"):
+        yield "`[name]`: a true caller that is missing. `≠`: a frame that never was. `×`: as often as that.\n"
     outcome = shown.verdict.outcome if shown.verdict else None
     if outcome is not None and shown.verdict is not None:
         difference = f": {shown.verdict.difference}" if shown.verdict.difference else ""
@@ -98,17 +106,35 @@ def _what_happens(evidence: BackedFinding) -> Iterator[str]:
     yield "```\n"
 
 
+def _what_is_here(evidence: BackedFinding) -> Iterator[str]:
+    """The files, each with what it is for."""
+    core = FORMATS["core" if _is_elf(evidence) else "macho-core"].suffix
+    yield "## What is in this folder\n\n| | |\n|---|---|"
+    yield "| `program` | the program file, with its unwind tables |"
+    for loaded in evidence.run.trace.images[1:]:
+        yield f"| `program.{loaded.image.path.name}` | another file that is mapped |"
+    yield "| `source/` | what it was built from; its head is in the words of testbed |"
+    if evidence.shown.referee.own_file is not None:
+        yield f"| `{evidence.shown.referee.own_file[0]}` | the stopped process, in the tool's own format |"
+    yield f"| `snapshot{core}`, `snapshot.dmp`, `snapshot.json` | the same as a core, as a minidump, and as text |"
+    if _is_elf(evidence):
+        yield (
+            "\n`gdb program snapshot.core` shows the machine (gdb-multiarch: of any processor). That the core may not "
+            "match is no matter: the files have other names here."
+        )
+    yield ""
+
+
 def _how_to_see(evidence: BackedFinding) -> Iterator[str]:
     shown = evidence.shown
     yield "## How to see it\n"
     if shown.referee.by_hand:
         yield f"Without the testbed, in this folder:\n\n```\n{shown.referee.by_hand}\n```\n"
-        yield (
-            "(`snapshot.core` names the program file where it lay on the machine that wrote it; the command names the "
-            "copy here.)\n"
-            if "snapshot.core" in shown.referee.by_hand
-            else ""
-        )
+        if "snapshot.core" in shown.referee.by_hand:
+            yield (
+                "(`snapshot.core` names the program file where it lay on the machine that wrote it; the command names "
+                "the copy here.)\n"
+            )
     else:
         yield (
             "The tool is asked here as a library, with the registers and the memory that are in `snapshot.json` and in "
