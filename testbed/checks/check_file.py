@@ -28,8 +28,10 @@ from testbed.checks.readers import Readers
 from testbed.checks.workers import worker_pool
 from testbed.micro.functions import CodePiece
 from testbed.words.errors import NothingAskedFor, UsageError
+from testbed.words.printable import printable
 
-_NOT_CALLED = "not called, {} of code: the first row there is not that of a function that someone calls"
+_MOST_NAMED = 5
+_NOT_CALLED = "not called, {} of code{}: the first row there is not that of a function that someone calls"
 Counted = Callable[[int, int], None]
 
 
@@ -75,9 +77,11 @@ def check_file(
 
 def _notes(this: FileAtWork, chosen: Sequence[CodePiece]) -> Iterator[str]:
     """What was not done of what was asked for, and what was not called."""
-    parts = sum(not piece.is_entry for piece in this.pieces)
+    parts = [piece for piece in this.pieces if not piece.is_entry]
     if parts:
-        yield _NOT_CALLED.format(f"{parts} place{'s' * (parts > 1)}")
+        named = [printable(piece.name) for piece in parts if piece.name]
+        names = ", ".join([*named[:_MOST_NAMED], *["..."] * (len(named) > _MOST_NAMED)])
+        yield _NOT_CALLED.format(f"{len(parts)} place{'s' * (len(parts) > 1)}", f" ({names})" * bool(names))
     for plan in this.plans:
         if not any(plan.fits(name) for piece in chosen for name in (str(piece), *piece.names)):
             yield f"--call {plan.name}(...) calls nothing here: of the functions that are checked none has this name"

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checks.called_pieces import pieces_for
 from testbed.checks.impossible import (
     without_contradicted,
     without_impossible,
@@ -31,13 +32,13 @@ from testbed.checks.row_checks import RowChecks, check_rows
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
-from testbed.contract.rows import RegisterPlus, RowTable, Undefined
+from testbed.contract.rows import RowTable
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import piece_code
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
-from testbed.micro.functions import CodePiece, pieces_of
+from testbed.micro.functions import CodePiece
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
 from testbed.truth import observe
@@ -116,25 +117,6 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
             first, size = k + 1, 0
     if first < len(pieces):
         yield first, len(pieces)
-
-
-def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
-    """The pieces of a file; what a table knows is called where its first row is that of a function's beginning only.
-
-    Code with an undefined return address is called by nobody, and code whose first row is another one is entered in
-    another way than the ABI's: a part of a function that lies elsewhere, a helper with a convention of its own.
-    """
-    arch = image.arch
-    known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
-
-    begins = RegisterPlus(arch.sp, arch.entry_cfa)
-
-    def is_called(start: int) -> bool:
-        rows = [row for table in known if (row := table.at(start)) is not None]
-        outermost = any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
-        return not outermost and (not rows or any(row.cfa == begins for row in rows))
-
-    return tuple(replace(piece, is_entry=piece.is_entry and is_called(piece.start)) for piece in pieces_of(image))
 
 
 def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:

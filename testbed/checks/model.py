@@ -106,6 +106,7 @@ class TableFinding:
     repair: Repair | None = None
     source: str = ""
     line: int = 0
+    functions: int = 1  # that it stands for: those of a file that was built without tables are told once
 
     @property
     def severity(self) -> Severity:

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from testbed.arch import Arch
 from testbed.checks.model import FindingKind, TableFinding
+from testbed.checks.readers import AT_CALLS
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image
 
-MANY_MARKED = 5  # functions: nobody marked each of them by hand
+MANY_ALIKE = 5  # functions: nobody left each of them out by hand
 # Tables without rows for epilogues, by architecture and strategy: what the producer says of itself in `.comment`.
 _NO_EPILOGUES = {("arm32", "debug_frame"): b"clang", ("arm32", "eh_frame"): b"clang"}
 
@@ -24,8 +25,11 @@ def told_once(
     findings: Sequence[TableFinding], image: Image, name: str, table: RowTable, true: Mapping[int, TrueRow]
 ) -> list[TableFinding]:
     """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
-    findings = _one_of_marked(findings)
-    comment, producer = image.sections.get(".comment"), _NO_EPILOGUES.get((image.arch.name, name))
+    findings = _one_of(findings, FindingKind.CANNOT_UNWIND)
+    if name in AT_CALLS:
+        findings = _one_of(findings, FindingKind.NO_ROW)
+    comment = image.sections.get(".comment")
+    producer = _NO_EPILOGUES.get((image.arch.name, name))
     if producer is None or comment is None or producer not in comment.data:
         return list(findings)
     found = [each for each in findings if _in_an_epilogue(each, table, true, image.arch)]
@@ -36,13 +40,14 @@ def told_once(
     return [*(each for each in findings if each not in found), note]
 
 
-def _one_of_marked(findings: Sequence[TableFinding]) -> Sequence[TableFinding]:
-    """Functions that are marked as such that cannot be unwound as one finding, where it is how the file was built."""
-    marked = [each for each in findings if each.kind is FindingKind.CANNOT_UNWIND]
-    if len(marked) < MANY_MARKED:
+def _one_of(findings: Sequence[TableFinding], kind: FindingKind) -> Sequence[TableFinding]:
+    """The functions that are marked as such that cannot be unwound, or that an index does not know, as one finding
+    where they are many: it is how the file was built."""
+    alike = [each for each in findings if each.kind is kind]
+    if len(alike) < MANY_ALIKE:
         return findings
-    one = replace(marked[0], instructions=sum(each.instructions for each in marked))
-    return [*(each for each in findings if each.kind is not FindingKind.CANNOT_UNWIND), one]
+    one = replace(alike[0], instructions=sum(each.instructions for each in alike), functions=len(alike))
+    return [*(each for each in findings if each.kind is not kind), one]
 
 
 def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, TrueRow], arch: Arch) -> bool:

@@ -26,6 +26,7 @@ from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_stops import CallStops
 from testbed.micro.detours import Detours
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
+from testbed.micro.own_clock import OwnClock
 from testbed.trace import Writes
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
@@ -92,9 +93,11 @@ class Caller:
         at = callable_image.harness.image.entry
         self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
         machine = Machine(arch, uc, callable_image.mappings, at, planted)
+        clock = OwnClock(arch, uc, self._ids, callable_image.mappings)
         self._run = NativeRun(machine, lambda run, journal: self._full(run, journal), CallStops, MOST_CODE)
         # Few instructions execute so often here that to learn what they write would pay: all registers are read.
         self._run.planned.plan(())
+        clock.steps = lambda: self._run.steps
         stops = self._run.stops
         assert isinstance(stops, CallStops)
         self._stops = stops

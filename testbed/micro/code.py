@@ -165,6 +165,15 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
     return PieceCode(instructions, branches, frozenset(indirect), orphans, frozenset(cases))
 
 
+def leading_filling(image: Image, address: int) -> int:
+    """The size of the no-operation at an address; 0 where another instruction stands there."""
+    isa = image.isa_at(address)
+    decoder, shapes = _decoder(CAPSTONE[isa.name]), _SHAPES[isa.name]
+    for _, size, mnemonic, operands in decoder.disasm_lite(image.bytes_at(address, 16), address, 1):
+        return size if shapes.filling.match(f"{mnemonic} {operands}") else 0
+    return 0
+
+
 def _last_filling(
     piece: CodePiece, sizes: Mapping[int, int], filling: set[int], data: set[int], targets: set[int]
 ) -> set[int]:

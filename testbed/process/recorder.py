@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from testbed.arch import Arch
+from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.native import places
 from testbed.machine.native.code_ranges import CodeRange
 from testbed.machine.native.run import NativeRun
 from testbed.machine.start import Machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.address_space import WRITE, AddressSpace
-from testbed.process.cpu import CPUS, powered_for_linux
+from testbed.process.cpu import powered_for_linux
 from testbed.process.kernel_entry import KernelStops
 from testbed.trace import Writes
 
@@ -33,7 +34,7 @@ class ProcessRecorder(NativeRun):
         uc = powered_for_linux(arch)
         super().__init__(Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops)
         self.arch, self.uc, self.ids = arch, uc, UNICORN[arch.name].registers
-        self._clock_read = CPUS[arch.name].clock_read
+        self._clock_read = CLOCK_READS[arch.name]
         self._budget = budget
         self._piece, self._before = piece or budget + SLACK, 0
         self._room, self._journal_room = min(ROOM, budget + SLACK), ROOM

@@ -6,8 +6,8 @@ from collections.abc import Generator
 
 from unicorn import unicorn_const as const
 
+from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.native import places
-from testbed.process.cpu import CPUS
 from testbed.process.faults import UNDEFINED, meaning_of, take_access, take_exception
 from testbed.process.kernel_entry import Called, Raised, Refused
 from testbed.process.scheduling import choose, end_thread, finish_call
@@ -98,7 +98,7 @@ def _read_clock(process: Process) -> None:
     recorder, arch = process.recorder, process.arch
     size = int(recorder.sizes.view(recorder.steps)[-1])
     pc = recorder.last_pc()
-    read = CPUS[arch.name].clock_read(bytes(recorder.uc.mem_read(pc, size)))
+    read = CLOCK_READS[arch.name](bytes(recorder.uc.mem_read(pc, size)))
     assert read is not None
     for i, register in enumerate(read.into):
         recorder[register] = process.monotonic >> read.bits * i & ((1 << read.bits) - 1)

@@ -99,7 +99,8 @@ def evidence_words(finding: TableFinding) -> str:
     """How it is known, and of how many instructions more."""
     more = finding.instructions - 1
     how = _READ if finding.kind is FindingKind.UNREADABLE else EVIDENCE[finding.evidence]
-    return how + (f"; {count(more, 'more instruction')} by the same cause" if more > 0 else "")
+    others = f" in {count(finding.functions - 1, 'more function')}" if finding.functions > 1 else ""
+    return how + (f"; {count(more, 'more instruction')}{others} by the same cause" if more > 0 else "")
 
 
 def sentence(finding: TableFinding) -> str:
@@ -178,11 +179,12 @@ def _wrong(checks: Sequence[FileCheck], functions: int) -> str:
 
 def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
     """How many functions have a finding; code outside every function counts as one by its name."""
-    found = set()
+    found, others = set(), 0
     for number, check in enumerate(checks):
         covering = functions_by_address(check)
         for finding in check.findings:
             if finding.kind is kind and not of_a_whole_table(finding):
                 function = covering(finding.pc)
                 found.add((number, function.start if function else finding.function or finding.pc))
-    return len(found)
+                others += finding.functions - 1
+    return len(found) + others

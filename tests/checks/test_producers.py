@@ -88,3 +88,17 @@ def test_an_epilogue_without_directives_is_wrong_where_compilers_write_them(tmp_
     (finding,) = check_file(path, CheckOptions(arch=arch, runs=20, steps=100), READERS).findings
     assert (finding.kind, finding.severity) == (FindingKind.WRONG_ROW, Severity.ERROR)
     assert finding.repair is not None and finding.instructions == 1
+
+
+def test_functions_that_an_index_does_not_know_are_one_finding(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    functions = [
+        f".globl f{k}\n.type f{k}, %function\nf{k}: push {{r4, lr}}\nbl g\npop {{r4, pc}}\n.size f{k}, .-f{k}\n"
+        for k in range(6)
+    ]
+    last = ".globl h\n.type h, %function\nh: .fnstart\n.save {r4, lr}\npush {r4, lr}\nbl g\npop {r4, pc}\n.fnend\n"
+    path.write_text(".syntax unified\n.text\n" + "".join(functions) + last, encoding="utf-8")
+    check = check_file(path, CheckOptions(arch="arm32", runs=20, steps=100), READERS)
+    (finding,) = check.findings
+    assert (finding.kind, finding.function, finding.instructions, finding.functions) == (FindingKind.NO_ROW, "f0", 6, 6)
+    assert "6 of 7 functions have code without a row" in answer("code.S", [check])

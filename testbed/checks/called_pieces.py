@@ -1,0 +1,56 @@
+"""Which pieces of a file's code someone calls as the ABI says, by what its tables say of their first instruction.
+
+Who can be called from outside is called, whatever its first row says: that row may be its author's mistake. Of other
+code the first row decides. It is not called if it begins with a frame: a part of a function that lies elsewhere, a
+helper with a convention of its own. So is nameless code of which a no-operation is said to make a frame: GCC puts one
+before a landing pad that would begin a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined
+return address is called by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from testbed.arch import Arch
+from testbed.checks.readers import AT_CALLS
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.image import Image
+from testbed.micro.code import leading_filling
+from testbed.micro.functions import CodePiece, pieces_of
+from testbed.words.errors import UnwindError
+
+
+def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
+    """The pieces of a file; ``is_entry`` where someone calls them."""
+    known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
+    exported = {symbol.address for symbol in image.symbols if symbol.is_function and not symbol.local}
+
+    def is_called(piece: CodePiece) -> bool:
+        rows = _rows_at(known, piece.start)
+        if any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows):
+            return False
+        if piece.start in exported or not rows:
+            return True
+        if not any(_is_entrys(row, image.arch) for row in rows):
+            return False
+        filling = 0 if piece.names else leading_filling(image, piece.start)
+        behind = _rows_at(known, piece.start + filling) if filling else ()
+        return not behind or any(row.cfa == _first_cfa(image.arch) for row in behind)
+
+    return tuple(replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in pieces_of(image))
+
+
+def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
+    return [row for table in tables if (row := table.at(pc)) is not None]
+
+
+def _first_cfa(arch: Arch) -> RegisterPlus:
+    return RegisterPlus(arch.sp, arch.entry_cfa)
+
+
+def _is_entrys(row: UnwindRow, arch: Arch) -> bool:
+    """Whether a row is that of a function's first instruction: nothing is saved but what a call saves."""
+    saved = {name for name, rule in row.registers.items() if isinstance(rule, AtCfa)}
+    by_call = set() if arch.link else {row.return_address}
+    return row.cfa == _first_cfa(arch) and saved <= by_call
