@@ -26,7 +26,7 @@ def told_once(
 ) -> list[TableFinding]:
     """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
     findings = _one_of(findings, FindingKind.CANNOT_UNWIND)
-    if name in AT_CALLS:
+    if name in AT_CALLS or not len(table):
         findings = _one_of(findings, FindingKind.NO_ROW)
     comment = image.sections.get(".comment")
     producer = _NO_EPILOGUES.get((image.arch.name, name))

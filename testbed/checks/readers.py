@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any
 
+from testbed.arch import PerArch
 from testbed.checks.row_rules import Evaluate
 from testbed.checks.static_rows import RowAt
 from testbed.contract.rows import RowTable
@@ -20,6 +21,12 @@ from testbed.words.errors import UnwindError, UsageError
 AT_CALLS = frozenset({"ehabi", "compact_unwind"})
 # Made of `.cfi_*` directives, so that one can be advised.
 OF_DIRECTIVES = frozenset({"eh_frame", "debug_frame", "sframe", "eh_frame_hdr", "orc"})
+
+_ELF = b"\x7fELF"
+# The table that programs of an architecture are unwound by, and its section.
+_USUAL = PerArch(
+    {"x86_64": ("eh_frame", ".eh_frame"), "arm64": ("eh_frame", ".eh_frame"), "arm32": ("ehabi", ".ARM.exidx")}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,8 @@ class Readers:
     def tables(self, image: Image, patterns: tuple[str, ...]) -> Mapping[str, RowTable | UnwindError]:
         """The tables of a file that match some patterns (none: all), by strategy; or why one cannot be read.
 
-        Raises UsageError where there is none.
+        An ELF file without any has an empty one, of the kind that is its architecture's: what is called has no row then.
+        Raises UsageError where there is none that matches, and for another file without any.
         """
         found: dict[str, RowTable | UnwindError] = {}
         strategies = _strategies(self.catalogue)
@@ -55,6 +63,9 @@ class Readers:
             # A section that nobody uses there may hold nothing but its end: .eh_frame on arm32.
             if unwinder.applies_to(image) or len(table):
                 found[name] = table
+        name, source = _USUAL[image.arch.name]
+        if not found and not patterns and name in self.names and image.content.startswith(_ELF):
+            return {name: RowTable(source, ())}
         if not found:
             wanted = f" that matches {' or '.join(patterns)}" if patterns else ""
             raise UsageError(

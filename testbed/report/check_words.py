@@ -140,6 +140,8 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
         said = f"{wrong}; {extent}"
     elif not tried:
         said = "nothing was tried, so nothing is known of its rows"
+    elif not any(check.compared for check in checks):
+        said = f"no row was compared with what happens, so nothing is known of them; {extent}"
     else:
         said = f"every row {'' if tried == instructions else 'that was tried '}is right{_but(checks)}; {extent}"
     rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""

@@ -324,8 +324,14 @@ def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_table_and_a_source_that_does_not_compile(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no unwind table"):
+    with pytest.raises(UsageError, match=r"no function that is known; .*\.type"):
         checked(written(tmp_path, ".text\nf: ret\n"))
+    text = ".text\n.globl f\n.type f, @function\nf: push %rax\n call g\n pop %rax\n ret\n.size f, .-f\n"
+    (finding,) = checked(written(tmp_path, text)).findings
+    assert (finding.kind, finding.severity, finding.instructions) == (FindingKind.NO_ROW, Severity.ERROR, 4)
+    assert finding.repair is not None and finding.repair.directives[0] == ".cfi_startproc"
+    with pytest.raises(UsageError, match="no unwind table that matches debug_frame"):
+        checked(written(tmp_path, text), tables=("debug_frame",))
     with pytest.raises(BuildError, match=r"code\.S:2") as told:
         checked(written(tmp_path, ".text\nf: nonsense %rax\n"))
     assert str(told.value).count("code.S:2") == 1
