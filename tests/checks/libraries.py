@@ -33,20 +33,12 @@ FOLDERS = {
     "arm32": Path("/usr/arm-linux-gnueabihf/lib"),
 }
 _PRINTED = 0.005  # CPU seconds; in less, readelf found no table of call frames to print
+MOST_SECONDS = 120  # of CPU time: a minute on two cores
 MEASURED, JUDGED = "check-of-libraries.measured.json", "check-of-libraries.json"
 HEAD = (
-    *(
-        "library",
-        "functions",
-        "called",
-        "instructions",
-        "executed",
-        "on forced paths",
-        "statically",
-        "both paths",
-        "tried",
-    ),
-    *("visits compared", "paths thrown away", "functions with a finding", "CPU s", "times readelf", "at commit"),
+    *("library", "functions", "called", "instructions", "executed", "on forced paths", "statically"),
+    *("executed or forced", "tried", "visits compared", "paths thrown away", "functions with a finding"),
+    *("CPU s", "times readelf", "at commit"),
 )
 
 
@@ -157,6 +149,7 @@ def page(folder: Path) -> str:
     false = [row for row in rows if row[6].startswith("false")]
     text = (folder / "check-of-libraries.intro.md").read_text(encoding="utf-8")
     return text.format(
+        slow=" and ".join(name for name in names if float(measured[name]["row"][HEAD.index("CPU s")]) > MOST_SECONDS) or "none",
         libraries=_table(HEAD, [measured[name]["row"] for name in names]),
         findings=_table(("library", "table", "function", "first", "known by", "instructions", "judgement"), rows),
         compared=f"{sum(measured[name]['tried'] for name in names):,}",
