@@ -44,8 +44,8 @@ class Readers:
     def tables(self, image: Image, patterns: tuple[str, ...]) -> Mapping[str, RowTable | UnwindError]:
         """The tables of a file that match some patterns (none: all), by strategy; or why one cannot be read.
 
-        An ELF file without any has an empty one, of the kind that is its architecture's: what is called has no row then.
-        Raises UsageError where there is none that matches, and for another file without any.
+        An ELF file without any has an empty one, of its architecture's kind: what is called has no row then. Raises
+        UsageError where there is none that matches, and for another file without any.
         """
         found: dict[str, RowTable | UnwindError] = {}
         strategies = _strategies(self.catalogue)

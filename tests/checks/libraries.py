@@ -40,6 +40,7 @@ HEAD = (
     *("executed or forced", "tried", "visits compared", "paths thrown away", "functions with a finding"),
     *("CPU s", "times readelf", "at commit"),
 )
+_SECONDS = HEAD.index("CPU s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ def page(folder: Path) -> str:
     false = [row for row in rows if row[6].startswith("false")]
     text = (folder / "check-of-libraries.intro.md").read_text(encoding="utf-8")
     return text.format(
-        slow=" and ".join(name for name in names if float(measured[name]["row"][HEAD.index("CPU s")]) > MOST_SECONDS) or "none",
+        slow=" and ".join(name for name in names if float(measured[name]["row"][_SECONDS]) > MOST_SECONDS) or "none",
         libraries=_table(HEAD, [measured[name]["row"] for name in names]),
         findings=_table(("library", "table", "function", "first", "known by", "instructions", "judgement"), rows),
         compared=f"{sum(measured[name]['tried'] for name in names):,}",
