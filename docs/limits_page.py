@@ -34,7 +34,8 @@ def limits_page(every: int) -> str:
     old = json.loads(BEFORE.read_text(encoding="utf-8"))["limits"]
     now: dict[ByArch, Share] = {}
     before: dict[ByArch, int] = {}
-    planned = one_of_each(units(PROGRAMS.values(), ARCHES.values(), RECIPES.values()))[every // 2 :: every]
+    each = one_of_each(units(PROGRAMS.values(), ARCHES.values(), RECIPES.values()))
+    planned = [unit for arch in ARCHES for unit in [unit for unit in each if unit.arch == arch][every // 2 :: every]]
     for unit in planned:
         try:
             run = run_unit(unit, PROGRAMS)

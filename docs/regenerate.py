@@ -10,6 +10,7 @@
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
     python docs/regenerate.py --referees that and docs/referees.md
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
+    python docs/regenerate.py --odd-code  only docs/odd-code.md: some minutes, each rule is taken out of a copy once
     python docs/regenerate.py --traps    only docs/traps.md, from the golden counts
     python docs/regenerate.py --notebooks  only notebooks/*.ipynb: executed, with outputs that show without scripts
     python docs/regenerate.py --score    only docs/scoreboard.md, from the known scores
@@ -145,7 +146,7 @@ def traps() -> str:
     return traps_markdown(PROGRAMS, cells)
 
 
-LIMITS_EVERY = 4  # of so many units one, of those that are one of each program and instruction set
+LIMITS_EVERY = 4  # of so many units one on each architecture, of those that are one of each program there
 REFEREE_STEPS = 8  # instructions of each unit that every real unwinder is asked about
 
 
@@ -187,6 +188,15 @@ def limits() -> None:
 
     introduction = (ROOT / "docs" / "limits.intro.md").read_text(encoding="utf-8")
     (ROOT / "docs" / "limits.md").write_text(f"{introduction}\n{limits_page(LIMITS_EVERY)}", encoding="utf-8")
+
+
+def odd_code() -> None:
+    """docs/odd-code.md: code whose stack is easily told wrong, and the rules that hold it."""
+    sys.path.insert(0, str(ROOT))
+    from odd_code import odd_code_page
+
+    introduction = (ROOT / "docs" / "odd-code.intro.md").read_text(encoding="utf-8")
+    (ROOT / "docs" / "odd-code.md").write_text(odd_code_page(introduction), encoding="utf-8")
 
 
 def score() -> None:
@@ -235,6 +245,9 @@ def main() -> None:
         return
     if "--traps" in sys.argv[1:]:
         (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
+        return
+    if "--odd-code" in sys.argv[1:]:
+        odd_code()
         return
     if "--score" in sys.argv[1:]:
         score()

@@ -186,6 +186,23 @@ def test_a_rule_of_the_truth_that_does_not_hold_is_noticed(
     assert any(prove(observe(trace)).disagreed for trace in traces)
 
 
+def test_a_witness_that_sees_no_landing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unwinder that cuts frames off uses no continuation: only where SP is says that they are gone."""
+    traces = [recorded(isa, body + "\n") for isa, body in RULES["landing"].items()]
+    monkeypatch.setattr("testbed.witness.stacks._Stacks._land", lambda *_: None)
+    assert all(prove(observe(trace)).disagreed for trace in traces)
+
+
+@pytest.mark.parametrize(("isa", "back", "call"), [("x86_64", "back: ", "call f2\n"), ("arm64", "back: ", "bl f2\n")])
+def test_a_jump_back_into_a_function_that_then_calls_is_told_wrong_and_noticed(isa: str, back: str, call: str) -> None:
+    """The truth begins a new stack there, which is wrong; the witness tells whose it is."""
+    body = RULES["left"][isa].replace(back, back + call).replace("fn other", "fn f2\nin_f2: ret\nfn other")
+    proof = prove(observe(recorded(isa, body + "\n")))
+    assert {dissent.truth.count(" < ") for dissent in proof.dissents} <= {0, 1}
+    assert all(" < main" in f" < {dissent.witness}" for dissent in proof.dissents)
+    assert proof.disagreed
+
+
 def test_a_step_without_a_single_right_answer_is_counted_apart() -> None:
     run = run_of(Unit("longjmp", "x86_64", "keystone"))
     truth, said = run.watched, attest(run.trace)
