@@ -27,6 +27,9 @@ from unwinders.analysis.state_rules import frame_rules
 
 EQUAL, REFUSED = "equal", "refused"
 LANDING = ", where exceptions land"  # behind how an instruction fared
+BEHIND = ", behind where exceptions land"
+FALSE_FRAME = "another CFA or return address"
+NO_ROW_BEGINS = f"{FALSE_FRAME}: SP has just moved, and no row begins"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +72,11 @@ class Compared:
         self.different.update(other.different)
         self.examples |= other.examples
 
-    def note(self, function: str, pc: int, how: str, lands: bool) -> None:
+    def note(self, function: str, pc: int, how: str, where: str) -> None:
         self.counts[how] += 1
-        self.landing[how] += lands
+        self.landing[how] += where == LANDING
         if how != EQUAL:
-            key = function, how + LANDING * lands
+            key = function, how + where
             self.different[key] += 1
             self.examples.setdefault(key, pc)
 
@@ -94,8 +97,9 @@ def _function(library: Library, function: FunctionParts) -> Compared:
     except UnwindError:
         states = {}
     sps = [state.registers.get(image.arch.sp) for state in states.values()]
-    landing = landing_code(code, library.pads)
+    landing, behind = landing_code(code, library.pads)
     other_sps = frozenset(sp.offset for sp in sps if isinstance(sp, StackAddress) and sp.base == CFA)
+    before = -1
     for pc, idle in _instructions(library, function, image.isa_at(function.entry)):
         row, instruction = library.table.at(pc), code.at(pc)
         if row is None or isinstance(row.registers.get(image.arch.return_address), Undefined):
@@ -103,8 +107,21 @@ def _function(library: Library, function: FunctionParts) -> Compared:
         if library.at_calls and (instruction is None or not isinstance(instruction.control, Call)):
             continue
         if pc in states or not idle:  # else it aligns what follows
-            found.note(function.name, pc, _how(image, states.get(pc), row, other_sps), pc in landing)
+            how = _how(image, states.get(pc), row, other_sps)
+            if how == FALSE_FRAME and _moved_without_row(library, states, pc, before):
+                how = NO_ROW_BEGINS
+            found.note(function.name, pc, how, LANDING if pc in landing else BEHIND if pc in behind else "")
+        before = pc
     return found
+
+
+def _moved_without_row(library: Library, states: Mapping[int, AbstractState], pc: int, before: int) -> bool:
+    """True where the instruction in front moved SP, from which the table counts, and the table says what it said."""
+    sp, row, last = library.image.arch.sp, library.table.at(pc), library.table.at(before)
+    if before not in states or row is None or last is None or (row.cfa, row.registers) != (last.cfa, last.registers):
+        return False
+    counts = isinstance(row.cfa, RegisterPlus) and row.cfa.register == sp
+    return counts and states[pc].registers.get(sp) != states[before].registers.get(sp)
 
 
 def _how(image: Image, state: AbstractState | None, row: UnwindRow, other_sps: frozenset[int]) -> str:
@@ -123,7 +140,7 @@ def _how(image: Image, state: AbstractState | None, row: UnwindRow, other_sps: f
     cfa = cfa_means(arch, state, row.cfa, other_sps)
     registers = {name: register_means(arch, state, row, name) for name in (*arch.preserved, arch.return_address)}
     if cfa is Means.FALSE or registers[arch.return_address] is Means.FALSE:
-        return "another CFA or return address"
+        return FALSE_FRAME
     if Means.FALSE in registers.values():
         return "a register is elsewhere"
     if Means.UNKNOWN in (cfa, registers[arch.return_address]):

@@ -76,16 +76,24 @@ def _pads(image: Image, area: int, function: int) -> Iterable[int]:
             yield start + pad
 
 
-def landing_code(code: FunctionCode, pads: Sequence[int]) -> frozenset[int]:
-    """The instructions of a function to which control gets from where exceptions land, and not from its entry."""
+def landing_code(code: FunctionCode, pads: Sequence[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """The instructions of a function to which only exceptions lead; and others to which control gets from there too.
+
+    What lies in front of a place where exceptions land is a call that does not return: nothing goes on into it.
+    """
     own = [pad for start, end in code.function.parts for pad in pads[bisect_left(pads, start) : bisect_left(pads, end)]]
-    return _reached(code, own) - _reached(code, [code.function.entry]) if own else frozenset()
+    if not own:
+        return frozenset(), frozenset()
+    landing, entered = _reached(code, own), _reached(code, [code.function.entry], frozenset(own))
+    return landing - entered, landing & entered
 
 
-def _reached(code: FunctionCode, starts: Iterable[int]) -> frozenset[int]:
+def _reached(code: FunctionCode, starts: Iterable[int], without: frozenset[int] = frozenset()) -> frozenset[int]:
     found, work = set[int](), list(starts)
     while work:
         pc = work.pop()
+        if pc in without:
+            continue
         instruction = code.at(pc) if pc not in found and code.function.covers(pc) else None
         if instruction is None:
             continue

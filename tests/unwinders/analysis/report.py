@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from tests.unwinders.analysis.compared_functions import EQUAL, LANDING, REFUSED, Compared
+from tests.unwinders.analysis.compared_functions import BEHIND, EQUAL, LANDING, REFUSED, Compared
 from tests.unwinders.analysis.judged_causes import CAUSES, OTHERS, cause_of
 
 MOST_OTHERS = 40
@@ -48,7 +48,7 @@ def causes_table(found: Mapping[str, Compared]) -> str:
     titles: dict[tuple[str, str], set[str]] = {}
     for title, one in found.items():
         for (function, how), count in one.different.items():
-            key = cause_of(function, how).name, how.removesuffix(LANDING)
+            key = cause_of(function, how).name, how.removesuffix(LANDING).removesuffix(BEHIND)
             counts[key] += count
             titles.setdefault(key, set()).add(title)
     order = [cause.name for cause in (*CAUSES, OTHERS)]

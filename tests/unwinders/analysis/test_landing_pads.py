@@ -10,7 +10,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from tests.unwinders.analysis.compared_functions import EQUAL, LANDING, Compared
+from tests.unwinders.analysis.compared_functions import BEHIND, EQUAL, FALSE_FRAME, LANDING, NO_ROW_BEGINS, Compared
 from tests.unwinders.analysis.judged_causes import OTHERS, cause_of
 from tests.unwinders.analysis.landing_pads import landing_code, landing_pads
 from unwinders.analysis.function_bounds import functions_of
@@ -26,7 +26,7 @@ def test_cleanups_and_handlers_are_where_exceptions_land(arch: str) -> None:
     pads = landing_pads(built.path, image)
     for function in functions_of(image).all:
         code = FunctionCode(image, function)
-        landing = landing_code(code, pads)
+        landing, _ = landing_code(code, pads)
         assert function.entry not in landing
         if landing:
             start, end = function.parts[0]
@@ -41,10 +41,18 @@ def test_cleanups_and_handlers_are_where_exceptions_land(arch: str) -> None:
 
 def test_only_what_exceptions_lead_to_is_judged_as_such() -> None:
     found = Compared()
-    for lands in (False, True):
-        found.note("_ZN1C1fEv", 0x1000, "a register is elsewhere", lands)
-        found.note("_ZN1C1fEv", 0x1004, EQUAL, lands)
-    assert (found.total, found.landing.total(), found.landing[EQUAL]) == (4, 2, 1)
-    causes = {how.endswith(LANDING): cause_of(function, how) for function, how in found.different}
-    assert causes[False] is OTHERS
-    assert causes[True].name == "where exceptions land"
+    for where in ("", LANDING, BEHIND):
+        found.note("_ZN1C1fEv", 0x1000, "a register is elsewhere", where)
+        found.note("_ZN1C1fEv", 0x1004, EQUAL, where)
+    assert (found.total, found.landing.total(), found.landing[EQUAL]) == (6, 2, 1)
+    causes = {how: cause_of(function, how) for function, how in found.different}
+    assert causes.pop("a register is elsewhere") is OTHERS
+    assert {each.name for each in causes.values()} == {"where exceptions land"} and len(causes) == 2
+
+
+def test_a_difference_has_a_cause_only_where_its_mechanism_acts() -> None:
+    """Of any function: where SP moves without a row; by name: what that function does, and nothing else of it."""
+    assert cause_of("getwd", NO_ROW_BEGINS).name == "a frame given back in steps"
+    assert cause_of("getwd", FALSE_FRAME) is OTHERS
+    assert cause_of("strcmp", FALSE_FRAME).name == "a row that is not taken back"
+    assert cause_of("strcmp", "a register is elsewhere") is OTHERS
