@@ -92,6 +92,13 @@ def _with_defects() -> Iterator[Recipe]:
             (*none, "-mfunction-return=thunk"),
         ),
         (
+            "inline-thunk-O0-fp",
+            "GCC 12 -O0, frame pointers, returns through a thunk of each function's own",
+            Tool.GCC,
+            _X86_64,
+            ("-O0", _POINTER, "-mfunction-return=thunk-inline"),
+        ),
+        (
             "profiled-O2",
             "GCC 12 -O2, no frame pointers, every function calls the profiler first",
             Tool.GCC,
@@ -105,7 +112,7 @@ def _with_defects() -> Iterator[Recipe]:
             tool=tool,
             arches=arches,
             flags=(*flags, "-fasynchronous-unwind-tables"),
-            traits=frozenset({Trait.FP_OMITTED}),
+            traits=frozenset({Trait.FP_OMITTED} if _NO_POINTER in flags or name.startswith("profiled") else ()),
             opt_in=True,
             by_name=True,
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
 from testbed.truth.frame_traits import RULES
-from testbed.truth.step_columns import allocated_in_part, bare, jumped_to, returned, row_begins
+from testbed.truth.step_columns import allocated_in_part, bare, jumped_to, returned, row_begins, without_effect
 from testbed.truth.transfers import Bools
 from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
@@ -251,6 +251,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.ALLOCATED_IN_PART: allocated_in_part,
+        Trait.WITHOUT_EFFECT: without_effect,
         Trait.BARE: bare,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,

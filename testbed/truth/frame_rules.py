@@ -136,6 +136,16 @@ def allocated_in_part(truth: Watched, at: FrameSite) -> bool:
     return not bool(np.isin((own - 1, own), trace.writes.step).any())
 
 
+def without_effect(truth: Watched, at: FrameSite) -> bool:
+    """The instruction in front left every register but the pc, and memory, as they were."""
+    trace, own = truth.trace, at.own
+    if own == 0 or not stands_anywhere(truth, at) or step_in_front(truth, at) != own - 1:
+        return False
+    changed = trace.registers[own - 1] != trace.registers[own]
+    changed[trace.arch.index[trace.arch.pc]] = False
+    return not changed.any() and own - 1 not in trace.writes.step
+
+
 def vector_restored(truth: Watched, at: FrameSite) -> bool:
     """A callee-saved register that is wider than an address had another value at a step of the activation's own.
 

@@ -30,6 +30,7 @@ from testbed.truth.frame_rules import (
     stands_anywhere,
     unlinked,
     vector_restored,
+    without_effect,
 )
 from testbed.truth.frame_sites import FrameSite
 from testbed.truth.stack_words import DISTANT, own_part, shadow_top
@@ -217,6 +218,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.MIXED_ISA: mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.ALLOCATED_IN_PART: allocated_in_part,
+        Trait.WITHOUT_EFFECT: without_effect,
         Trait.BARE: bare,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,

@@ -53,6 +53,21 @@ def allocated_in_part(truth: Watched, at: FrameSites) -> Bools:
     before, behind = steps_in_front(truth, at), np.minimum(at.step + 1, last)
     found: Bools = (before >= 0) & (before == at.step - 1) & (node[behind] == at.node)
     found &= (sp[behind] < sp[at.step]) & (sp[at.step] < sp[before])
-    stores = np.zeros(last + 1, np.bool_)
-    stores[truth.trace.writes.step] = True
+    stores = _stores(truth)
     return found & ~stores[before] & ~stores[at.step]
+
+
+def without_effect(truth: Watched, at: FrameSites) -> Bools:
+    before, registers = steps_in_front(truth, at), truth.trace.registers
+    found: Bools = (before >= 0) & (before == at.step - 1) & ~_stores(truth)[before]
+    here = np.flatnonzero(found)
+    changed = registers[before[here]] != registers[at.step[here]]
+    changed[:, truth.trace.arch.index[truth.trace.arch.pc]] = False
+    found[here] = ~changed.any(axis=1)
+    return found
+
+
+def _stores(truth: Watched) -> Bools:
+    stores = np.zeros(len(truth.trace), np.bool_)
+    stores[truth.trace.writes.step] = True
+    return stores

@@ -29,6 +29,7 @@ class Trait(Enum):
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
     ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"
     ALLOCATED_IN_PART = "the instruction in front has made room on the stack, stored nothing, and this one makes more"
+    WITHOUT_EFFECT = "the instruction in front changed nothing but the pc: its condition failed, or it does nothing"
     BARE = "the interrupted activation holds nothing on the stack: SP is where it was at its entry"
     RETURNED = "a call of the interrupted activation has just come back to this instruction"
     JUMPED_TO = "control came here by a jump inside the activation: not from the instruction in front"

@@ -34,6 +34,7 @@ SINGLE_ISA = {
     "index_exchanged": "32-bit Arm has no .eh_frame_hdr",
     "interworking": "A32 and Thumb in one image: only arm32 has two instruction sets",
     "callee_pops": "only x86 has a return that pops arguments",
+    "conditional_return": "only A32 executes any instruction under a condition: a Thumb block ends behind a jump",
     "veneer": "a call on x86 reaches 2 GB: linkers make no veneers",
     "cant_unwind": "a mark of the exception-handling tables of 32-bit Arm",
     "drap": "GCC makes this for x86",

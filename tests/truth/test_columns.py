@@ -96,6 +96,16 @@ def test_a_frame_that_two_instructions_allocate() -> None:
         assert "sub" in run.instruction(step) and "sub" in run.instruction(step - 1)
 
 
+def test_an_instruction_whose_condition_failed_has_no_effect() -> None:
+    """Behind the conditional move of SP: with an effect where it was carried out, without where it was not."""
+    run = run_program(PROGRAMS["conditional_return"], ARCHES["arm32"], "keystone")
+    shown(run)
+    returns = [step for step in range(len(run)) if run.instruction(step).startswith("popne")]
+    effects = [Trait.WITHOUT_EFFECT not in run.watched.frame_traits(step, 0) for step in returns]
+    moved = [int(run.trace.sp[step - 1]) != int(run.trace.sp[step]) for step in returns]
+    assert effects == moved and set(moved) == {True, False}
+
+
 @pytest.mark.parametrize("source", sorted((Path(__file__).parent / "declared").glob("*.S")), ids=lambda path: path.stem)
 def test_it_does_where_control_goes_unusual_ways(source: Path) -> None:
     run = named_run({}, str(source), None, None, seed=1, budget=10_000, fresh=False)

@@ -67,11 +67,12 @@ LIMITS = limits_of(
     MOVED_UP          x86_64  refused stopped
     MOVED_UP          arm64   refused stopped
     MOVED_UP          arm32   refused stopped
+    WITHOUT_EFFECT    arm32   refused
     EPILOGUE+LINKED   x86_64  ended_early
     EPILOGUE+LINKED   arm64   ended_early
     EPILOGUE+LINKED   arm32   ended_early
+    EPILOGUE+ROW_BEGINS  arm32  refused
     EPILOGUE          arm64   refused
-    EPILOGUE          arm32   refused
     FRAMELESS         x86_64  refused
     FRAMELESS         arm64   refused
     FRAMELESS_CALLER  arm64   stopped
@@ -127,6 +128,16 @@ LIMITS = limits_of(
             "a callee came back with another SP than before its call, and the CFA counts from SP wherever SP is known: "
             "the frame pointer is not asked, for callers further out may not have it",
             "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
+        ),
+        "WITHOUT_EFFECT": (
+            "a row is chosen by pc alone: behind an instruction that moves SP under a condition there are two frames, "
+            "and only the flags say which",
+            "Arm Architecture Reference Manual for A-profile, DDI 0487, F1.3: conditional execution",
+        ),
+        "EPILOGUE+ROW_BEGINS": (
+            "SP has just been moved and the code alone does not say whether (under a condition: a row is chosen by pc, "
+            "not by flags) or where to (a handler's saved SP)",
+            "Arm Architecture Reference Manual for A-profile, DDI 0487, F1.3: conditional execution",
         ),
         "EPILOGUE": (
             "the return address has just been loaded from a shadow call stack, which is no part of the frame",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.gcc.limits import ENTRY, POPPED, PROFILED, THUNK
+from testbed.referee.gcc.limits import ENTRY, IN_STEPS, INLINE_THUNK, POPPED, PROFILED, THUNK
 from testbed.referee.model import Finding
 
 FINDINGS = (
@@ -29,6 +29,17 @@ FINDINGS = (
         limit=THUNK,
     ),
     Finding(
+        title="GCC's rows in an inline return thunk look for the frame pointer in a word that the thunk overwrites",
+        unwinder="eh_frame",
+        tool="GCC 12",
+        since="2026-11-22",
+        program="return_thunk_inline",
+        arch="x86_64",
+        recipe="inline-thunk-O0-fp",
+        at="leaf+0x1a",
+        limit=INLINE_THUNK,
+    ),
+    Finding(
         title="GCC's .debug_frame for ARM leaves out the word that is pushed before a profiler's call",
         unwinder="debug_frame",
         tool="GCC 12",
@@ -38,6 +49,17 @@ FINDINGS = (
         recipe="profiled-O2",
         at="leaf+0x4",
         limit=PROFILED,
+    ),
+    Finding(
+        title="GCC's Thumb rows count a large frame as whole where one of two instructions has given it back",
+        unwinder="debug_frame",
+        tool="GCC 12",
+        since="2026-11-22",
+        program="big_frame",
+        arch="arm32",
+        recipe="gcc-thumb-O2",
+        at="big+0x36",
+        limit=IN_STEPS,
     ),
     Finding(
         title="GCC's rows of a realigned frame count from a frame pointer that is popped already",

@@ -22,12 +22,30 @@ THUNK = Limit(
     "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/i386/i386.cc;hb=refs/heads/releases/gcc-12",
 )
 
+INLINE_THUNK = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    "behind the pop of the frame pointer GCC writes no row for it: it is looked for in the word that was popped, "
+    "which the call of an inline return thunk overwrites",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/i386/i386.cc;hb=refs/heads/releases/gcc-12",
+)
+
 PROFILED = Limit(
     Trait.WRONG_TABLE,
     frozenset({Outcome.STOPPED, Outcome.WRONG}),
     "GCC prints the push of lr before a profiler's call as text, without a row for it: at the call the row does not "
     "count the word",
     "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/bpabi.h;hb=refs/heads/releases/gcc-12",
+)
+
+IN_STEPS = Limit(
+    Trait.EPILOGUE,
+    frozenset({Outcome.REFUSED}),
+    "GCC writes one row for a frame that two instructions give back, behind the second one: between them the CFA is "
+    "counted from an SP that the first one has moved",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/arm.cc;hb=refs/heads/releases/gcc-12",
+    frozenset({"arm32"}),
+    frozenset({Trait.ROW_BEGINS}),
 )
 
 POPPED = Limit(

@@ -43,6 +43,10 @@ _REASONS = {
         "GCC writes one row for a frame that several instructions give back: between them it is another's",
         reasons()["EPILOGUE+ROW_BEGINS"][1],
     ),
+    "WRONG_TABLE<1": (
+        "a table is believed, not checked: a wrong rule of the frame pointer is wrong where the caller counts from it",
+        "https://github.com/llvm/llvm-project/issues/63598",
+    ),
     "REALIGNED+EPILOGUE": _REALIGNED,
     "REALIGNED+EPILOGUE<1": _REALIGNED,
 }
@@ -53,6 +57,7 @@ LIMITS = limits_of(
     SIGNAL         arm32   wrong_register skipped ended_early phantom wrong stopped refused
     SIGNED         arm64   refused stopped
     WRONG_TABLE    x86_64  ended_early wrong phantom skipped
+    WRONG_TABLE<1  x86_64  wrong
     WRONG_TABLE    arm64   refused stopped ended_early skipped phantom wrong_register wrong
     WRONG_TABLE    arm32   refused stopped ended_early skipped phantom wrong_register wrong
     NO_TABLE       x86_64  refused stopped wrong_register

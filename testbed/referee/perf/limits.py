@@ -43,6 +43,16 @@ MINUS_ONE = limit(
 UNSAID_VECTOR_RULE = replace(
     VECTOR_RULE, outcomes=frozenset({Outcome.ENDED_EARLY}), because=f"{VECTOR_RULE.because}; the list just ends"
 )
+WRONG_POINTER = replace(
+    limit(
+        Trait.WRONG_TABLE,
+        "wrong",
+        "a table is believed, not checked: a wrong rule of the frame pointer is wrong where the caller counts from it",
+        "https://github.com/llvm/llvm-project/issues/63598",
+        _X86,
+    ),
+    inner=1,
+)
 LIMITS = (
     CUT,
     *table_limits(
@@ -61,4 +71,5 @@ LIMITS = (
     UNSAID_VECTOR_RULE,
     replace(AFTER_LEAVE, outcomes=frozenset({Outcome.ENDED_EARLY})),
     POPPED,
+    WRONG_POINTER,
 )

@@ -36,6 +36,14 @@ BELIEVED = (
         "https://github.com/llvm/llvm-project/issues/63598",
     ),
     Limit(
+        Trait.WRONG_TABLE,
+        frozenset({Outcome.CRASHED}),
+        "a wrong rule of the frame pointer is believed: where the caller's row counts from it, reading is the end",
+        "https://github.com/llvm/llvm-project/issues/63598",
+        frozenset({"x86_64"}),
+        inner=1,
+    ),
+    Limit(
         Trait.NO_TABLE,
         _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
         "code without an entry is the end of the stack: _URC_END_OF_STACK says no more; or the entry before it answers",
