@@ -46,7 +46,8 @@ class Guard:
 
     def path(self, target: str, headers: Message) -> str:
         """The path behind the token. Raises RefusedRequest."""
-        if headers.get("Host", "").lower() not in self.hosts:
+        named = headers.get_all("Host", [])
+        if len(named) != 1 or named[0].strip().lower() not in self.hosts:
             raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "the Host is not this machine's loopback address")
         origin = headers.get("Origin")
         if origin is not None and origin.lower() not in (f"http://{host}" for host in self.hosts):

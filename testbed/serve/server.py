@@ -7,7 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
+from socket import SocketIO, socket
 from threading import BoundedSemaphore, Lock
+from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +21,7 @@ from testbed.words.errors import TestbedError
 KEPT_PAGES = 8
 MOST_CONNECTIONS = 32
 SECONDS = 15.0  # of silence after which a connection is closed
+WHOLE_SECONDS = 30.0  # in which a request has arrived, however little of it comes at once
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -84,10 +88,30 @@ class EditorServer(ThreadingHTTPServer):
         """A connection that breaks off is nothing to report."""
 
 
+class _Arriving(SocketIO):
+    """What a request is read from: TimeoutError after SECONDS of silence, and WHOLE_SECONDS after it was opened."""
+
+    def __init__(self, connection: socket) -> None:
+        super().__init__(connection, "r")
+        self._connection, self._until = connection, monotonic() + WHOLE_SECONDS
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._until - monotonic()
+        if left <= 0:
+            raise TimeoutError("the request did not arrive in time")
+        self._connection.settimeout(min(SECONDS, left))
+        return super().readinto(buffer)
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: EditorServer
     timeout = SECONDS
     server_version, sys_version = "testbed", ""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = BufferedReader(_Arriving(self.connection))
 
     def do_GET(self) -> None:
         self._answered(self._get)
@@ -136,6 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode("utf-8", "replace")
+        self.connection.settimeout(SECONDS)  # reading may have left less
         self.send_response(status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -31,6 +32,16 @@ def server() -> Iterator[EditorServer]:
     yield made
     made.shutdown()
     made.server_close()
+
+
+def _is_closed(one: socket.socket) -> bool:
+    """Whether a connection is closed, after another byte on it."""
+    try:
+        one.sendall(b" ")
+    except OSError:
+        return True
+    time.sleep(0.05)
+    return False
 
 
 def asked(server: EditorServer, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
@@ -182,6 +193,30 @@ def test_an_edit_is_what_was_sent() -> None:
 def test_what_is_no_request_does_no_harm(server: EditorServer, sent: bytes) -> None:
     assert b"editor" not in raw(server, sent)
     assert asked(server, f"/{server.guard.token}/")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["source?" + "&".join(f"a{i}=1" for i in range(20)), "//[", "source?a=1&b=%"])
+def test_an_address_that_is_none_is_answered(server: EditorServer, path: str) -> None:
+    assert asked(server, f"/{server.guard.token}/{path}")[0] in (200, 400)
+
+
+def test_two_hosts_are_no_host(server: EditorServer) -> None:
+    guard = server.guard
+    head = f"GET /{guard.token}/ HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\nHost: elsewhere\r\n\r\n"
+    assert raw(server, head.encode()).split()[1] == b"421"
+
+
+@pytest.mark.parametrize("post", [False, True])
+def test_a_request_that_never_ends_is_ended(server: EditorServer, monkeypatch: pytest.MonkeyPatch, post: bool) -> None:
+    """A byte now and then is no silence: what counts is when all of it has arrived."""
+    monkeypatch.setattr("testbed.serve.server.WHOLE_SECONDS", 0.6)
+    guard = server.guard
+    head = f"POST /{guard.token}/judge HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\n"
+    end = "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n" if post else "X: "
+    with socket.create_connection(("127.0.0.1", guard.port), timeout=20) as one:
+        one.sendall((head + end).encode())
+        assert any(_is_closed(one) for _ in range(200))
+    assert asked(server, f"/{guard.token}/")[0] == 200
 
 
 def test_connections_that_say_nothing_are_bounded(server: EditorServer) -> None:
