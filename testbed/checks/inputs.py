@@ -138,8 +138,10 @@ def _joined(path: Path, objects: Path, folder: Path) -> Path:
     if b".gnu.lto_" in content and not any(name in content for name in _OF_CODE):
         raise UsageError(f"{path}: GCC left no machine code in it: compile with -ffat-lto-objects, or without -flto")
     machine = _machine_of(objects, path)
-    command = [str(find_zig()), "ld.lld", "-m", LLD[machine.name], "-shared", "--eh-frame-hdr", "-z", "notext"]
-    options = ["--unresolved-symbols=ignore-all", "--allow-multiple-definition", "--noinhibit-exec", "-z", "nognustack"]
+    # -Bsymbolic: a call within the file is that call, and none through a linkage table, whose answer would be made up
+    command = [str(find_zig()), "ld.lld", "-m", LLD[machine.name], "-shared", "-Bsymbolic", "--eh-frame-hdr"]
+    options = ["--unresolved-symbols=ignore-all", "--allow-multiple-definition", "--noinhibit-exec"]
+    options += ["-z", "notext", "-z", "nognustack"]
     options += [f"--defsym={name}=0" for name in _WANTED]
     said = _run([*command, *options, "--whole-archive", str(objects), "-o", str(out)], path, folder, None)
     if left_out := re.findall(r"^ld\.lld: \w+: (.* is incompatible with .*)$", said, re.MULTILINE):

@@ -124,6 +124,41 @@ def test_an_object_for_split_stacks_is_joined(tmp_path: Path) -> None:
     assert struct.calcsize("<Q") == image.arch.word
 
 
+def test_a_call_within_the_file_is_that_call(tmp_path: Path) -> None:
+    """Not one through a linkage table, whose answer would be made up."""
+    path = tmp_path / "calls.S"
+    path.write_text(
+        """
+        .syntax unified
+        .thumb
+        .text
+        .globl  f, g
+        .type   f, %function
+        .thumb_func
+f:      .fnstart
+        push    {r4, lr}
+        .save   {r4, lr}
+        sub     sp, #8
+        bl      g
+        add     sp, #8
+        pop     {r4, pc}
+        .fnend
+        .size   f, .-f
+        .type   g, %function
+        .thumb_func
+g:      .fnstart
+        bx      lr
+        .fnend
+        .size   g, .-g
+""",
+        encoding="utf-8",
+    )
+    check = checked(path, arch="arm32")
+    (finding,) = check.findings
+    assert (finding.where, finding.instruction) == ("f+0x4", "bl g")
+    assert check.total("forced") == 0
+
+
 def test_a_source_for_another_architecture_is_told_which(tmp_path: Path) -> None:
     path = tmp_path / "f.S"
     path.write_text(".globl f\n.type f, %function\nf: .cfi_startproc\n ldr x0, [x1]\n ret\n.cfi_endproc\n", "utf-8")
