@@ -183,5 +183,7 @@ def recipe_named(name: str, program: Program, arch: Arch) -> Recipe:
     if name in there:
         return RECIPES[name]
     if name in RECIPES:
-        raise UsageError(f"recipe {name!r} does not build {program.name} on {arch}; there are: {', '.join(there)}")
+        others = ", ".join(str(other) for other in program.arches()) or "no architecture"
+        ways = f"there are: {', '.join(there)}" if there else f"no recipe does: its sources are for {others}"
+        raise UsageError(f"recipe {name!r} does not build {program.name} on {arch}; {ways}")
     raise UsageError(f"no recipe {name!r}; {nearest(name, there)}")

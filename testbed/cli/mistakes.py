@@ -22,14 +22,15 @@ def _sentence(error: click.ClickException, context: click.Context | None, comman
     if isinstance(error, click.NoSuchOption):
         options = [name for param in context.command.params for name in param.opts] if context else []
         return f"no option {error.option_name}; {nearest(error.option_name, options)}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        is_option = isinstance(error.param, click.Option)
+        name = max(error.param.opts, key=len) if is_option else error.param.human_readable_name.upper()
+        choices = error.param.type.choices if isinstance(error.param.type, click.Choice) else ()
+        return f"{name} is missing" + (f"; there are: {', '.join(map(str, choices))}" if choices else "")
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
         given = error.message.partition("'")[2].partition("'")[0]
         names = [str(choice) for choice in error.param.type.choices]
         return f"{error.param.human_readable_name.upper()} cannot be {given!r}; {nearest(given, names)}"
-    if isinstance(error, click.MissingParameter) and error.param is not None:
-        if isinstance(error.param, click.Option):
-            return f"{max(error.param.opts, key=len)} is missing"
-        return f"{error.param.human_readable_name.upper()} is missing"
     message = error.format_message()
     unknown = message.partition("No such command '")[2].partition("'")[0]
     if unknown:

@@ -34,6 +34,7 @@ from tests.cli.command import HEAD, NEVER_ENDS, Testbed
         (["matrix", "-p", "recursion", "-r", "gcc-O3"], "only --all has these units"),
         (["run", "leaf_call", "--htm"], "no option --htm; did you mean --html"),
         (["list", "progams"], "WHAT cannot be 'progams'; did you mean programs"),
+        (["list"], "WHAT is missing; there are: programs, unwinders"),
         (["mtrix"], "no command 'mtrix'; did you mean matrix"),
         (["show"], "error: PROGRAM is missing"),
         (["run"], "error: PROGRAM is missing"),
