@@ -155,9 +155,9 @@ def _count(said: Mapping[str, Any], key: str, most: int) -> int | None:
     value = said.get(key)
     if value is None:
         return None
-    number = _number(value, f'"{key}"', 64)
+    number = _number(value, f'wrote "{key}", which', 64)
     if number > most:
-        raise BrokenAnswer(f'"{key}" is {number}: at most {most}')
+        raise BrokenAnswer(f'wrote "{key}", which is {number}: at most {most}')
     return number
 
 
