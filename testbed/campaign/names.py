@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image.debug.tail_chains import Certainty
-from testbed.image.symbols import demangled
+from testbed.image.demangling import demangled
 from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize
 from testbed.program.model import Expectation
 from testbed.runs.run import Run

@@ -16,16 +16,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
 from weakref import WeakKeyDictionary
 
-import pydemumble
-
+from testbed.image.demangling import demangled
 from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering
 
-_PART = re.compile(
-    r"(?P<name>.+?)(?P<part>(?:\.(?:cold|part|constprop|isra|llvm|lto_priv|localalias|clone)(?:\.\d+)*)+)"
-)
 _SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
 
 
@@ -122,20 +117,3 @@ def readable(symbol: Symbol) -> str:
     """A symbol's name as people read it; a split-off piece keeps its mark, since offsets count from the piece."""
     match = _SPLIT.fullmatch(symbol.name)
     return demangled(symbol.name) + (symbol.name[match.end("name") :] if match else "")
-
-
-def whole_function(name: str) -> str:
-    """The function that a split-off piece belongs to: ``f`` for ``f.cold`` and ``f.part.0``; others as they are."""
-    match = _SPLIT.fullmatch(name)
-    return match["name"] if match else name
-
-
-@lru_cache(maxsize=1 << 14)
-def demangled(name: str) -> str:
-    """A C++ (Itanium ABI), Rust or Swift linker's name as people read it; any other as it is.
-
-    A compiler's suffix for a piece or a copy of a function is no part of the mangled name: ``_Z1fv.cold`` is a piece
-    of ``f()``.
-    """
-    match = _PART.fullmatch(name)
-    return pydemumble.demangle(match["name"] if match else name) or (whole_function(name) if match else name)

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, debug_info
-from testbed.image.symbols import demangled, place_in, symbol_for, whole_function
+from testbed.image.demangling import demangled, whole_function
+from testbed.image.symbols import place_in, symbol_for
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
 if TYPE_CHECKING:

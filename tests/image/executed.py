@@ -16,7 +16,7 @@ from testbed.campaign.units import run_unit
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
-from testbed.image.symbols import demangled
+from testbed.image.demangling import demangled
 from testbed.naming.symbolize import symbolize
 from tests.image.debugged import Place, addr2line, llvm_symbolizer
 

@@ -17,7 +17,7 @@ from testbed.arch import ARCHES
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, read_elf
 from testbed.image.debug import debug_info
-from testbed.image.symbols import demangled
+from testbed.image.demangling import demangled
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.words.errors import ImageError
 from tests.image.debugged import (

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from testbed.image import Symbol, read_elf
-from testbed.image.symbols import aliases_of, demangled, symbol_for, whole_function
+from testbed.image.demangling import demangled, whole_function
+from testbed.image.symbols import aliases_of, symbol_for
 from tests.image.debugged import built, compile_by_gcc, tool
 from tests.image.hand_made import BASE, SIZE, image_of
 

@@ -22,7 +22,7 @@ from unicorn import x86_const as x86
 from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage
-from testbed.image.symbols import demangled
+from testbed.image.demangling import demangled
 from testbed.machine.load import map_image
 from testbed.machine.signals import ALTERNATE_SIZE, Delivery, enter_handler
 from testbed.machine.start import powered

@@ -1,0 +1,134 @@
+"""A linker's name as people read it, also where the name was made to harm.
+
+A mangled name may refer to earlier parts of itself (Itanium C++ ABI 5.1.10, Rust v0 back references), so its readable
+form can be twice as long for every few bytes: 300 bytes say 30 gigabytes. And parts lie in one another without end, on
+the stack of the library that reads them. So names that are long, or that may refer back often, are read in a process
+of their own, with limits on memory and time; one over which it dies stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from functools import lru_cache
+from multiprocessing.util import Finalize
+
+import pydemumble
+
+SHORT = 1 << 11  # characters of a name that is read in this process: some hundred bytes of stack for each
+FEW_REFERENCES = 12  # each may double what is said
+MOST_SAID = 1 << 16  # characters of a readable name: nobody reads more
+_MEMORY, _SECONDS, _DEATHS = 512 << 20, 5.0, 8
+_PART = re.compile(
+    r"(?P<name>.+?)(?P<part>(?:\.(?:cold|part|constprop|isra|llvm|lto_priv|localalias|clone)(?:\.\d+)*)+)"
+)
+_SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
+
+_READER = f"""
+import json, resource, sys
+import pydemumble
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
+for line in sys.stdin:
+    said = pydemumble.demangle(json.loads(line)) or ""
+    print(json.dumps(said if len(said) <= {MOST_SAID} else ""), flush=True)
+"""
+
+
+def whole_function(name: str) -> str:
+    """The function that a split-off piece belongs to: ``f`` for ``f.cold`` and ``f.part.0``; others as they are."""
+    match = _SPLIT.fullmatch(name)
+    return match["name"] if match else name
+
+
+@lru_cache(maxsize=1 << 14)
+def demangled(name: str) -> str:
+    """A C++ (Itanium ABI), Rust or Swift linker's name as people read it; any other as it is.
+
+    A compiler's suffix for a piece or a copy of a function is no part of the mangled name: ``_Z1fv.cold`` is a piece
+    of ``f()``.
+    """
+    match = _PART.fullmatch(name)
+    mangled = match["name"] if match else name
+    return _read(mangled) or (whole_function(name) if match else name)
+
+
+def _read(mangled: str) -> str:
+    if not mangled.startswith(("_", "?", "$", ".")):
+        return ""
+    if len(mangled) <= SHORT and _references(mangled) <= FEW_REFERENCES:
+        return pydemumble.demangle(mangled) or ""
+    return _apart.read(mangled)
+
+
+def _references(mangled: str) -> int:
+    """How often a name may refer to what it said before, at most: by these letters in C++, Rust and D."""
+    letters = "0123456789" if mangled.startswith("?") else "STBQ"
+    return sum(map(mangled.count, letters))
+
+
+class _ReaderApart:
+    """A process that reads names, begun where it is needed, and again where one was too much for it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._deaths = 0
+
+    def read(self, mangled: str) -> str:
+        """The readable name; "" where there is none, or it cannot be had within the limits."""
+        if self._deaths >= _DEATHS:
+            return ""
+        if self._process is None or self._owner != os.getpid():  # a fork does not share its parent's
+            self._process, self._owner = _begun(), os.getpid()
+        said = _asked(self._process, mangled)
+        if said is None:
+            self._deaths += 1
+            _end(self._process)
+            self._process = None
+        return said or ""
+
+
+_apart = _ReaderApart()
+
+
+def _begun() -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _READER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    Finalize(process, _end, args=(process,), exitpriority=10)
+    return process
+
+
+def _asked(process: subprocess.Popen[bytes], mangled: str) -> str | None:
+    """The process's answer; None where it dies or is too slow."""
+    assert process.stdin is not None and process.stdout is not None
+    poll, until, line = select.poll(), time.monotonic() + _SECONDS, b""
+    poll.register(process.stdout, select.POLLIN)
+    try:
+        process.stdin.write(json.dumps(mangled).encode("ascii") + b"\n")
+        process.stdin.flush()
+        while not line.endswith(b"\n"):
+            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+                return None
+            part = os.read(process.stdout.fileno(), 1 << 16)
+            if not part:
+                return None
+            line += part
+    except OSError:
+        return None
+    said: str = json.loads(line)
+    return said
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
