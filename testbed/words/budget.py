@@ -11,10 +11,12 @@ beginning", or that unpack to gigabytes. Each reader bounds what one entry costs
     parts      segments of a program file, modules of a dump: each is looked at again for each of the others
     steps      steps of interpretation: a call frame instruction, an operation, an instruction emulated abstractly
     seconds    CPU seconds
+    analysis   CPU seconds in which the instructions of all functions are analysed, where a user asked for all
 
-All of this together is at most 64 n + 256 MB of memory, and 20 s. A reader calls `Account.spend` where it copies,
-unpacks, makes an entry or goes round a loop that the file decides on. Whoever goes over a limit gets BudgetExceeded:
-the file, the offset, the limit, and the option that raises it.
+All of this together is at most 64 n + 256 MB of memory, and 20 s; an analysis of all instructions takes 20 s, and a
+minute for each megabyte: an honest library of two megabytes takes about half a minute. A reader calls `Account.spend`
+where it copies, unpacks, makes an entry or goes round a loop that the file decides on. Whoever goes over a limit gets
+BudgetExceeded: the file, the offset, the limit, and the option that raises it.
 """
 
 from __future__ import annotations
@@ -33,7 +35,16 @@ OPTION = "--file-limit"
 VARIABLE = "TESTBED_FILE_LIMITS"  # the same for a process and those that it starts: "steps=50000000,seconds=60"
 _BETWEEN = 1 << 10  # spendings between two looks at the clock
 _SHARED = ("entries", "steps")
-_PER_BYTE: Mapping[str, float] = {"mapped": 6, "unpacked": 8, "entries": 1 / 8, "parts": 0, "steps": 4, "seconds": 0}
+_CLOCKS = ("seconds", "analysis")
+_PER_BYTE: Mapping[str, float] = {
+    "mapped": 6,
+    "unpacked": 8,
+    "entries": 1 / 8,
+    "parts": 0,
+    "steps": 4,
+    "seconds": 0,
+    "analysis": 60 / 1e6,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,7 @@ class Budget:
     parts: int = 2_000
     steps: int = 400_000
     seconds: float = 20.0
+    analysis: float = 20.0
     given: frozenset[str] = frozenset()  # the limits that a user gave
 
     def most(self, size: int) -> dict[str, float]:
@@ -68,7 +80,7 @@ def budget_of(text: str) -> Budget:
         if name not in KINDS:
             raise UsageError(f"{OPTION} {part[:80]}: {name[:40]!r} is no limit; {nearest(name, KINDS)}")
         try:
-            given[name] = float(value) if name == "seconds" else int(value)
+            given[name] = float(value) if name in _CLOCKS else int(value)
         except ValueError:
             given[name] = -1
         if not 0 <= given[name] < 1 << 60:
@@ -97,6 +109,8 @@ class Account:
         self.spent: dict[str, float] = dict.fromkeys(KINDS, 0)
         self._whole, self._shares = whole, dict[str, Account]()
         self._since: float | None = None  # the CPU time at which the outermost `working` began
+        self._clock, self._late = "seconds", False  # the kind that it counts as, and whether it has run out
+        self.exceeded: BudgetExceeded | None = None  # the last limit that was gone over
         self._calls = 0
 
     def share(self, reader: str) -> Account:
@@ -108,6 +122,9 @@ class Account:
     def spend(self, kind: str, amount: int = 1, offset: int = 0) -> None:
         """So much more of a kind, for what stands at ``offset``. Raises BudgetExceeded where that is too much."""
         spent, whole = self.spent, self._whole
+        if self._late or (whole is not None and whole._late):  # whoever caught it is not to go on all the same
+            late = self if self._late or whole is None else whole
+            raise late._exceeded(late._clock, offset)
         spent[kind] += amount
         if spent[kind] > self.most[kind]:
             raise self._exceeded(kind, offset)
@@ -118,32 +135,36 @@ class Account:
         self._calls += 1
         if not self._calls % _BETWEEN:
             self._look_at_the_clock(offset)
+            if whole is not None:
+                whole._look_at_the_clock(offset)
 
     def left(self, kind: str) -> int:
         """How much of a kind may still be spent."""
         return max(0, int(self.most[kind] - self.spent[kind]))
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self, clock: str = "seconds") -> Iterator[None]:
         """CPU time counts while this lasts: where a file is read, or a snapshot that others made is unwound."""
         if self._since is not None:
             yield
             return
-        self._since = time.process_time()
+        self._since, self._clock = time.process_time(), clock
         try:
             self._look_at_the_clock(0)
             yield
         finally:
-            took, self._since = time.process_time() - self._since, None
-            self.spent["seconds"] += took
+            took, self._since, self._late = time.process_time() - self._since, None, False
+            self.spent[clock] += took
             if self._whole is not None and self._whole._since is None:
-                self._whole.spent["seconds"] += took
+                self._whole.spent[clock] += took
 
     def _look_at_the_clock(self, offset: int) -> None:
         now = 0.0 if self._since is None else time.process_time() - self._since
-        if self.spent["seconds"] + now > self.most["seconds"]:
-            raise self._exceeded("seconds", offset)
+        if self.spent[self._clock] + now > self.most[self._clock]:
+            self._late = self._since is not None
+            raise self._exceeded(self._clock, offset)
 
     def _exceeded(self, kind: str, offset: int) -> BudgetExceeded:
         enough = max(2 * int(self.budget.most(self.size)[kind]), 1)
-        return BudgetExceeded(self.path, offset, kind, self.most[kind], f"{OPTION} {kind}={enough}")
+        self.exceeded = BudgetExceeded(self.path, offset, kind, self.most[kind], f"{OPTION} {kind}={enough}")
+        return self.exceeded

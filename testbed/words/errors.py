@@ -112,6 +112,7 @@ _COUNTED = {
     "parts": "segments or modules",
     "steps": "steps of interpretation",
     "seconds": "CPU seconds",
+    "analysis": "CPU seconds of analysing its instructions",
 }
 
 

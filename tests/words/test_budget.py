@@ -69,7 +69,36 @@ def test_cpu_time_counts_while_a_reader_works() -> None:
     assert caught.value.kind == "seconds" and "seconds" in KINDS
 
 
-def _work_without_end(account: Account) -> None:
+def _work_without_end(account: Account, reader: Account | None = None) -> None:
     with account.working():
         while True:
+            (reader or account).spend("steps", 0)
+
+
+def test_the_time_of_a_file_is_that_of_all_who_read_it() -> None:
+    account = Account("x", 0, Budget(seconds=0.05))
+    with pytest.raises(BudgetExceeded, match="CPU seconds"):
+        _work_without_end(account, account.share("one"))
+
+
+def test_whoever_goes_on_when_time_is_over_is_told_each_time() -> None:
+    account, told = Account("x", 0, Budget(seconds=0.05)), 0
+    with account.working():
+        for _ in range(1 << 20):
+            try:
+                account.share("one").spend("steps", 0)
+            except BudgetExceeded:
+                told += 1
+                if told == 3000:
+                    break
+    assert told == 3000 and account.exceeded is not None and account.exceeded.kind == "seconds"
+    assert "--file-limit seconds=" in account.exceeded.option
+
+
+def test_each_kind_of_work_has_a_clock_of_its_own() -> None:
+    account = Account("x", 1_000_000, Budget(seconds=0.0, analysis=1e9))
+    with account.working("analysis"):
+        for _ in range(5000):
             account.spend("steps", 0)
+    assert account.spent["analysis"] > 0 == account.spent["seconds"]
+    assert Budget().most(2_000_000)["analysis"] == 140 and budget_of("analysis=1.5").most(1 << 30)["analysis"] == 1.5

@@ -78,8 +78,14 @@ def rows_of(image: Image, function: FunctionParts) -> FunctionRows:
 
 
 def table_of(image: Image) -> RowTable:
-    """The rows of all functions of an image."""
-    rows = [row for function in functions_of(image).all for row in rows_of(image, function).table]
+    """The rows of all functions of an image. Raises BudgetExceeded where that is more work than its size allows."""
+    rows: list[UnwindRow] = []
+    account = image.account.share("instructions")
+    with account.working("analysis"):
+        for function in functions_of(image).all:
+            rows += rows_of(image, function).table
+            if account.exceeded is not None:  # what comes behind would be missing
+                raise account.exceeded
     return RowTable("instructions", tuple(sorted(rows, key=lambda row: row.start)))
 
 
