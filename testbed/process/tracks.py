@@ -6,7 +6,7 @@ before it was made, after which it is visible. What was written before a thread 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,17 +54,17 @@ class WholeRecording:
 
 
 def tracks_of(
-    whole: WholeRecording, threads: Iterable[GuestThread], end: Exited | str, last: GuestThread
+    whole: WholeRecording, threads: Sequence[GuestThread], end: Exited | str, last: GuestThread
 ) -> tuple[Track, ...]:
     """A track per thread that executed anything. ``end`` is how the process ended, while ``last`` was running."""
-    found = []
-    for thread in threads:
-        pieces = (*thread.after, *thread.pieces)
-        if not thread.pieces:
-            continue
-        ending = ending_of(thread, end, last)
-        found.append(Track(thread.number, _trace(whole, thread, pieces, ending), sum(b - a for a, b in thread.after)))
-    return tuple(found)
+    found, starts = {}, _StartingMemory(whole)
+    own = {thread.number: (*thread.after, *thread.pieces) for thread in threads if thread.pieces}
+    by_number = {thread.number: thread for thread in threads}
+    for number, pieces in sorted(own.items(), key=lambda item: item[1][0][0]):  # memory is rolled forward once
+        thread = by_number[number]
+        trace = _trace(whole, thread, pieces, starts, ending_of(thread, end, last))
+        found[number] = Track(number, trace, sum(b - a for a, b in thread.after))
+    return tuple(found[number] for number in own)
 
 
 def ending_of(thread: GuestThread, end: Exited | str, last: GuestThread) -> Exited | Fault:
@@ -76,16 +76,33 @@ def ending_of(thread: GuestThread, end: Exited | str, last: GuestThread) -> Exit
     return Fault(end if thread is last else f"the process ended meanwhile: {end}")
 
 
-def _trace(whole: WholeRecording, thread: GuestThread, pieces: Pieces, ending: Exited | Fault) -> Trace:
+class _StartingMemory:
+    """Memory as it is when a thread begins, asked for in the order in which they do."""
+
+    def __init__(self, whole: WholeRecording) -> None:
+        self._whole, self._done = whole, 0
+        self._rolling: RollingMemory | None = None
+
+    def after(self, writes: int) -> tuple[Region, ...]:
+        """After that many entries of the journal."""
+        if not writes:
+            return self._whole.initial
+        if self._rolling is None:
+            self._rolling = RollingMemory(self._whole.initial)
+        self._rolling.apply(_part(self._whole.writes, self._done, writes))
+        self._done = writes
+        return self._rolling.regions()
+
+
+def _trace(
+    whole: WholeRecording, thread: GuestThread, pieces: Pieces, starts: _StartingMemory, ending: Exited | Fault
+) -> Trace:
     registers, sizes, writes, initial = whole.registers, whole.sizes, whole.writes, whole.initial
     if list(pieces) != [(0, len(sizes))]:
         registers = np.concatenate([registers[a:b] for a, b in pieces])
         sizes = np.concatenate([sizes[a:b] for a, b in pieces])
         before = int(np.searchsorted(writes.step, pieces[0][0]))
-        if before:
-            rolling = RollingMemory(initial)
-            rolling.apply(_part(writes, 0, before))
-            initial = rolling.regions()
+        initial = starts.after(before)
         later = _part(writes, before, int(np.searchsorted(writes.step, pieces[-1][1] - 1, "right")))
         numbers = own_steps(pieces, later.step.astype(np.int64)).astype(np.uint32)
         writes = Writes(numbers, later.address, later.size, later.value)

@@ -1,6 +1,6 @@
 """`python -m tests.process.long FOLDER`: SQLite and Lua of Debian's packages, ten million steps judged in pieces.
 
-Prints a table: steps, seconds, steps judged per second, peak memory of short and long runs, shares. A run is
+Prints a table: steps, CPU seconds, steps judged per CPU second, peak memory of short and long runs, shares. A run is
 made in a process of its own, whose peak is that run's. Too long for the test suite; it downloads packages as
 `tests.process.packages` does. Exit status 1 where a strategy of tables has a step that nothing explains.
 """
@@ -49,12 +49,12 @@ PROGRAMS = {
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLong:
-    """One run: how many steps of how many pieces, how long it took, and what became of each strategy."""
+    """One run: how many steps of how many pieces, the CPU seconds it took, and what became of each strategy."""
 
     steps: int
     pieces: int
-    ran: float  # seconds, without judging
-    judged: float  # seconds: running twice more, watching, judging
+    ran: float  # CPU seconds, without judging
+    judged: float  # CPU seconds: running twice more, watching, judging
     peak: int  # bytes
     ending: str
     shares: tuple[StrategyShare, ...]
@@ -67,12 +67,12 @@ def judged(name: str, folder: Path, budget: int, strategies: tuple[str, ...]) ->
     libraries = [f"{root}/usr/lib/x86_64-linux-gnu", f"{root}/lib/x86_64-linux-gnu"]
     shown: dict[str, Path | str] = {each: each for each in libraries if os.path.isdir(each)}
     environment = {"PATH": "/bin", "LANG": "C", "HOME": "/nowhere", "LD_LIBRARY_PATH": ":".join(libraries)}
-    start = time.monotonic()
+    start = time.process_time()
     long = run_in_pieces(root / path, arguments, environment=environment, folders=shown, budget=budget, piece=CHUNK)
-    ran = time.monotonic() - start
+    ran = time.process_time() - start
     counted, shares = judge_in_pieces(long, [UNWINDERS[each] for each in strategies], evaluate=evaluate_rule)
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = time.monotonic() - start - ran
+    seconds = time.process_time() - start - ran
     return MeasuredLong(counted.steps, counted.pieces, ran, seconds, peak, long.run.ending, tuple(shares))
 
 
@@ -84,7 +84,7 @@ def main() -> int:
     parser.add_argument("--strategy", action="append", help="instead of eh_frame and fp_chain; repeatable")
     given = parser.parse_args()
     strategies = tuple(given.strategy or ("eh_frame", "fp_chain"))
-    print("| program | steps | pieces | run (s) | judged (s) | steps judged/s | peak (MB) |")
+    print("| program | steps | pieces | run (CPU s) | judged (CPU s) | steps judged per CPU second | peak (MB) |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     unexplained = False
     told = []
