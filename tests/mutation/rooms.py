@@ -78,6 +78,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                         "tests/truth/test_phases.py",
                     ),
                     ("tests/truth/test_stack_traits.py", "tests/truth/test_traits.py"),
+                    ("tests/truth/test_calls.py", "tests/truth/test_on_the_way.py"),
                     ("tests/truth/test_phases.py", "tests/truth/test_signatures.py", "tests/truth/test_hindsight.py"),
                     _CELLS,
                 ),
@@ -120,6 +121,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 ("unwinders/analysis/*.py",),
                 (
                     ("tests/unwinders/analysis/test_prologue_instructions.py",),
+                    ("tests/unwinders/analysis/test_indirect_control.py",),
                     ("tests/unwinders/analysis/test_arm32_accesses.py",),
                     ("tests/unwinders/analysis/test_prologue_flow.py",),
                     _CELLS,
