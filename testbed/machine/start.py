@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
 
-from unicorn import Uc
+from unicorn import Uc, UcError
 from unicorn.unicorn_const import UC_TLB_VIRTUAL
 
 from testbed.arch import Arch
-from testbed.image import LoadedImage
+from testbed.image import Image, LoadedImage
 from testbed.machine import load
 from testbed.machine.signals import Delivery, deliveries
 from testbed.machine.unicorn_arches import UNICORN, Cpu
 from testbed.program.header import Signal
+from testbed.words.errors import ImageError
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +47,24 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
     mappings = (*load.map_image(loaded), stack, *alternate)
     settings = UNICORN[arch.name]
     uc, ids = powered(arch, settings.cpus.get(cpu or "")), settings.registers
-    for mapping in mappings:
-        uc.mem_map(mapping.address, len(mapping.data), mapping.permissions)
-        uc.mem_write(mapping.address, mapping.data)
+    map_all(uc, mappings, image)
     planted = plant(arch, seed, mappings)
     for name, value in planted.items():
         uc.reg_write(ids[name], value)
     uc.reg_write(ids[arch.sp], sp)
     return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted, arriving)
+
+
+def map_all(uc: Uc, mappings: Iterable[load.MappedPages], image: Image) -> None:
+    """Map a file's memory and the stack. Raises ImageError where they lie over each other, or at no address."""
+    for mapping in mappings:
+        try:
+            uc.mem_map(mapping.address, len(mapping.data), mapping.permissions)
+            uc.mem_write(mapping.address, mapping.data)
+        except UcError as error:
+            at = f"{mapping.address:#x} to {mapping.address + len(mapping.data):#x}"
+            why = f"memory from {at} cannot be had: a segment lies over the stack, or over another ({error})"
+            raise ImageError(image.path, 0, why) from error
 
 
 def powered(arch: Arch, cpu: Cpu | None) -> Uc:

@@ -20,7 +20,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 from testbed.machine.load import PAGE, MappedPages
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT
 from testbed.machine.native.run import NativeRun
-from testbed.machine.start import Machine, plant, powered
+from testbed.machine.start import Machine, map_all, plant, powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_stops import CallStops
@@ -81,9 +81,7 @@ class Caller:
         arch = self._arch = callable_image.loaded.image.arch
         settings = UNICORN[arch.name]
         uc = self._uc = powered(arch, settings.cpus.get("signing") if callable_image.signs else None)
-        for mapping in callable_image.mappings:
-            uc.mem_map(mapping.address, len(mapping.data), mapping.permissions)
-            uc.mem_write(mapping.address, mapping.data)
+        map_all(uc, callable_image.mappings, callable_image.loaded.image)
         self._ids = settings.registers
         planted = plant(arch, seed, callable_image.mappings, outermost=False)
         for name, value in planted.items():
