@@ -108,7 +108,9 @@ def _function(library: Library, function: FunctionParts) -> Compared:
             continue
         if pc in states or not idle:  # else it aligns what follows
             how = _how(image, states.get(pc), row, other_sps)
-            if how == FALSE_FRAME and _moved_without_row(library, states, pc, before):
+            last = code.at(before)
+            goes_on = last is not None and last.control is None
+            if how == FALSE_FRAME and goes_on and _moved_without_row(library, states, pc, before):
                 how = NO_ROW_BEGINS
             found.note(function.name, pc, how, LANDING if pc in landing else BEHIND if pc in behind else "")
         before = pc
