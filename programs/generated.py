@@ -41,6 +41,7 @@ _FLAGGED = {
     "fv1o128c1+fc2+fc3t3+f8a1": ("clang-Os",),  # arm64: the address of a call that is over comes first
     "f3976s2c1+fc2+f4000v1": ("gcc-O2-fp",),  # arm64: from behind the return address on, the scan misses a caller
     "fs1c1+fs2,-finstrument-functions": ("clang-Os",),  # arm64: a copied return address is that of an outer lap
+    "fc2c1+f24c2+fc3+f,-finstrument-functions": ("gcc-O2",),  # arm64: behind a caller known by lr, an old return
     "fv1": ("gcc-thumb-O2",),  # the frame pointer is moved on to where the epilogue wants it, long before that
     "fv1c1+f8r3a1n": ("clang-thumb-O2",),  # Thumb: the frame pointer is there for the locals of a leaf
     "fs1c1+fa1s2": ("clang-Os",),  # arm64: at a function's entry, the scan finds the caller's caller, and it again

@@ -42,6 +42,16 @@ QUIET void __cyg_profile_func_exit(void *function, void *site) { entered = (unsi
 
 """
 
+_CLEANUPS = """\
+// What tables of handlers name, and what a cleanup ends with: nothing throws.
+QUIET int __gcc_personality_v0(void) { return 8; }
+QUIET __attribute__((noreturn)) void _Unwind_Resume(void *exception) {
+    for (;;)
+        __builtin_trap();
+}
+
+"""
+
 _GUARD = """\
 // The word between locals and return address, and what happens when it has changed.
 unsigned long __stack_chk_guard = 0x5a00a5ff;
@@ -89,7 +99,10 @@ _NEEDED: Mapping[str, str] = MappingProxyType(
 
 def runtime_text(flags: Sequence[str]) -> str:
     """The C text of what these flags need, or ""."""
-    return "".join(text for flag, text in _NEEDED.items() if flag in flags)
+    needed = [text for flag, text in _NEEDED.items() if flag in flags]
+    if "-fexceptions" in flags and "-finstrument-functions" in flags:  # the probe at the end is in a cleanup, too
+        needed.append(_CLEANUPS)
+    return "".join(needed)
 
 
 def has_convention(flags: Sequence[str]) -> bool:

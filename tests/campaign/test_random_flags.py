@@ -83,6 +83,16 @@ def test_what_a_flag_makes_a_compiler_call_is_there(flags: str) -> None:
     assert failures(result) == () and result.steps > 20
 
 
+@pytest.mark.parametrize("arch", ARCHES)
+def test_what_a_probe_in_a_cleanup_needs_is_there(arch: str) -> None:
+    """The table of handlers names a routine, and the cleanup ends with going on to throw."""
+    case = Unit("genc:fn,-finstrument-functions,-fexceptions", arch, "gcc-O2")
+    result = judge_case(case, [UNWINDERS["prologue_analysis"]])
+    if result.skipped:
+        pytest.skip(result.skipped)
+    assert failures(result) == ()
+
+
 def test_flags_are_part_of_a_programs_name_and_of_its_header() -> None:
     name = named("genc", "f8c1+f", ("-fno-plt", "-mbranch-protection=pac-ret+leaf"))
     assert name == "genc:f8c1+f,-fno-plt,-mbranch-protection=pac-ret+leaf"

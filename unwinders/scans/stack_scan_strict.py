@@ -75,6 +75,7 @@ LIMITS = limits_of(
     FAR                 x86_64  refused stopped
     FAR                 arm64   refused
     FAR                 arm32   refused stopped
+    LINK_LIVE+UNKEPT<1  arm64   wrong
     LINK_LIVE+UNKEPT<1  arm32   wrong
     COPIED              x86_64  skipped
     COPIED              arm64   skipped
