@@ -15,7 +15,6 @@ What it raises is an outcome at that snapshot. Its results are not kept: nobody 
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
@@ -24,14 +23,14 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from testbed.cli.guarded import guarded, raised
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program, programs_in
 from testbed.protocol.foreign_unwinder import HONEST_STOPS
-from testbed.trace import Snapshot, Trace
+from testbed.trace import Trace
 from testbed.words.catalogue import Catalogue, joined
-from testbed.words.errors import BrokenAnswer, TestbedError, ToolCrashed, UnwindError, UsageError
+from testbed.words.errors import TestbedError, UsageError
 from testbed.words.nearest import nearest
 
 UNWINDERS_GROUP, PROGRAMS_GROUP = "testbed.unwinders", "testbed.programs"
@@ -49,8 +48,8 @@ def strategy_at(spec: str) -> Unwinder:
         sys.path.insert(0, here)
     try:
         found: Any = import_module(module)
-    except Exception as error:
-        raise UsageError(f"-u {spec}: {module} cannot be imported: {_raised(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"-u {spec}: {module} cannot be imported: {raised(error)}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise UsageError(f"-u {spec}: {module} has no {name}; {nearest(name, _strategies_in(found))}")
@@ -75,27 +74,6 @@ def brought(value: Any, called: str, name: str | None = None) -> Unwinder:
         limits=unwinder.limits or HONEST_STOPS,
         repeatable=False,
     )
-
-
-def guarded(unwind: Callable[[Snapshot], Backtrace]) -> Callable[[Snapshot], Backtrace]:
-    """A function of others: what it raises, or returns in place of a backtrace, is why it stops at the first frame."""
-
-    def ask(snapshot: Snapshot) -> Backtrace:
-        stop: UnwindError
-        try:
-            said = unwind(snapshot)
-            if isinstance(said, Backtrace):
-                return said
-            stop = BrokenAnswer(f"it returned {type(said).__name__}, not a Backtrace")
-        except UnwindError as error:
-            stop = error
-        except Exception as error:
-            stop = ToolCrashed(f"it raised {_raised(error)}")
-        stop.pc = snapshot.pc
-        frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
-        return Backtrace((frame,), stop, snapshot.images)
-
-    return ask
 
 
 def with_installed(known: Mapping[str, Unwinder]) -> Mapping[str, Unwinder]:
@@ -137,8 +115,8 @@ def _installed(entry: EntryPoint) -> Unwinder:
 def _loaded(entry: EntryPoint) -> Any:
     try:
         return entry.load()
-    except Exception as error:
-        raise UsageError(f"the entry point {entry.name} ({entry.value}) cannot be loaded: {_raised(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"the entry point {entry.name} ({entry.value}) cannot be loaded: {raised(error)}") from error
 
 
 def _strategies_in(module: Any) -> list[str]:
@@ -151,17 +129,6 @@ def _told(unwind_trace: Callable[[Trace], Backtraces], called: str) -> Callable[
         try:
             return unwind_trace(trace)
         except Exception as error:
-            raise TestbedError(f"{called}: its unwind_trace raised {_raised(error)}") from error
+            raise TestbedError(f"{called}: its unwind_trace raised {raised(error)}") from error
 
     return ask
-
-
-def _raised(error: BaseException) -> str:
-    """An exception in one line, with the place in the code of others where it was raised."""
-    if isinstance(error, SyntaxError):
-        return f"SyntaxError: {error}"
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if "/importlib/" not in frame.filename and "<frozen" not in frame.filename]
-    where = f" ({theirs[-1].filename}:{theirs[-1].lineno})" if len(theirs) > 1 else ""
-    text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

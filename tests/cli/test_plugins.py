@@ -191,11 +191,12 @@ def test_programs_of_a_folder(testbed: Testbed, folder: Path) -> None:
     beside = testbed("matrix", "--programs", "mine", "-p", "my_*", "-p", "recursion", *chosen)
     assert "2 units (" in beside.out
     assert "inner" in testbed("run", "my_program", "--programs", "mine", "-a", "arm64", "-u", "eh_frame").out
-    assert "there is no folder elsewhere" in testbed("matrix", "--programs", "elsewhere").err
+    missing = testbed("matrix", "--programs", "elsewhere").err
+    assert missing == f"error: --programs: there is no folder {Path.cwd() / 'elsewhere'}\n"
     assert "has no NAME.c, NAME.cc or NAME.ISA.S" in testbed("matrix", "--programs", str(folder.parent)).err
     (folder / "mine" / "recursion.c").write_text(SOURCE)
     said = testbed("matrix", "--programs", "mine")
-    assert "--programs mine has recursion, and there is another program of that name: rename it" in said.err
+    assert "mine has recursion, and there is another program of that name: rename it" in said.err
     assert said.status == 2
 
 
