@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 from testbed.program.header import BESIDE, Header
 from testbed.words.errors import ProgramError
+from testbed.words.files import regular_bytes
 
 _INCLUDE = re.compile(r'^\s*\.include\s+"(?P<name>[^"]*)"\s*(?://.*)?$')
 _MOST_FILES, _MOST_BYTES = 200, 1 << 20  # of a source's include folders together
+_LONGEST = 1 << 24  # bytes of one source
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ def read_fragments(path: Path, text: str) -> tuple[Fragment, ...]:
         for inside, other in _included(found[name].text):
             raise ProgramError(path.parent / name, inside, f"a fragment includes no other file, such as {other!r}")
     return tuple(found.values())
+
+
+def source_text(path: Path) -> str:
+    """A source file's text, its line ends made one. Raises OSError (also for no file), UnicodeDecodeError."""
+    return TextIOWrapper(BytesIO(regular_bytes(path, _LONGEST)), encoding="utf-8").read()
 
 
 def named_files(path: Path, header: Header) -> tuple[Fragment, ...]:
@@ -61,7 +69,7 @@ def _fragment(path: Path, line: int, what: str, name: str) -> Fragment:
     if not file.resolve().is_relative_to(path.parent.resolve()):
         raise ProgramError(path, line, f"{what}: {name!r} is a link that leads out of the source's folder")
     try:
-        return Fragment(name, file.read_text(encoding="utf-8"))
+        return Fragment(name, source_text(file))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         detail = f"{what}: {file} cannot be read: {why}; a source that is copied needs its fragments beside it"

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch, Isa
-from testbed.program.fragments import Fragment, named_files, read_fragments
+from testbed.program.fragments import Fragment, named_files, read_fragments, source_text
 from testbed.program.header import Expectation, Header, parse_header
 from testbed.words.catalogue import Catalogue
 from testbed.words.errors import ProgramError, UsageError
@@ -99,7 +99,7 @@ class Program:
 def read_source(path: Path) -> Source:
     """One source file with its header. The name says what it is: ``name.c`` or ``name.<isa>.S``."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = source_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise ProgramError(path, 1, f"cannot be read: {error}") from error
     if path.suffix in COMPILED:
