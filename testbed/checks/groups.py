@@ -20,6 +20,7 @@ from testbed.checks.called_pieces import pieces_for
 from testbed.checks.impossible import (
     without_contradicted,
     without_impossible,
+    without_misled,
     without_moved,
     without_never_returning,
     without_spoiled,
@@ -260,6 +261,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         row_at = group.readers.rows_of_instructions
         checks = without_never_returning(checks, batch, this.image, table, row_at)
         checks = without_moved(checks, watched, table)
+        checks = without_misled(checks, batch, table)
         checks = without_spoiled(checks, batch, watched, table)
         checks = without_impossible(checks, batch)
         checks = without_contradicted(checks, batch, this.image, table, row_at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from testbed.checks.native.codes import REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.static_rows import RowAt, agrees
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Rule, UnwindRow
 from testbed.image import Image
 from testbed.micro.batches import Batch
 from testbed.truth import Truth
@@ -45,6 +46,28 @@ def without_never_returning(
         if pc in right or (row_at is not None and agrees(image, table, row_at, pc)):
             over[step:] |= batch.path[step:] == batch.path[step]
     return replace(checks, compared=checks.compared & ~over)
+
+
+def without_misled(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
+    """Without wrong visits of a path that was sent from a wrong place to code that no branch leads to.
+
+    A landing pad has the frame of its calls, and a function that saves registers late has several. Which calls lead
+    there is guessed. The guess is to blame where the row that it came from says something else, and another row of the
+    function says the same as the pad's: a call with that one leads there.
+    """
+    over = np.full(len(batch.path), False)
+    for step, piece in batch.strays:
+        before, row = table.at(int(checks.pc[step - 1])), table.at(int(checks.pc[step]))
+        if before is None or row is None or _says(before) == _says(row):
+            continue
+        first, last = (bisect_left(table.starts, at) for at in (piece.start, piece.end))
+        if any(other.start != row.start and _says(other) == _says(row) for other in table.rows[first:last]):
+            over[step:] |= batch.path[step:] == batch.path[step]
+    return replace(checks, compared=checks.compared & ~(over & (checks.wrong != 0))) if over.any() else checks
+
+
+def _says(row: UnwindRow) -> tuple[Rule | None, dict[str, Rule]]:
+    return row.cfa, dict(row.registers)
 
 
 def without_spoiled(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable) -> RowChecks:

@@ -19,6 +19,7 @@ from testbed.machine.load import MappedPages
 from testbed.micro.calling import Over
 from testbed.micro.conventions import STUB
 from testbed.micro.exploring import TakenPath
+from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage
 from testbed.trace import Exited, Trace, Writes
 
@@ -31,6 +32,7 @@ class Batch:
 
     ``forced[k]``: step ``k`` belongs to a forced path; ``returned[k]``: to one that came back. ``answered[k]``: control
     has come back there from what stands for a function of another file; perhaps that one never returns.
+    ``strays`` are the steps at which a path was sent to code that no branch leads to, with that code's piece.
     """
 
     trace: Trace
@@ -38,6 +40,7 @@ class Batch:
     forced: NDArray[np.bool_] = field(repr=False)
     returned: NDArray[np.bool_] = field(repr=False)
     answered: NDArray[np.bool_] = field(repr=False)
+    strays: tuple[tuple[int, CodePiece], ...] = ()
 
     def __len__(self) -> int:
         return len(self.forced)
@@ -66,7 +69,10 @@ def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[
     path = np.repeat(np.arange(len(taken)), [lengths[0] + 1, *lengths[1:]])
     forced = np.array([each.forced for each in taken])
     returned = np.array([each.tape.over is Over.RETURNED for each in taken])
-    return Batch(trace, path, forced[path], returned[path], _answered(trace, image))
+    strays = tuple(
+        (int(start) + step, each.piece) for each, start in zip(taken, starts, strict=True) for step in each.strays
+    )
+    return Batch(trace, path, forced[path], returned[path], _answered(trace, image), strays)
 
 
 def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:

@@ -29,10 +29,15 @@ _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads t
 
 @dataclass(frozen=True, eq=False)
 class TakenPath:
-    """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered."""
+    """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered.
+
+    ``strays`` are the steps at which it was sent to code of ``piece`` that no branch leads to.
+    """
 
     tape: CallTape = field(repr=False)
     forced: bool
+    piece: CodePiece
+    strays: tuple[int, ...] = ()
 
 
 @dataclass(eq=False)
@@ -125,7 +130,7 @@ class Explorer:
         tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
         for tape in without_doubtful(tapes, image, found.code):
             self._note(found, tape, forced=False)
-            yield TakenPath(tape, forced=False)
+            yield TakenPath(tape, forced=False, piece=piece)
         own = self._alone[self._places(piece)]
         others = own.copy()
         own[:] = 0
@@ -152,11 +157,15 @@ class Explorer:
                 new = self._note(found, tape, forced=True)
                 way = self._way(path, tape)
                 if new or not path.forced:
-                    yield TakenPath(tape, forced=True)
+                    yield TakenPath(tape, True, found.piece, self._strayed(found, path, tape))
                     ways.append(way)
                 queue.extend(self._other_sides(found, way, tries))
             if not queue and found.missing:
                 queue.extend(self._strays(found, ways[-_SEEDS:], tries))
+
+    def _strayed(self, found: Exploration, path: CallPath, tape: CallTape) -> tuple[int, ...]:
+        sent = (step for step, to in path.forced if to - self._bias in found.code.orphans)
+        return tuple(step for step in sent if step < len(tape) - 1)
 
     def _note(self, found: Exploration, tape: CallTape, *, forced: bool) -> bool:
         """Count a tape; whether it executed something that was not executed before."""
