@@ -71,7 +71,7 @@ def traces(*, quick: bool, rounds: int) -> Table:
 
 
 def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tuple[Tally, ...]:
-    return judge_long(watch_long(built, budget=FOREVER), unwinders)
+    return judge_long(watch_long(built, budget=FOREVER, judging=unwinders), unwinders)
 
 
 def _record(image: Image, recorder: Recorder, _: object = None) -> Trace:

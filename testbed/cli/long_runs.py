@@ -51,12 +51,12 @@ def first_part(
     return run
 
 
-def watched(built: Built, chunks: Chunks, total: int | None = None) -> LongRun:
-    """Watch a run in pieces for the first time."""
+def watched(built: Built, chunks: Chunks, total: int | None = None, judging: Sequence[Unwinder] = ()) -> LongRun:
+    """Watch a run in pieces for the first time; strategies are judged on the way."""
     from testbed.runs.long import watch_chunks
 
     with long_work(f"running {built.program.name}", "steps", total) as work:
-        return watch_chunks(built, chunks, work.at)
+        return watch_chunks(built, chunks, work.at, judging)
 
 
 def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:

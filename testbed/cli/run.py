@@ -30,7 +30,10 @@ from testbed.verdicts.one import Verdict
 from testbed.words.errors import TestbedError
 
 if TYPE_CHECKING:
+    from testbed.build import Built
+    from testbed.image import Image
     from testbed.runs.long import LongRun
+    from testbed.trace.chunk import Chunks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +156,10 @@ def command(**given: Any) -> None:
     if is_process(options.program, own):
         show_process(given, own, named)
         return
-    run = _recorded(options, options.trace) if options.trace is not None else _executed(options)
+    run = _recorded(options, options.trace, named) if options.trace is not None else _executed(options, named)
     if options.location is None and run.failure:
         raise TestbedError(_failed(run))
-    chosen = named or telling(run.built.image, len(run))
-    applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
+    applicable = _applicable(run.built.image, len(run), named)
     if not isinstance(run, Run):
         _show_long(run, applicable, options)
         return
@@ -173,7 +175,12 @@ def command(**given: Any) -> None:
     _show(run, applicable, options)
 
 
-def _recorded(options: RunOptions, trace: Path) -> Run | LongRun:
+def _applicable(image: Image, steps: int, named: Sequence[Unwinder]) -> list[Unwinder]:
+    """The strategies for a run of so many steps: those that were named, or those that are shown by default."""
+    return [unwinder for unwinder in named or telling(image, steps) if unwinder.applies_to(image)]
+
+
+def _recorded(options: RunOptions, trace: Path, named: Sequence[Unwinder]) -> Run | LongRun:
     """The run in a file. Raises UsageError where a program is named beside it."""
     if options.program is not None or options.arch or options.recipe or options.fresh:
         raise click.UsageError("--trace takes the place of PROGRAM, --arch, --recipe and --fresh")
@@ -181,12 +188,12 @@ def _recorded(options: RunOptions, trace: Path) -> Run | LongRun:
 
     saved, built = open_run(trace)
     if len(saved) > WHOLE or options.chunk or not saved.fits:
-        return _in_pieces(watched(built, saved.chunks(), len(saved)), options)
+        return _in_pieces(built, saved.chunks(), options, named, len(saved))
     with status(f"reading {trace}"):
         return Run(built, saved, observe(saved))
 
 
-def _executed(options: RunOptions) -> Run | LongRun:
+def _executed(options: RunOptions, named: Sequence[Unwinder]) -> Run | LongRun:
     """The program that was named, built and run. Raises UsageError where none is."""
     program, seed, budget = options.program, options.seed, options.budget
     if program is None:
@@ -210,14 +217,19 @@ def _executed(options: RunOptions) -> Run | LongRun:
     built = run.built
     del run  # what was held of it
     pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=options.chunk, cpu=built.cpu)
-    return _in_pieces(watched(built, pieces), options)
+    return _in_pieces(built, pieces, options, named)
 
 
-def _in_pieces(run: LongRun, options: RunOptions) -> LongRun:
-    """A run in pieces, if nothing was asked for that it does not have. Raises UsageError."""
+def _in_pieces(
+    built: Built, chunks: Chunks, options: RunOptions, named: Sequence[Unwinder], total: int | None = None
+) -> LongRun:
+    """A run in pieces, judged on the way; if nothing was asked for that it does not have. Raises UsageError."""
     for option in options.of_every_step():
-        raise click.UsageError(f"{option} shows every step: not of a run in pieces ({len(run)} steps)")
-    return run
+        raise click.UsageError(f"{option} shows every step: not of a run in pieces")
+    if options.location is not None:
+        return watched(built, chunks, total)
+    applicable = _applicable(built.image, total or WHOLE, named)
+    return watched(built, chunks, total, [each for each in applicable if options.asked or each.soon_judged])
 
 
 def _failed(run: Run | LongRun) -> str:

@@ -1,25 +1,28 @@
 """Long runs in pieces: memory is bounded by one of them, however long the run is.
 
-Every piece is written into the same columns, so that the system gives new memory once and not for every step: on runs
-of 10^7 steps that had been a third of all time. A piece begins with all registers read; between two pieces the emulator
-is stopped and started again, which takes some 20 microseconds.
+Every second piece is written into the same columns, so that the system gives new memory once and not for every step:
+on runs of 10^7 steps that had been a third of all time. A piece begins with all registers read; between two pieces the
+emulator is stopped and started again, which takes some 20 microseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import cycle
 
+import numpy as np
 from unicorn import unicorn_const as const
 
 from testbed.image import Image, LoadedImage
 from testbed.machine.load import load
 from testbed.machine.native.run import MOST_STEPS, NativeRun
+from testbed.machine.native_columns import Column
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk, Chunks, Keyframe
+from testbed.trace.chunk import CHUNK, HELD, LEAST, SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
 
@@ -37,8 +40,8 @@ def record_chunks(
 ) -> Iterator[Chunk]:
     """Run a program as `testbed.machine.record` does, ``chunk`` steps at a time, from its entry or from a keyframe.
 
-    The chunks together are the recording. A chunk's columns are written over when the next one is asked for. Signals
-    are not sent. Raises ImageError for an image that cannot be mapped.
+    The chunks together are the recording. A chunk's columns are written over when the second one after it is asked
+    for. Signals are not sent. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
     machine = start_machine(loaded, seed=seed, cpu=cpu)
@@ -49,9 +52,14 @@ def record_chunks(
     assert LEAST <= chunk < MOST_STEPS - SLACK
 
     run = NativeRun(machine, _stop_after(chunk))
-    run.grow_steps(chunk + SLACK, spare=SPARE)
+    columns = []
+    for _ in range(HELD):
+        run.rows, run.sizes = Column(np.uint64, run.count), Column(np.uint8)
+        run.grow_steps(chunk + SLACK, spare=SPARE)
+        columns.append((run.rows, run.sizes))
     at = machine.start
-    while True:
+    for rows, sizes in cycle(columns):
+        run.write_into(rows, sizes, spare=SPARE)
         run.limit_steps(chunk)
         run.begin(budget - first)
         begun, context = at, machine.uc.context_save()

@@ -24,6 +24,11 @@ class Column:
         """Room for this many rows."""
         size = max(1, rows * self._width * self._kind.itemsize)
         self._resize(-(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
+        return self.address
+
+    @property
+    def address(self) -> int:
+        """Where the first row is, until the column grows."""
         return ctypes.addressof(ctypes.c_char.from_buffer(self._map))
 
     def view(self, rows: int) -> NDArray[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from testbed.runs.run import Run, failure_of
 from testbed.trace import Exited
 from testbed.trace.chunk import Chunks, Keyframe
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
+from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.state import WindowState
+from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Held, Window, windows
 from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, joined, tally
@@ -44,8 +46,9 @@ class LongRun:
     built: Built
     chunks: Chunks = field(repr=False)
     known: Known = field(repr=False)
-    _places: dict[int, _WindowStart] = field(default_factory=dict, repr=False)
-    _apart: int = 1  # every how many windows a place is kept
+    firsts: Sequence[int] = field(repr=False)  # the first step of every piece
+    _tallies: dict[str, tuple[Unwinder, dict[int, Tally]]] = field(repr=False)
+    _places: dict[int, _WindowStart] = field(repr=False)
     _piece: tuple[int, Run, Window] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -73,20 +76,24 @@ class LongRun:
         place = max((at for at in self._places if at <= first), default=None)
         start = self._places[place] if place is not None else None
         cut = windows(self.chunks(start.keyframe if start else None), start.held if start else None)
-        for number, (truth, state) in enumerate(watch(cut, self.known, start.state if start else None)):
-            window = truth.window
-            if start is None:
-                self._keep(number, window, state)
-            if window.end > first:
-                yield Run(self.built, truth.trace, truth), window
+        for truth, _ in watch(cut, self.known, start.state if start else None):
+            if truth.window.end > first:
+                yield Run(self.built, truth.trace, truth), truth.window
 
-    def _keep(self, number: int, window: Window, state: WindowState | None) -> None:
-        """Note where a window begins; of too many places every second is given up."""
-        if number % self._apart == 0 and window.first not in self._places:
-            self._places[window.first] = _WindowStart(window.keyframe, window.held, state)
-            if len(self._places) > KEPT:
-                self._places = dict(list(self._places.items())[::2])
-                self._apart *= 2
+    def pieces_at(self, firsts: Collection[int]) -> Iterator[tuple[Run, Window]]:
+        """The pieces that begin at some steps."""
+        left = sorted(firsts, reverse=True)
+        while left:
+            for piece, window in self.pieces(left[-1]):
+                if window.first == left[-1]:
+                    left.pop()
+                    yield piece, window
+                if not left or any(window.end < place <= left[-1] for place in self._places):
+                    break  # the next one is soon reached from another place
+
+    def tallies(self, unwinder: Unwinder) -> dict[int, Tally]:
+        """A strategy's verdicts counted, of those pieces that were judged, by their first step."""
+        return self._tallies.setdefault(unwinder.name, (unwinder, {}))[1]
 
     def piece(self, step: int) -> tuple[Run, Window]:
         """The piece that has a step; the last one asked for is kept."""
@@ -130,29 +137,90 @@ class LongRun:
 
 
 def watch_long(
-    built: Built, *, seed: int = 1, budget: int, chunk: int | None = None, progress: Progress = lambda step: None
+    built: Built,
+    *,
+    seed: int = 1,
+    budget: int,
+    chunk: int | None = None,
+    progress: Progress = lambda step: None,
+    judging: Sequence[Unwinder] = (),
 ) -> LongRun:
-    """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it."""
+    """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it.
+
+    Strategies that are to be judged soon are judged on the way, see `watch_chunks`.
+    """
     if built.source.header.signals:
         raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")
-    return watch_chunks(built, chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu), progress)
+    chunks = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu)
+    return watch_chunks(built, chunks, progress, judging)
 
 
-def watch_chunks(built: Built, chunks: Chunks, progress: Progress = lambda step: None) -> LongRun:
-    """Watch a run that is in pieces already."""
-    return LongRun(built, chunks, survey(lambda: windows(chunks(None)), progress))
+def watch_chunks(
+    built: Built, chunks: Chunks, progress: Progress = lambda step: None, judging: Sequence[Unwinder] = ()
+) -> LongRun:
+    """Watch a run that is in pieces already.
+
+    Strategies can be judged on the way, by what is known then: `judge_long` looks again at the pieces of which more is
+    known at the end. So a run is made once and a bit, and not twice.
+    """
+    surveyed = _Surveyed(built, judging)
+    known = survey(lambda: windows(chunks(None)), progress, surveyed.see)
+    return surveyed.run(chunks, known)
+
+
+class _Surveyed:
+    """What is kept of a run that is watched for the first time."""
+
+    def __init__(self, built: Built, judging: Sequence[Unwinder]) -> None:
+        self._built, self._judging = built, judging
+
+    def see(self, truth: WindowTruth, state: WindowState | None) -> None:
+        """Keep where a piece begins, what was assumed of it, and what it says of the strategies."""
+        window = truth.window
+        if window.first == 0:  # a pass begins
+            self._assumed: list[Assumed] = []
+            self._places: dict[int, _WindowStart] = {}
+            self._apart = 1
+            self._tallies = {unwinder.name: (unwinder, dict[int, Tally]()) for unwinder in self._judging}
+        if len(self._assumed) % self._apart == 0:
+            self._keep(window, state)
+        self._assumed.append(truth.assumed)
+        piece = Run(self._built, truth.trace, truth)
+        for unwinder, counted in self._tallies.values():
+            counted[window.first] = tally_piece(piece, window, unwinder)
+
+    def _keep(self, window: Window, state: WindowState | None) -> None:
+        """Of too many places every second is given up."""
+        self._places[window.first] = _WindowStart(window.keyframe, window.held, state)
+        if len(self._places) > KEPT:
+            self._places = dict(list(self._places.items())[::2])
+            self._apart *= 2
+
+    def run(self, chunks: Chunks, known: Known) -> LongRun:
+        """The run, with the tallies that hold; its pieces are found again from places at which the state holds."""
+        firsts = [assumed.first for assumed in self._assumed]
+        for assumed in self._assumed:
+            if not assumed.holds(known):
+                for _, counted in self._tallies.values():
+                    del counted[assumed.first]
+        places = {
+            at: place for at, place in self._places.items() if not any(first < at < end for first, end in known.revised)
+        }
+        return LongRun(self._built, chunks, known, firsts, self._tallies, places)
 
 
 def judge_long(
     run: LongRun, unwinders: Sequence[Unwinder], *, progress: Progress = lambda step: None
 ) -> tuple[Tally, ...]:
-    """The verdicts of strategies at every step, counted."""
-    counted = [NOTHING_TALLIED] * len(unwinders)
-    for piece, window in run.pieces():
-        for i, unwinder in enumerate(unwinders):
-            counted[i] = joined(counted[i], tally_piece(piece, window, unwinder))
+    """The verdicts of strategies at every step, counted. Pieces that were judged before are not looked at again."""
+    counted = [run.tallies(unwinder) for unwinder in unwinders]
+    missing = {first for each in counted for first in run.firsts if first not in each}
+    for piece, window in run.pieces_at(missing):
+        for unwinder, each in zip(unwinders, counted, strict=True):
+            if window.first not in each:
+                each[window.first] = tally_piece(piece, window, unwinder)
         progress(window.end)
-    return tuple(counted)
+    return tuple(reduce(joined, (each[first] for first in run.firsts), NOTHING_TALLIED) for each in counted)
 
 
 def tally_piece(piece: Run, window: Window, unwinder: Unwinder) -> Tally:

@@ -33,7 +33,8 @@ class Chunk:
     """The steps from ``first`` on. ``trace`` counts its steps from 0, and its initial memory is that of its start.
 
     ``table`` and ``lengths`` are the columns with room for SPARE rows before the first step. They may be written over
-    once the next chunk is asked for: what is kept of them is copied. ``end`` is None where the run goes on.
+    once the chunk after the next one is asked for: what is kept of them is copied. ``end`` is None where the run goes
+    on.
     """
 
     first: int
@@ -55,5 +56,6 @@ class Chunk:
 
 SPARE = 1 << 12
 LEAST = 4  # steps that every chunk but the last one has: the truth looks two steps ahead
-CHUNK = 1 << 17  # steps of a chunk: more are no faster and take more memory, fewer than a half cost more each
+CHUNK = 1 << 16  # steps of a chunk: more are no faster and take more memory, fewer than a half cost more each
+HELD = 2  # chunks whose columns are there at once
 Chunks = Callable[[Keyframe | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked

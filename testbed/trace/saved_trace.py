@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.image import LoadedImage
-from testbed.trace.chunk import SPARE, Chunk, Chunks, Keyframe
+from testbed.trace.chunk import HELD, SPARE, Chunk, Chunks, Keyframe
 from testbed.trace.compact_columns import Malformed, decode_column, decode_sizes, decode_steps, decode_writes
 from testbed.trace.file_blocks import Blocks
 from testbed.trace.memory import Region, Writes
@@ -190,9 +191,9 @@ def _chunks(trace: SavedTrace, start: Keyframe | None) -> Iterator[Chunk]:
     memory = RollingMemory(start.memory if start else trace.initial)
     first, entry = (start.first, int(start.context)) if start else (0, 0)
     rows, width = AT_ONCE * columns.rows, len(trace.arch.registers)
-    table, lengths = np.empty((SPARE + rows, width), np.uint64), np.empty(SPARE + rows, np.uint8)
+    both = [(np.empty((SPARE + rows, width), np.uint64), np.empty(SPARE + rows, np.uint8)) for _ in range(HELD)]
     journal = _Journal(columns, entry)
-    while True:
+    for table, lengths in cycle(both):
         end = min(first + rows, columns.steps)
         for at in range(first, end, columns.rows):
             low, high = SPARE + at - first, SPARE + min(at + columns.rows, end) - first

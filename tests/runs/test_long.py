@@ -35,16 +35,18 @@ def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureReque
     arch, isa = MODES[mode]
     here = [u for u in UNITS if u.arch == arch.name and RECIPES[u.recipe].isa_on(arch) in (isa, None)]
     every = 1 if request.config.getoption("--everything") else 31
-    compared, pieces, inside = 0, 0, Counter[Trait]()
+    compared, pieces, held, made, inside = 0, 0, 0, 0, Counter[Trait]()
     for unit in here[::every]:
         built = build_unit(unit, PROGRAMS)
         if built.source.header.signals:
             with pytest.raises(UsageError, match="signals arrive"):
                 watch_long(built, budget=1_000_000)
             continue
-        whole, run = run_built(built), watch_long(built, budget=1_000_000, chunk=PIECE)
-        assert (len(run), run.end, run.failure) == (len(whole), whole.trace.end, whole.failure)
         unwinders = [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(built.image)]
+        on_the_way = unwinders[::2]  # the others afterwards
+        whole, run = run_built(built), watch_long(built, budget=1_000_000, chunk=PIECE, judging=on_the_way)
+        assert (len(run), run.end, run.failure) == (len(whole), whole.trace.end, whole.failure)
+        held, made = held + len(run.tallies(on_the_way[0])), made + len(run.firsts)
         wanted = {unwinder.name: judge_all(whole, unwinder) for unwinder in unwinders}
         for unwinder, counted in zip(unwinders, judge_long(run, unwinders), strict=True):
             assert counted == tally(list(wanted[unwinder.name])), (unit, unwinder.name)
@@ -61,6 +63,7 @@ def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureReque
                 assert piece.traits(window.row(step)) == whole.traits(step), (unit, step)
                 inside.update(piece.traits(window.row(step)))
     assert compared > 5_000 and pieces > 20
+    assert 0 < held < made, "every piece, or none, turned out otherwise than it looked at first"
     assert {Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS} <= inside.keys()
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.trace import Trace, Writes
-from testbed.trace.chunk import SPARE, Chunk, Keyframe
+from testbed.trace.chunk import HELD, SPARE, Chunk, Keyframe
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
 from testbed.truth.sites import SiteFacts
@@ -22,6 +23,7 @@ def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) ->
     """The trace in chunks that are written over afterwards, as a recorder's are."""
     memory = RollingMemory(start.memory if start else trace.initial)
     steps = trace.writes.step.astype(np.int64)
+    made: list[tuple[NDArray[np.uint64], NDArray[np.uint8]]] = []
     for first in range(start.first if start else 0, len(trace), length):
         end = min(first + length, len(trace))
         low, high = np.searchsorted(steps, [first, end]).tolist()
@@ -36,7 +38,8 @@ def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) ->
         table[SPARE:], lengths[SPARE:] = trace.registers[first:end], trace.sizes[first:end]
         piece = replace(trace, registers=table[SPARE:], sizes=lengths[SPARE:], writes=writes, initial=memory.regions())
         yield Chunk(first, piece, trace.end if end == len(trace) else None, table, lengths)
-        table[:], lengths[:] = 0xBAD, 0
+        if len(made := [*made[-1:], (table, lengths)]) == HELD:
+            made[0][0][:], made[0][1][:] = 0xBAD, 0
         memory.apply(writes)
 
 

@@ -133,6 +133,12 @@ class NativeRun:
         self.state[places.SIZES] = self.sizes.grow(capacity + spare) + spare
         self.state[places.CAPACITY] = capacity  # last: an exception before leaves the hooks without room, not astray
 
+    def write_into(self, rows: Column, sizes: Column, *, spare: int = 0) -> None:
+        """From now on the columns of steps are these, in which there is as much room."""
+        self.rows, self.sizes = rows, sizes
+        self.state[places.ROWS] = rows.address + 8 * self.count * spare
+        self.state[places.SIZES] = sizes.address + spare
+
     def grow_writes(self, capacity: int) -> None:
         """Room for this many entries of the journal."""
         for place, column in zip(_PLACES, self.journal, strict=True):

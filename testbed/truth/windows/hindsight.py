@@ -32,8 +32,9 @@ class Known:
     window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
     ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
     address; ``executed``, ``framed``, ``saving`` and ``moving`` are as in `testbed.truth.function_facts`; ``returns``
-    are the return addresses of all activations. None of this grows with the length of the run alone: with its depth,
-    its code, and the number of windows.
+    are the return addresses of all activations. ``revised`` are ranges of steps of whose windows a first look took
+    something else for granted (`testbed.truth.windows.assumed`). None of this grows with the length of the run alone:
+    with its depth, its code, and the number of windows.
     """
 
     learned: Learned = field(default_factory=Learned)
@@ -57,6 +58,7 @@ class Known:
     arrived: frozenset[int] = frozenset()  # where returns arrived that belong to no call
     promised: frozenset[int] = frozenset()  # the pcs of jumps that made a promise
     handed: frozenset[tuple[int, int]] = frozenset()  # and, with their targets, of those that were kept
+    revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
     links: Links = NO_LINKS
     reviving: set[int] = field(default_factory=set)
     steps: int = 0

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from testbed.truth.native.sites import count_pairs
 from testbed.truth.transfers import Bools
+from testbed.truth.windows.assumed import Guess
 from testbed.truth.windows.hindsight import Extent, Known
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 NOT_YET = -1
+GOES_ON = np.iinfo(np.int64).max  # the last settled step of a segment whose end is not seen yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +192,37 @@ def extents(steps: Steps, before: OpenSegment | None, found: Cut, known: Known) 
         extent = known.extents.get(key) or steps.pairs(at, end).extent()
         first[at:end], last[at:end], still[at:end] = extent
     return first, last, still
+
+
+def extents_of(steps: Steps, made: list[Guess]) -> tuple[Ints, Ints, Bools]:
+    """The same by guesses."""
+    ends = np.searchsorted(steps.step, [guess.last for guess in made], side="right")
+    how_many = np.diff(ends, prepend=0)
+    first, last, still = zip(*(guess.extent for guess in made), strict=True)
+    return np.repeat(first, how_many), np.repeat(last, how_many), np.repeat(still, how_many)
+
+
+def guesses(steps: Steps, before: OpenSegment | None, found: Cut, goes_on: bool) -> list[Guess]:
+    """The first time: by what extents the segments of these steps are judged, as far as they are known by now.
+
+    A segment that ``goes_on`` is taken to keep its settled pair, and to come back to it.
+    """
+    out = []
+    begins = np.flatnonzero(found.cuts).tolist()
+    for at, end in pairwise([*([] if begins and begins[0] == 0 else [0]), *begins, len(steps)]):
+        pairs = steps.pairs(at, end)
+        own, key = pairs.extent(), int(steps.step[at])
+        so_far = own
+        if not found.cuts[at] and before is not None:
+            key, so_far = before.key, before.pairs.joined(before.pending).joined(pairs).extent()
+        if end == len(steps) and goes_on:
+            so_far = so_far._replace(last=GOES_ON)
+        out.append(Guess(key, int(steps.step[at]), int(steps.step[end - 1]), so_far, own))
+    return out
+
+
+def guessed_again(guess: Guess, segment: OpenSegment | None, known: Known) -> Guess:
+    """A guess at a segment that went on, by what it has come to since; ``segment`` is what is open of it, if it is."""
+    if segment is None:
+        return guess._replace(extent=known.extents.get(guess.key) or guess.own)
+    return guess._replace(extent=segment.pairs.joined(segment.pending).extent()._replace(last=GOES_ON))

@@ -12,6 +12,7 @@ from testbed.truth.model import Activations
 from testbed.truth.native.follow import Standing
 from testbed.truth.transfers import Bools
 from testbed.truth.truth import Truth
+from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.segments import OpenSegment
 from testbed.truth.windows.transitions import OpenRun
@@ -36,11 +37,17 @@ class WindowState:
 
 @dataclass(frozen=True, eq=False)
 class WindowTruth(Truth):
-    """The truth about a window's trace; it holds for the rows of the window's own steps."""
+    """The truth about a window's trace; it holds for the rows of the window's own steps, as far as ``assumed`` does."""
 
     window: Window
     signatures: Bools = field(repr=False)
     known: Known = field(repr=False)
+    assumed: Assumed = field(repr=False)
+
+    def _all_code(self, name: str) -> NDArray[np.uint64]:
+        """What is known of all code of the run, which is noted as asked for."""
+        found: NDArray[np.uint64] = getattr(self.known, name)
+        return self.assumed.asked.setdefault(name, found)
 
     @property
     def signed(self) -> Bools:
@@ -48,27 +55,27 @@ class WindowTruth(Truth):
 
     @property
     def returns(self) -> NDArray[np.uint64]:
-        return self.known.returns
+        return self._all_code("returns")
 
     @property
     def executed(self) -> NDArray[np.uint64]:
-        return self.known.executed
+        return self._all_code("executed")
 
     @property
     def framed_pcs(self) -> NDArray[np.uint64]:
-        return self.known.framed
+        return self._all_code("framed")
 
     @property
     def moving_pcs(self) -> NDArray[np.uint64]:
-        return self.known.moving
+        return self._all_code("moving")
 
     @property
     def return_saving_pcs(self) -> NDArray[np.uint64]:
-        return self.known.return_saving
+        return self._all_code("return_saving")
 
     @property
     def saving_pcs(self) -> NDArray[np.uint64]:
-        return self.known.saving
+        return self._all_code("saving")
 
 
 def activations_of(

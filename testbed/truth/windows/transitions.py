@@ -8,8 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.truth.native.columns import ENTRY
+from testbed.truth.native.follow import Walked
+from testbed.truth.regions import StackRegions
+from testbed.truth.sites import is_targets
 from testbed.truth.transfers import Bools
 from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.window import Window
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -97,4 +102,46 @@ def mark(out: Bools, first: int, ending: Ending, run: OpenRun, entry: int, known
         tail = min(tail, since)
     if tail < first:
         known.transitions.append((tail, first))
+        known.revised.append((tail, first))
     out[max(tail, first) - first : jump - first] = True
+
+
+def transitions(
+    window: Window, before: OpenRun | None, walked: Walked, pointer: Words, moved: Bools, known: Known, first_time: bool
+) -> tuple[Bools, OpenRun]:
+    """The steps before non-local transfers at which SP or FP is already the target's, and the run that is open then.
+
+    ``before`` is the run that is open before the window; ``pointer`` is FP, ``moved`` whether it was changed, by row.
+    """
+    standing, changes = walked.standing, walked.change_steps
+    out = np.zeros(len(window), np.bool_)
+    sp, regions = window.trace.sp.astype(np.int64), StackRegions(window.trace)
+    at_last = window.start - 1
+    last = (int(sp[at_last]), int(pointer[at_last])) if window.start > window.context else None
+
+    def run_before(step: int, index: int) -> OpenRun:
+        at = int(np.searchsorted(changes, step)) - 1
+        while at > 0 and walked.change_nodes[at - 1] == index:
+            at -= 1
+        start, entry = int(changes[at]), int(standing.addresses[index, ENTRY])
+        rows = slice(window.row(start), window.row(step))
+        opened = int(standing.opened[index])
+        return run_until(before, opened, entry, window.first, start, (sp[rows], pointer[rows]), last)
+
+    for step, left in walked.jumps:
+        row, entry = window.row(step), int(standing.addresses[left, ENTRY])
+        run = run_before(step, left) if step > window.first else before
+        if run is not None and run.activation == int(standing.opened[left]):
+            ending = Ending(
+                step,
+                int(sp[row]),
+                abs(int(sp[row]) - int(sp[row - 1])),
+                bool(pointer[row] == pointer[row - 1]),
+                bool(moved[row - 1]) and is_targets(regions, int(pointer[row]), int(sp[row]), entry),
+            )
+            mark(out, window.first, ending, run, entry, known)
+    if not first_time:
+        for first, end in known.transitions:
+            if first < window.end and end > window.first:
+                out[max(first, window.first) - window.first : end - window.first] = True
+    return out, run_before(window.end, int(walked.change_nodes[-1]))

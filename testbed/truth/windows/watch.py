@@ -1,7 +1,8 @@
 """The truth about a run that is too long to hold: watched window by window, the same as `observe` finds of all of it.
 
 The run is watched twice. The first time (`survey`) finds what only the end of something can tell, see
-`testbed.truth.windows.hindsight`; the second time (`watch`) gives the truth about each window. Between two windows
+`testbed.truth.windows.hindsight`; the second time (`watch`) gives the truth about each window. The first time can show
+it too, by what is known until then: `testbed.truth.windows.assumed` says whether it was right. Between two windows
 there is a `WindowState`: the activations that are still there, with the registers at the steps that opened them, and
 what is open of segments and runs. In a window's trace those registers are rows before all others, so that everything
 that looks at an activation's first step, the judge too, finds a row there.
@@ -9,43 +10,67 @@ that looks at an activation's first step, the judge too, finds a row there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.follow import MAX_ROUNDS
-from testbed.truth.function_facts import executed, framed_pcs, moving_pcs, saving_pcs
-from testbed.truth.links import kept_links
-from testbed.truth.native.columns import ALIVE, ENTRY, GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
+from testbed.truth.native.columns import ALIVE, PARENT
 from testbed.truth.native.events import Events
 from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.native.sites import steps_by_activation
 from testbed.truth.promises import find_promises, links
-from testbed.truth.regions import StackRegions
 from testbed.truth.signatures import find_signed
-from testbed.truth.sites import SiteFacts, distances, frames, is_targets, isas
+from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
+from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.segments import OpenSegment, Steps, count, cut, extents
+from testbed.truth.windows.noting import Told, note
+from testbed.truth.windows.segments import (
+    NOT_YET,
+    OpenSegment,
+    Steps,
+    count,
+    cut,
+    extents,
+    extents_of,
+    guessed_again,
+    guesses,
+)
 from testbed.truth.windows.state import WindowState, WindowTruth, activations_of
-from testbed.truth.windows.transitions import Ending, OpenRun, mark, run_until
+from testbed.truth.windows.transitions import transitions
 from testbed.truth.windows.window import Window
 
 Ints = NDArray[np.int64]
 NATIVE_FROM = 1000  # steps of a window
 
 
-def survey(windows: Callable[[], Iterable[Window]], progress: Callable[[int], None] = lambda step: None) -> Known:
-    """Watch a run the first time, as often as it takes: once, unless a call turns out to have been none."""
+def survey(
+    windows: Callable[[], Iterable[Window]],
+    progress: Callable[[int], None] = lambda step: None,
+    shown: Callable[[WindowTruth, WindowState | None], None] | None = None,
+) -> Known:
+    """Watch a run the first time, as often as it takes: once, unless a call turns out to have been none.
+
+    Each window's truth, as far as it is known then, is ``shown`` with the state before it; in each pass anew.
+    """
     known = Known()
     for _ in range(MAX_ROUNDS):
         state: WindowState | None = None
+        seen: _Look | None = None  # by what the next window shows, too: it tells most of what this one leaves open
         for window in windows():
-            state = _Look(window, state, known, True).after
+            look = _Look(window, state, known, first_time=True, shown=shown is not None)
+            state = look.after
+            if shown is not None and seen is not None:
+                seen.look_again(state.segments)
+                shown(seen.truth(), seen.before)
+            seen = look
             known.steps, known.ending = window.end, window.ending
             known.windows += 1
             progress(window.end)
+        if shown is not None and seen is not None:
+            shown(seen.truth(), seen.before)
         if state is not None:
             for segment in state.segments.values():
                 segment.close(known)
@@ -62,18 +87,22 @@ def watch(
 ) -> Iterator[tuple[WindowTruth, WindowState | None]]:
     """The truth about one window after the other, each with the state before it. ``state`` is that of the first one."""
     for window in windows:
-        look = _Look(window, state, known, False)
+        look = _Look(window, state, known, first_time=False, shown=True)
         yield look.truth(), state
         state = look.after
 
 
 class _Look:
-    """One window, looked at from the state before it."""
+    """One window, looked at from the state before it; where it is ``shown``, its truth too."""
 
-    def __init__(self, window: Window, before: WindowState | None, known: Known, first_time: bool) -> None:
+    def __init__(
+        self, window: Window, before: WindowState | None, known: Known, *, first_time: bool, shown: bool
+    ) -> None:
         raw = window.trace
+        self._shown, self._assumed = shown, Assumed(window.first, window.end)
         transfers = find_transfers(raw, before.stored) if before else find_transfers(raw)
-        self._known, self._before = known, before
+        self._known, self.before = known, before
+        self._open: list[tuple[int, Ints, Steps]] = []
         standing = before.standing if before else standing_at_start(raw)
         if first_time:
             known.links |= links(transfers, slice(window.start, window.stop))
@@ -108,21 +137,25 @@ class _Look:
                 if first_time:
                     segment.close(known)
                 del segments[each]
-        self._transition, run = self._transitions(first_time)
+        whose = (walked, self._pointer, self._moved)
+        self._transition, run = transitions(self.window, before.run if before else None, *whose, known, first_time)
         if first_time:
-            self._note()
+            told = Told(trace, self._activations, self._rows, slice(self.window.start, self.window.stop), self._pointer)
+            note(known, walked, len(before.standing) if before else 0, told, self.window.end)
         signed = np.zeros(len(everyone), np.bool_)
-        if not first_time:
+        if shown and raw.arch.signature:
             if before:
                 signed[: len(before.signed)] = before.signed
             self._signed = find_signed(trace, self._activations, self._rows, signed[members], self.window.start)
             own = slice(0, self.window.stop)  # what is behind it is only looked ahead at
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
+        else:
+            self._signed = np.zeros(len(trace), np.bool_)
         kept, stays = forget(everyone)
         self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], transfers.stored)
 
     def truth(self) -> WindowTruth:
-        """The second time: all facts of the window's steps."""
+        """All facts of the window's steps; the first time, as far as they are known."""
         prologue, epilogue, frameless = self._frames
         sites = SiteFacts(
             self._in_rows(prologue),
@@ -133,9 +166,8 @@ class _Look:
             self._pointer,
             self._isa,
         )
-        return WindowTruth(
-            self.window.trace, self._activations, self._rows, sites, self.window, self._signed, self._known
-        )
+        told = (self.window, self._signed, self._known, self._assumed)
+        return WindowTruth(self.window.trace, self._activations, self._rows, sites, *told)
 
     def _in_rows(self, values: Bools) -> Bools:
         out = np.zeros(len(self.window.trace), np.bool_)
@@ -157,7 +189,7 @@ class _Look:
     def _segments(self, first_time: bool) -> dict[int, OpenSegment]:
         """Cut the window's steps into segments, which settles prologues and epilogues; what is open after it."""
         window, known, trace = self.window, self._known, self.window.trace
-        open_before = self._before.segments if self._before else {}
+        open_before = self.before.segments if self.before else {}
         segments = dict(open_before)
         alive = self._walked.standing.marks[self._members, ALIVE]
         how_many = np.bincount(self._node, minlength=len(self._members))
@@ -174,7 +206,7 @@ class _Look:
             known.reviving.update(set(again) - open_before.keys() - known.revived)
         here = slice(window.start, window.stop)
         sp, pointer, moved, lowered = trace.sp[here], self._pointer[here], self._moved[here], self._lowered[here]
-        if not first_time:
+        if self._shown:
             whole = self._order[~crossing[self._node[self._order]]]
             self._frames = frames(
                 self._node,
@@ -188,92 +220,48 @@ class _Look:
             at = self._order[ends[index] - how_many[index] : ends[index]]
             steps = Steps(at + window.first, sp[at], pointer[at], moved[at], lowered[at], self._transfer[at])
             key = int(ids[index])
-            found = cut(steps, open_before.get(key), known)
-            if first_time:
-                segments[key] = count(steps, open_before.get(key), found, known)
+            before = open_before.get(key)
+            found = cut(steps, before, known)
+            if not first_time:
+                segments[key] = found.after
+                self._place(at, steps, *extents(steps, before, found, known))
                 continue
-            segments[key] = found.after
-            first, last, still = extents(steps, open_before.get(key), found, known)
-            self._frames[0][at], self._frames[1][at], self._frames[2][at] = steps.step < first, steps.step > last, still
+            segments[key] = count(steps, before, found, known)
+            if found.late != NOT_YET:
+                known.revised.append((found.late, window.end))
+            if self._shown:
+                made = guesses(steps, before, found, bool(alive[index]))
+                if alive[index]:
+                    self._open.append((len(self._assumed.guesses) + len(made) - 1, at, steps))
+                self._assumed.guesses += made
+                self._place(at, steps, *extents_of(steps, made))
         return segments
 
-    def _transitions(self, first_time: bool) -> tuple[Bools, OpenRun]:
-        """The steps before non-local transfers at which SP or FP is already the target's, and the run that is open."""
-        window, standing = self.window, self._walked.standing
-        out = np.zeros(len(window), np.bool_)
-        sp = window.trace.sp.astype(np.int64)
-        pointer, regions = self._pointer, StackRegions(window.trace)
-        at_last = window.start - 1
-        last = (int(sp[at_last]), int(pointer[at_last])) if window.start > window.context else None
-        changes = self._walked.change_steps
+    def look_again(self, later: Mapping[int, OpenSegment]) -> None:
+        """The first time: what open segments have come to since; ``later`` are those open behind the next window."""
+        still_open = {segment.key: segment for segment in later.values()}
+        for number, at, steps in self._open:
+            guess = self._assumed.guesses[number]
+            better = guessed_again(guess, still_open.get(guess.key), self._known)
+            if better.extent != guess.extent:
+                own = steps.step >= guess.first
+                self._assumed.guesses[number] = better
+                first, last, still = better.extent
+                here, step = at[own], steps.step[own]
+                self._frames[0][here], self._frames[1][here], self._frames[2][here] = step < first, step > last, still
 
-        def run_before(step: int, index: int) -> OpenRun:
-            at = int(np.searchsorted(changes, step)) - 1
-            while at > 0 and self._walked.change_nodes[at - 1] == index:
-                at -= 1
-            start, entry = int(changes[at]), int(standing.addresses[index, ENTRY])
-            rows = slice(window.row(start), window.row(step))
-            before, opened = self._before.run if self._before else None, int(standing.opened[index])
-            return run_until(before, opened, entry, window.first, start, (sp[rows], pointer[rows]), last)
-
-        for step, left in self._walked.jumps:
-            row, before = window.row(step), self._before.run if self._before else None
-            entry = int(standing.addresses[left, ENTRY])
-            if step > window.first:
-                run = run_before(step, left)
-            elif before is not None:
-                run = before
-            else:
-                continue
-            if run.activation == int(standing.opened[left]):
-                ending = Ending(
-                    step,
-                    int(sp[row]),
-                    abs(int(sp[row]) - int(sp[row - 1])),
-                    bool(pointer[row] == pointer[row - 1]),
-                    bool(self._moved[row - 1]) and is_targets(regions, int(pointer[row]), int(sp[row]), entry),
-                )
-                mark(out, window.first, ending, run, entry, self._known)
-        if not first_time:
-            for first, end in self._known.transitions:
-                if first < window.end and end > window.first:
-                    out[max(first, window.first) - window.first : end - window.first] = True
-        return out, run_before(window.end, int(self._walked.change_nodes[-1]))
-
-    def _note(self) -> None:
-        """Take down what the next pass has to know beforehand."""
-        known, standing = self._known, self._walked.standing
-        known.returned |= standing.sites(RETURNED)
-        known.thrown |= standing.thrown
-        known.led |= standing.sites(LED)
-        known.no_landings |= standing.no_landings
-        known.switches |= standing.switches
-        known.promised |= standing.sites(PROMISED)
-        known.handed |= standing.handed
-        known.arrived |= self._walked.arrived
-        inner = standing.links[:, PARENT] >= 0
-        known.returns = np.union1d(known.returns, standing.addresses[inner, RETURN])
-        trace, steps = self.window.trace, slice(self.window.start, self.window.stop)
-        told, arch = (trace, self._activations, self._rows), trace.arch
-        known.kept |= frozenset(kept_links(trace, steps).tolist())
-        known.executed = np.unique(np.concatenate((known.executed, executed(trace, steps))), axis=0)
-        known.framed = np.union1d(known.framed, framed_pcs(*told, steps))
-        known.moving = np.union1d(known.moving, moving_pcs(*told, self._pointer, steps))
-        known.saving = np.union1d(known.saving, saving_pcs(*told, arch.preserved, steps))
-        link = (arch.link,) if arch.link else ()
-        known.return_saving = np.union1d(known.return_saving, saving_pcs(*told, link, steps))
-        old = standing.addresses[: len(self._before.standing) if self._before else 0, GOES_ON]
-        for index in np.flatnonzero(old).tolist():
-            known.goes_on[int(standing.opened[index])] = int(old[index])
+    def _place(self, at: Ints, steps: Steps, first: Ints, last: Ints, still: Bools) -> None:
+        """Prologue, epilogue and frameless of an activation's own steps, by the extents of its segments."""
+        self._frames[0][at], self._frames[1][at], self._frames[2][at] = steps.step < first, steps.step > last, still
 
     def _rows_of(self, stays: Ints) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """The registers at the step before the activations that stay were opened, and at that step; both sizes."""
         trace, standing = self.window.trace, self._walked.standing
         rows = np.empty((len(stays), 2, trace.registers.shape[1]), np.uint64)
         sizes = np.empty((len(stays), 2), np.uint8)
-        old = stays < (len(self._before.standing) if self._before else 0)
-        if self._before:
-            rows[old], sizes[old] = self._before.rows[stays[old]], self._before.sizes[stays[old]]
+        old = stays < (len(self.before.standing) if self.before else 0)
+        if self.before:
+            rows[old], sizes[old] = self.before.rows[stays[old]], self.before.sizes[stays[old]]
         opened = standing.opened[stays[~old]] - self.window.first + self.window.start
         for i, at in enumerate((np.maximum(opened - 1, 0), opened)):
             rows[~old, i], sizes[~old, i] = trace.registers[at], trace.sizes[at]
