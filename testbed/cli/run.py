@@ -17,7 +17,7 @@ from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
 from testbed.cli.process_run import is_process, process_options, show_process, taken
-from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
+from testbed.cli.strategies import applicable_of, strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
@@ -31,7 +31,6 @@ from testbed.words.errors import TestbedError
 
 if TYPE_CHECKING:
     from testbed.build import Built
-    from testbed.image import Image
     from testbed.runs.long import LongRun
     from testbed.trace.chunk import Chunks
 
@@ -159,7 +158,7 @@ def command(**given: Any) -> None:
     run = _recorded(options, options.trace, named) if options.trace is not None else _executed(options, named)
     if options.location is None and run.failure:
         raise TestbedError(_failed(run))
-    applicable = _applicable(run.built.image, len(run), named)
+    applicable = applicable_of(run.built.image, len(run), named)
     if not isinstance(run, Run):
         _show_long(run, applicable, options)
         return
@@ -173,11 +172,6 @@ def command(**given: Any) -> None:
         print_site(console_for_reports(), run, step, applicable, explain=options.explain)
         return
     _show(run, applicable, options)
-
-
-def _applicable(image: Image, steps: int, named: Sequence[Unwinder]) -> list[Unwinder]:
-    """The strategies for a run of so many steps: those that were named, or those that are shown by default."""
-    return [unwinder for unwinder in named or telling(image, steps) if unwinder.applies_to(image)]
 
 
 def _recorded(options: RunOptions, trace: Path, named: Sequence[Unwinder]) -> Run | LongRun:
@@ -199,17 +193,9 @@ def _executed(options: RunOptions, named: Sequence[Unwinder]) -> Run | LongRun:
     if program is None:
         raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
     with status(f"building and running {program}"):
-        facts = FileFacts(options.traits, options.frame_records)
-        run = first_part(
-            corpus(options.folders, [program]),
-            program,
-            options.arch,
-            options.recipe,
-            seed,
-            budget,
-            options.fresh,
-            facts,
-        )
+        facts, folders = FileFacts(options.traits, options.frame_records), corpus(options.folders, [program])
+        how = (options.arch, options.recipe, seed, budget, options.fresh)
+        run = first_part(folders, program, *how, facts)
     if not options.chunk and not is_long(run, budget):
         return run
     from testbed.machine.chunks import chunks_of
@@ -228,8 +214,8 @@ def _in_pieces(
         raise click.UsageError(f"{option} shows every step: not of a run in pieces")
     if options.location is not None:
         return watched(built, chunks, total)
-    applicable = _applicable(built.image, total or WHOLE, named)
-    return watched(built, chunks, total, [each for each in applicable if options.asked or each.soon_judged])
+    chosen = applicable_of(built.image, total or WHOLE, named)
+    return watched(built, chunks, total, [each for each in chosen if options.asked or each.soon_judged])
 
 
 def _failed(run: Run | LongRun) -> str:

@@ -48,6 +48,11 @@ def telling(image: Image, steps: int) -> list[Unwinder]:
     return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 
 
+def applicable_of(image: Image, steps: int, named: Sequence[Unwinder]) -> list[Unwinder]:
+    """The strategies for a run of so many steps: those that were named, or those that are shown by default."""
+    return [unwinder for unwinder in named or telling(image, steps) if unwinder.applies_to(image)]
+
+
 def telling_of_process(images: Iterable[Image], *, in_pieces: bool = False) -> list[Unwinder]:
     """The same of a process: what applies to one of its files, but for what needs a symbol for every function.
 

@@ -40,9 +40,9 @@ class SiteFacts:
 def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> SiteFacts:
     """The facts of every step of a followed trace. ``natively`` None: where the trace is long."""
     isa = isas(trace)
-    pointer, moved, lowered = distances(trace, isa, path.activations.opened, path.node)
     if natively is None:
         natively = len(trace) >= NATIVE_FROM
+    pointer, moved, lowered = distances(trace, isa, path.activations.opened, path.node, natively=natively)
     count = len(path.activations)
     order = _native().steps_by_activation(path.node, count) if natively else _by_activation(path.node)
     facts = frames(path.node, order, transfers.transfer, (trace.sp, pointer), (moved, lowered), natively=natively)
@@ -58,9 +58,20 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
 
 
 def distances(
-    trace: Trace, isa: NDArray[np.int8], opened: NDArray[np.int64], node: NDArray[np.int32]
+    trace: Trace,
+    isa: NDArray[np.int8],
+    opened: NDArray[np.int64],
+    node: NDArray[np.int32],
+    *,
+    natively: bool = False,
 ) -> tuple[NDArray[np.uint64], Bools, Bools]:
     """Per step: FP; whether it is not what it was at the first step of its activation; whether SP is not."""
+    if natively:
+        from testbed.truth.scanned import distances_natively
+
+        records = trace.images[0].image.frame_records
+        pointers = [records.get(its.name, its.records[0]).pointer for its in trace.arch.isas]
+        return distances_natively(trace, isa, opened, node, pointers)
     pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
     for number, its_isa in enumerate(trace.arch.isas):
         record = trace.images[0].image.frame_records.get(its_isa.name, its_isa.records[0])
@@ -85,13 +96,14 @@ def frames(
     ``registers`` are SP and FP, ``away`` whether FP and SP are not their entry values.
     """
     moved, lowered = away
+    if natively:
+        return _frames_natively(node, order, transfer, registers, away)
     segment = _segments(node, order, transfer, moved | lowered)
     kind = np.where(moved, 2, lowered).astype(np.int8)[order]
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
     sp, pointer = (column[order] for column in registers)
     kinds = (sp, pointer, kind)
-    settled = _native().settled(starts, *kinds) if natively else _settled(segment, *kinds)
-    first, last = _extent(settled, segment, starts)
+    first, last = _extent(_settled(segment, *kinds), segment, starts)
     place = np.arange(len(order))
 
     def by_step(values: Bools) -> Bools:
@@ -101,6 +113,23 @@ def frames(
 
     still = np.logical_and.reduceat(~moved[order], starts)[segment] if len(order) else moved[order]
     return by_step(place < first[segment]), by_step(place > last[segment]), by_step(still)
+
+
+def _frames_natively(
+    node: NDArray[np.int32],
+    order: NDArray[np.int64],
+    transfer: Bools,
+    registers: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    away: tuple[Bools, Bools],
+) -> tuple[Bools, Bools, Bools]:
+    moved, lowered = away
+    native = _native()
+    starts = native.segment_starts(node, order, transfer, moved | lowered)
+    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
+    settled = native.settled(starts, *(column[order] for column in registers), kind)
+    out = (np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_))
+    native.place_segments(starts, order, settled, moved, out)
+    return out
 
 
 def isas(trace: Trace) -> NDArray[np.int8]:

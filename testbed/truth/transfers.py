@@ -113,7 +113,7 @@ def _linked(trace: Trace, fall: NDArray[np.uint64], transfer: Bools) -> Bools:
     return linked & (transfer | fresh)
 
 
-_FAR = 4096  # no instruction adds more to SP than this and loads other registers too
+FAR = 4096  # no instruction adds more to SP than this and loads other registers too
 
 
 def _loaded_with_sp(trace: Trace, transfer: Bools) -> list[int]:
@@ -122,9 +122,14 @@ def _loaded_with_sp(trace: Trace, transfer: Bools) -> list[int]:
     A switch of stacks does so if the other stack's first function stands right behind it. No instruction is decoded:
     SP went far, a callee-saved register changed too, and a register pointed to words one of which is SP and another pc.
     """
-    sp, arch = trace.sp, trace.arch
-    far = np.flatnonzero(sp[1:] - sp[:-1] + np.uint64(_FAR) > np.uint64(2 * _FAR)) + 1
-    far = far[~transfer[far]]
+    sp = trace.sp
+    far = np.flatnonzero(sp[1:] - sp[:-1] + np.uint64(FAR) > np.uint64(2 * FAR)) + 1
+    return loaded_beside(trace, far[~transfer[far]])
+
+
+def loaded_beside(trace: Trace, far: NDArray[np.int64]) -> list[int]:
+    """Those of the steps at which SP went far that loaded pc from beside it."""
+    arch = trace.arch
     if not len(far):
         return []
     others = [arch.index[name] for name in arch.preserved if name not in (arch.sp, arch.pc)]
@@ -179,8 +184,13 @@ def _made_before(trace: Trace, fall: NDArray[np.uint64], jump: Bools, stored: ND
 
     It may be a pointer to the function behind the jump's own, pushed for another reason: then nothing comes back.
     """
-    found = np.zeros(len(trace), np.bool_)
     near = np.flatnonzero(jump & np.isin(fall, stored)) if len(stored) else np.empty(0, np.int64)
+    return fall_at_sp(trace, fall, near)
+
+
+def fall_at_sp(trace: Trace, fall: NDArray[np.uint64], near: NDArray[np.int64]) -> Bools:
+    """Those of some steps at which the word at SP is the fall-through address."""
+    found = np.zeros(len(trace), np.bool_)
     if len(near):
         history = history_of(trace, np.unique(trace.sp[near]))
         for step in near.tolist():
@@ -215,8 +225,15 @@ def _returned_to_next(trace: Trace, transfer: Bools) -> Bools:
         if name not in moving:
             column = trace.column(name)
             near = near[column[near] == column[near - 1]]
+    return came_off(trace, near)
+
+
+def came_off(trace: Trace, near: NDArray[np.int64]) -> Bools:
+    """Those of some steps at which the word that SP passed is where control is."""
+    sp, word, rose = trace.sp, trace.arch.word, np.zeros(len(trace), np.bool_)
+    if not len(near):
+        return rose
     near = near[may_hold(trace, sp[near - 1], trace.pc[near])]
-    rose[:] = False
     if not len(near):
         return rose
     history = history_of(trace, distinct(sp[near - 1]))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
+import numpy as np
+
 from testbed.trace import Trace
 from testbed.truth.follow import MAX_ROUNDS, follow_readably
 from testbed.truth.frame_sites import FrameSite, frame_site
@@ -129,7 +131,14 @@ class Truth(Watched):
 
 def observe(trace: Trace, *, natively: bool | None = None) -> Truth:
     """Watch a trace: the truth about all of its steps, however it ended. ``natively`` None: where it is long."""
-    transfers = find_transfers(trace)
+    in_memory = isinstance(trace.registers, np.ndarray) and trace.sizes.all()
+    long = len(trace) >= NATIVE_FROM if natively is None else natively
+    if long and in_memory:
+        from testbed.truth.scanned import find_transfers_natively  # numba: worth loading for a long trace only
+
+        transfers = find_transfers_natively(trace)
+    else:
+        transfers = find_transfers(trace)
     path = path_of(trace, transfers, natively)
     return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path, natively=natively))
 

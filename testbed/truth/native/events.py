@@ -1,4 +1,4 @@
-"""The candidate steps of a trace in columns, and the places that calls promise to come back to, numbered."""
+"""The candidate steps of a trace in columns."""
 
 from __future__ import annotations
 
@@ -100,21 +100,3 @@ class Events(NamedTuple):
             pairs = zip(self.site[at].tolist(), self.pc[at].tolist(), strict=True)
             found[at] = [pair in jumps for pair in pairs]
         return found
-
-
-def number_places(known: Words, events: Events, cfa: Words, call: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Words]:
-    """For each event: the number of the place (return address, CFA) that it promises, if it is a call; the number
-    of the promised place that control is at, or -1. Then the numbers of the places known before, and all places."""
-    codes, code = np.unique(np.concatenate([known[:, 0], events.fall, events.pc]), return_inverse=True)
-    stacks, stack = np.unique(np.concatenate([known[:, 1], cfa, events.sp]), return_inverse=True)
-    keys = stack.reshape(-1).astype(np.int64) * len(codes) + code.reshape(-1)
-    before, promise, here = np.split(keys, [len(known), len(known) + len(events.pc)])
-    places = np.unique(np.concatenate([before, promise[call]]))
-    if len(places) == 0:
-        nowhere = np.full(len(events.pc), -1, np.int64)
-        return nowhere, nowhere, np.empty(0, np.int64), np.empty((0, 2), np.uint64)
-    promised = np.where(call, np.searchsorted(places, promise), -1)
-    found = np.minimum(np.searchsorted(places, here), len(places) - 1)
-    pairs = np.stack([codes[places % len(codes)], stacks[places // len(codes)]], axis=1)
-    before_now = np.asarray(np.searchsorted(places, before), np.int64)
-    return promised, np.where(places[found] == here, found, -1), before_now, pairs

@@ -46,8 +46,9 @@ from testbed.truth.native.columns import (
     Setting,
     Tree,
 )
-from testbed.truth.native.events import Events, number_places
+from testbed.truth.native.events import Events
 from testbed.truth.native.living import region_of
+from testbed.truth.native.places import number_places
 from testbed.truth.native.walk import walk
 from testbed.truth.promises import find_promises, links
 from testbed.truth.transfers import Transfers
@@ -162,10 +163,9 @@ def standing_at_start(trace: Trace) -> Standing:
 
 def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, first: int = 0) -> Walked:
     """Follow control through more events. Steps are those of the events; activations keep their numbers."""
-    used, count = len(before), len(events.steps)
-    entry_cfa = np.uint64(trace.arch.entry_cfa)
+    used, count, cfa = len(before), len(events.steps), events.sp + np.uint64(trace.arch.entry_cfa)
     events = events.knowing(learned)
-    promised, here, known, places = number_places(before.places, events, events.sp + entry_cfa, events.call)
+    promised, here, known, places = number_places(before.places, events, cfa, events.call)
     latest = np.full(len(places), -1, np.int64)
     latest[known] = before.latest
     tree = Tree(

@@ -124,3 +124,51 @@ def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
                     at = np.int64((u64(at) + u64(1)) & u64(size - 1))
                 table[at] = p
     return heads[:used].copy(), many[:used].copy(), lasts[:used].copy()
+
+
+@compiled(allocates=True)
+def segment_starts(node: Any, order: Any, transfer: Any, away: Any) -> Any:
+    """Where segments begin, in the order by activation: the cuts of `testbed.truth.sites`."""
+    count = len(order)
+    cut = np.zeros(count + 1, np.bool_)
+    for i in range(count):
+        now = order[i]
+        if i == 0 or node[order[i - 1]] != node[now] or (now == order[i - 1] + 1 and transfer[now] and not away[now]):
+            cut[i] = True
+    late = np.zeros(count + 1, np.bool_)
+    start = 0
+    while start < count:  # runs of steps of one activation, at home or away
+        first, end, cuts = order[start], start, False
+        while end < count and node[order[end]] == node[first] and away[order[end]] == away[first]:
+            cuts = cuts or cut[end]
+            end += 1
+        inside = start > 0 and end < count and node[order[start - 1]] == node[first] == node[order[end % count]]
+        if inside and not away[first] and not cuts:
+            late[start + 1] = True
+        start = end
+    used = 0
+    starts = np.empty(count, np.int64)
+    for i in range(count):
+        if cut[i] or late[i]:
+            starts[used] = i
+            used += 1
+    return starts[:used].copy()
+
+
+@compiled()
+def place_segments(starts: Any, order: Any, is_settled: Any, moved: Any, out: Any) -> None:
+    """Fill in prologue, epilogue and frameless of the steps of all segments; ``is_settled`` and ``starts`` by order."""
+    prologue, epilogue, frameless = out
+    count = len(order)
+    for s in range(len(starts)):
+        begin = starts[s]
+        end = starts[s + 1] if s + 1 < len(starts) else count
+        first, last, still = end, begin - 1, True
+        for i in range(begin, end):
+            if is_settled[i]:
+                first = min(first, i)
+                last = i
+            still = still and not moved[order[i]]
+        for i in range(begin, end):
+            step = order[i]
+            prologue[step], epilogue[step], frameless[step] = i < first, i > last, still

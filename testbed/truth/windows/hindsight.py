@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from testbed.trace import Exited
 from testbed.truth.hindsight import Learned
+from testbed.truth.native.noting import CodeTable
 from testbed.truth.promises import NO_LINKS, Links
 from testbed.words.errors import EmulationError
 
@@ -59,6 +60,7 @@ class Known:
     promised: frozenset[int] = frozenset()  # the pcs of jumps that made a promise
     handed: frozenset[tuple[int, int]] = frozenset()  # and, with their targets, of those that were kept
     revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
+    code: CodeTable | None = None  # the same as ``executed`` to ``return_saving``, where a native pass notes it
     links: Links = NO_LINKS
     reviving: set[int] = field(default_factory=set)
     steps: int = 0

@@ -13,12 +13,23 @@ from testbed.truth.links import kept_links
 from testbed.truth.model import Activations
 from testbed.truth.native.columns import GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
 from testbed.truth.native.follow import Walked
+from testbed.truth.native.noting import (
+    FRAMED,
+    MOVING,
+    SAVING,
+    SAVING_LINK,
+    CodeTable,
+    SeenSteps,
+    note_saves,
+    note_steps,
+)
 from testbed.truth.windows.hindsight import Known
 
 Words = NDArray[np.uint64]
+MOST_CODE = 1 << 24  # bytes of code that are held in a table
 
 
-class Told(NamedTuple):
+class LookedAt(NamedTuple):
     """A window's trace, who executes each of its rows, which rows are its own ``steps``, and FP."""
 
     trace: Trace
@@ -28,7 +39,7 @@ class Told(NamedTuple):
     pointer: Words
 
 
-def note(known: Known, walked: Walked, old: int, told: Told, end: int) -> None:
+def note(known: Known, walked: Walked, old: int, told: LookedAt, end: int, *, natively: bool) -> None:
     """Take down what the next pass has to know beforehand. The first ``old`` activations are of earlier windows."""
     standing, trace, steps = walked.standing, told.trace, told.steps
     known.returned |= standing.sites(RETURNED)
@@ -42,19 +53,72 @@ def note(known: Known, walked: Walked, old: int, told: Told, end: int) -> None:
     inner = standing.links[:, PARENT] >= 0
     known.returns = with_more(known.returns, np.unique(standing.addresses[inner, RETURN]))
     known.kept |= frozenset(kept_links(trace, steps).tolist())
-    known.executed = _with_more_code(known.executed, executed(trace, steps))
-    whose = (trace, told.activations, told.node)
-    known.framed = with_more(known.framed, framed_pcs(*whose, steps))
-    known.moving = with_more(known.moving, moving_pcs(*whose, told.pointer, steps))
-    known.saving = with_more(known.saving, saving_pcs(*whose, trace.arch.preserved, steps))
-    link = (trace.arch.link,) if trace.arch.link else ()
-    known.return_saving = with_more(known.return_saving, saving_pcs(*whose, link, steps))
+    if not (natively and _note_natively(known, told)):
+        whose, link = (trace, told.activations, told.node), (trace.arch.link,) if trace.arch.link else ()
+        known.executed = _with_more_code(known.executed, executed(trace, steps))
+        known.framed = with_more(known.framed, framed_pcs(*whose, steps))
+        known.moving = with_more(known.moving, moving_pcs(*whose, told.pointer, steps))
+        known.saving = with_more(known.saving, saving_pcs(*whose, trace.arch.preserved, steps))
+        known.return_saving = with_more(known.return_saving, saving_pcs(*whose, link, steps))
     goes_on = standing.addresses[:old, GOES_ON]
     for index in np.flatnonzero(goes_on).tolist():
         opened, address = int(standing.opened[index]), int(goes_on[index])
         if known.goes_on.get(opened) != address:
             known.goes_on[opened] = address
             known.revised.append((opened, end))
+
+
+def _note_natively(known: Known, told: LookedAt) -> bool:
+    """What all code shows, in a table of the code; False where that cannot say it, and nothing was taken down."""
+    trace, each = told.trace, told.activations
+    if known.code is None:
+        known.code = _table(trace)
+    table, arch = known.code, trace.arch
+    first, end, _ = told.steps.indices(len(trace))
+    registers = np.asarray(trace.registers)
+    columns = (
+        trace.pc,
+        trace.sizes,
+        trace.sp,
+        told.pointer,
+        told.node,
+        each.entry_sp,
+        each.cfa,
+        each.opened,
+        registers,
+    )
+    steps = SeenSteps(*columns, np.int64(first), np.int64(end))
+    preserved = np.array([arch.index[name] for name in arch.preserved], np.int64)
+    link = arch.index[arch.link] if arch.link else -1
+    journal = tuple(map(np.ascontiguousarray, (trace.writes.step, trace.writes.size, trace.writes.value)))
+    new, odd = note_steps(steps, table)
+    stored, elsewhere = note_saves(journal, steps, preserved, link, arch.word, table)
+    if odd or elsewhere:
+        return False
+    if new or stored:
+        there = np.flatnonzero(table.sizes)
+        known.executed = _with_more_code(
+            known.executed,
+            np.stack((there.astype(np.uint64) + table.low, table.sizes[there].astype(np.uint64)), axis=1),
+        )
+        for name, bit in (("framed", FRAMED), ("moving", MOVING), ("saving", SAVING), ("return_saving", SAVING_LINK)):
+            pcs = np.flatnonzero(table.bits & bit).astype(np.uint64) + table.low
+            setattr(known, name, with_more(getattr(known, name), pcs))
+    return True
+
+
+def _table(trace: Trace) -> CodeTable:
+    """For the code of a trace's images; for none where that lies far apart."""
+    spans = [
+        (segment.address + loaded.bias, segment.address + loaded.bias + len(segment.data))
+        for loaded in trace.images
+        for segment in loaded.image.segments
+        if segment.executable
+    ]
+    low = min((start for start, _ in spans), default=0)
+    size = max((end for _, end in spans), default=0) - low
+    size = size if size <= MOST_CODE else 0
+    return CodeTable(np.uint64(low), np.zeros(size, np.uint8), np.zeros(size, np.uint8))
 
 
 def with_more(known: Words, more: Words) -> Words:

@@ -21,12 +21,13 @@ from testbed.truth.native.events import Events
 from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
 from testbed.truth.native.sites import steps_by_activation
 from testbed.truth.promises import find_promises, links
+from testbed.truth.scanned import find_transfers_natively
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.noting import Told, note
+from testbed.truth.windows.noting import LookedAt, note
 from testbed.truth.windows.segments import (
     NOT_YET,
     OpenSegment,
@@ -100,9 +101,9 @@ class _Look:
     ) -> None:
         raw = window.trace
         self._shown, self._assumed = shown, Assumed(window.first, window.end)
-        transfers = find_transfers(raw, before.stored) if before else find_transfers(raw)
-        self._known, self.before = known, before
-        self._open: list[tuple[int, Ints, Steps]] = []
+        natively = len(window) >= NATIVE_FROM
+        transfers = (find_transfers_natively if natively else find_transfers)(raw, *([before.stored] if before else []))
+        self._known, self.before, self._open = known, before, list[tuple[int, Ints, Steps]]()
         standing = before.standing if before else standing_at_start(raw)
         if first_time:
             known.links |= links(transfers, slice(window.start, window.stop))
@@ -128,7 +129,7 @@ class _Look:
         trace = self.window.trace
         self._transfer = transfers.transfer[window.start : window.stop]
         self._isa = isas(trace)
-        self._pointer, self._moved, self._lowered = distances(trace, self._isa, opened, self._rows)
+        self._pointer, self._moved, self._lowered = distances(trace, self._isa, opened, self._rows, natively=natively)
         self._order = steps_by_activation(self._node, len(members))
         alive = frozenset(everyone.opened[everyone.marks[:, ALIVE]].tolist())
         segments = self._segments(first_time)
@@ -140,8 +141,10 @@ class _Look:
         whose = (walked, self._pointer, self._moved)
         self._transition, run = transitions(self.window, before.run if before else None, *whose, known, first_time)
         if first_time:
-            told = Told(trace, self._activations, self._rows, slice(self.window.start, self.window.stop), self._pointer)
-            note(known, walked, len(before.standing) if before else 0, told, self.window.end)
+            told = LookedAt(
+                trace, self._activations, self._rows, slice(self.window.start, self.window.stop), self._pointer
+            )
+            note(known, walked, len(before.standing) if before else 0, told, self.window.end, natively=natively)
         signed = np.zeros(len(everyone), np.bool_)
         if shown and raw.arch.signature:
             if before:

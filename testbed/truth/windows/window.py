@@ -84,7 +84,11 @@ class Window:
         table[low - count : low] = rows
         lengths[low - count : low] = sizes
         writes = replace(trace.writes, step=trace.writes.step + np.uint32(count))
-        trace = replace(trace, registers=table[low - count :], sizes=lengths[low - count :], writes=writes)
+        after = replace(trace, registers=table[low - count :], sizes=lengths[low - count :], writes=writes)
+        arch = trace.arch
+        for name, kept in (("pc", rows[:, arch.index[arch.pc]]), ("sp", rows[:, arch.index[arch.sp]])):
+            vars(after)[name] = np.concatenate((kept, getattr(trace, name)))  # cheaper than from all rows
+        trace = after
         return replace(self, start=self.start + count, stop=self.stop + count, trace=trace, context=count)
 
 

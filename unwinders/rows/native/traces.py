@@ -169,7 +169,8 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
     swept_writes = native.SweptWrites(*journal)
     memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
-    plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
+    if not len(plan):  # else the walk says where a row is missing
+        plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
     while True:
         if len(plan) != known:

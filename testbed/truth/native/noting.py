@@ -1,0 +1,101 @@
+"""What each instruction of a range of code was seen to do, a byte of bits for each address.
+
+The readable rules are in `testbed.truth.function_facts`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import uint64 as u64
+from numpy.typing import NDArray
+
+from testbed.native.compiled import compiled
+
+FRAMED, MOVING, SAVING, SAVING_LINK = 1, 2, 4, 8
+
+
+class CodeTable(NamedTuple):
+    """By address from ``low`` on: the size of the instruction there, 0 where none was executed, and what it did."""
+
+    low: np.uint64
+    sizes: NDArray[np.uint8]
+    bits: NDArray[np.uint8]
+
+
+class SeenSteps(NamedTuple):
+    """The columns of a trace whose rows from ``first`` to ``end`` are looked at, and the activations of its rows."""
+
+    pc: NDArray[np.uint64]
+    sizes: NDArray[np.uint8]
+    sp: NDArray[np.uint64]
+    pointer: NDArray[np.uint64]
+    node: NDArray[np.int32]
+    entry: NDArray[np.uint64]
+    cfa: NDArray[np.uint64]
+    opened: NDArray[np.int64]
+    registers: NDArray[np.uint64]
+    first: np.int64
+    end: np.int64
+
+
+@compiled(inline=True)
+def _is_inside(k: Any, steps: Any) -> Any:
+    return steps.sp[k] <= steps.pointer[k] < steps.cfa[steps.node[k]]
+
+
+@compiled()
+def note_steps(steps: Any, table: Any) -> Any:
+    """Note what steps did; whether that was new, and whether the table cannot say all of it."""
+    new, odd = False, False
+    for k in range(steps.first, steps.end):
+        at, size = steps.pc[k] - table.low, steps.sizes[k]
+        if at >= u64(len(table.sizes)) or size == 0:
+            odd = True
+            continue
+        if table.sizes[at] != size:
+            odd = odd or table.sizes[at] != 0
+            new, table.sizes[at] = True, size
+        if steps.sp[k] != steps.entry[steps.node[k]] and table.bits[at] & FRAMED == 0:
+            new = True
+            table.bits[at] |= FRAMED
+        if k == 0 or steps.node[k] != steps.node[k - 1] or steps.pointer[k] == steps.pointer[k - 1]:
+            continue
+        before = steps.pc[k - 1] - table.low
+        if not (_is_inside(k, steps) and _is_inside(k - 1, steps)):
+            continue
+        if before >= u64(len(table.sizes)):
+            odd = True
+        elif table.bits[before] & MOVING == 0:
+            new = True
+            table.bits[before] |= MOVING
+    return new, odd
+
+
+@compiled()
+def note_saves(writes: Any, steps: Any, columns: Any, link: Any, word: Any, table: Any) -> Any:
+    """Note which instructions stored what a callee-saved register, or the link register, held at entry; as above.
+
+    ``writes`` are their steps, sizes and values; ``link`` is a column, or -1.
+    """
+    new, odd = False, False
+    step, size, value = writes
+    for i in range(len(step)):
+        k = np.int64(step[i])
+        if k < steps.first or k >= steps.end or np.int64(size[i]) < word or value[i] == u64(0):
+            continue
+        entry, bits = steps.opened[steps.node[k]], 0
+        for c in range(len(columns)):
+            if steps.registers[entry, columns[c]] == value[i]:
+                bits = SAVING
+                break
+        if link >= 0 and steps.registers[entry, link] == value[i]:
+            bits |= SAVING_LINK
+        at = steps.pc[k] - table.low
+        if at >= u64(len(table.sizes)):
+            odd = odd or bits != 0
+        elif np.int64(table.bits[at]) & bits != bits:
+            new = True
+            table.bits[at] |= np.uint8(bits)
+    return new, odd
