@@ -64,7 +64,7 @@ def traces(*, quick: bool, rounds: int) -> Table:
         "Programs with frame pointers (-O2). A frame of every step counts, the interrupted one and all callers. "
         "Judging compares the pc of every frame, its CFA and its registers with the truth, and looks for what explains "
         "a difference; the strategy's limits are the declared ones. *In pieces* is all of it together, memory bounded "
-        "by one piece: the run is recorded and watched twice, for what only its end can tell.",
+        "by two pieces: each is judged by what is known then, and again if its end turns out to say more.",
     )
     columns = ("target", "part", "steps", "ns per step", "range (ns)", "ns per frame")
     return Table("traces", "A whole trace", columns, tuple(rows), notes)
