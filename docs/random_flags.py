@@ -1,17 +1,23 @@
 """Write docs/random-flags.md: what runs of `testbed fuzz --flags random` found, kept in docs/random-flags.json.
 
     python docs/random_flags.py
+    python docs/random_flags.py --append "a note" --minutes 45 --first 20261123000 -j1
 
-The file is a list of runs: the date, the command, a note, what the command printed with ``--json``, and for each
-finding what became of it.
+The second one makes a run with these options, which takes that long, and appends it to the file. The file is a list of
+runs: the date, the command, minutes and seconds of CPU, a note, what the command printed with ``--json``, and for each
+finding what became of it: ``open`` until somebody has looked at it.
 """
 
 from __future__ import annotations
 
 import json
+import resource
+import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +32,35 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
+def runs_table(runs: Sequence[dict[str, Any]]) -> str:
+    """A line for each run, and their sum."""
+    rows = [
+        (
+            run["date"],
+            f"`{run['command']}`",
+            " to ".join(map(str, run["result"]["seeds"])),
+            f"{run['result']['units']:,}",
+            f"{run['result']['skipped']:,}",
+            f"{run['result']['sites']:,}",
+            f"{run['minutes']:,}",
+            "not measured" if run["cpu_seconds"] is None else f"{run['cpu_seconds']:,} s",
+            str(len(run["result"]["findings"])),
+            run["note"],
+        )
+        for run in runs
+    ]
+
+    def total(of: str) -> str:
+        return f"{sum(run['result'][of] for run in runs):,}"
+
+    measured = f"{sum(run['cpu_seconds'] or 0 for run in runs):,} s of those measured"
+    found = str(sum(len(run["result"]["findings"]) for run in runs))
+    minutes = f"{sum(run['minutes'] for run in runs):,}"
+    rows.append(("all", "", "", total("units"), total("skipped"), total("sites"), minutes, measured, found, ""))
+    head = ("date", "command", "seeds", "units", "skipped", "sites judged", "minutes", "CPU", "unexplained", "")
+    return table(head, rows)
+
+
 def page(introduction: str, runs: Sequence[dict[str, Any]]) -> str:
     """The whole page."""
     from testbed.campaign.compiler_defects import KNOWN_DEFECTS
@@ -38,22 +73,7 @@ def page(introduction: str, runs: Sequence[dict[str, Any]]) -> str:
         for each, became in zip(result["findings"], run["became"], strict=True)
     ]
     return introduction.format(
-        runs=table(
-            ("date", "command", "seeds", "units", "skipped", "sites judged", "unexplained", ""),
-            (
-                (
-                    run["date"],
-                    f"`{run['command']}`",
-                    " to ".join(map(str, result["seeds"])),
-                    f"{result['units']:,}",
-                    f"{result['skipped']:,}",
-                    f"{result['sites']:,}",
-                    str(len(result["findings"])),
-                    run["note"],
-                )
-                for run, result in results
-            ),
-        ),
+        runs=runs_table(runs),
         findings=table(
             ("program", "architecture", "recipe", "of", "what was not explained", "what became of it"), found
         )
@@ -82,5 +102,35 @@ def made() -> str:
     return page((DOCS / "random-flags.intro.md").read_text(encoding="utf-8"), runs)
 
 
+def run_of(options: Sequence[str], note: str) -> dict[str, Any]:
+    """A run made now. Raises RuntimeError with what the command said where it did not come to an end."""
+    command = ["fuzz", "--flags", "random", *options]
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    call = [sys.executable, "-m", "testbed.cli", *command, "--json"]
+    done = subprocess.run(call, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise RuntimeError(f"testbed {' '.join(command)} came back with {done.returncode}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = json.loads(done.stdout)
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "command": f"testbed {' '.join(command)}",
+        "minutes": round((time.monotonic() - began) / 60),
+        "cpu_seconds": round(used.ru_utime - before.ru_utime + used.ru_stime - before.ru_stime),
+        "note": note,
+        "result": result,
+        "became": ["open"] * len(result["findings"]),
+    }
+
+
+def append(run: dict[str, Any]) -> None:
+    """Keep a run behind those that are kept."""
+    kept = DOCS / "random-flags.json"
+    runs = [*json.loads(kept.read_text(encoding="utf-8")), run]
+    kept.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--append"]:
+        append(run_of(sys.argv[3:], sys.argv[2]))
     (DOCS / "random-flags.md").write_text(made(), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,12 @@ def test_time_that_is_wanted_without_end_ends_the_build(
     slow += "int main(void) { return 0 B(+ 0); }\n"
     with pytest.raises(BuildError, match=r"t\.c: the build was stopped: it wanted more than (30 s|\d GB|a file)"):
         builder(source(tmp_path, "t.c", slow), ARCH, ISA)
+
+
+def test_a_tool_that_was_killed_met_a_limit_and_one_that_crashed_did_not() -> None:
+    """A tool that lives on behind SIGXCPU is killed a second later, without a word."""
+    assert confined.limit_met(-signal.SIGKILL, "") == f"{confined.CPU_SECONDS} s of processor time"
+    assert confined.limit_met(-signal.SIGSEGV, "") == confined.limit_met(1, "t.S:3: error: no such thing") == ""
 
 
 @landlock

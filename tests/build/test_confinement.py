@@ -103,7 +103,7 @@ def test_limits_end_what_runs_wild(tmp_path: Path) -> None:
         with confining(Confinement(1, 1 << 30, 1 << 20, None, (tmp_path,))) as confine:
             command = [sys.executable, "-I", "-S", "-c", code]
             return subprocess.run(
-                command, cwd=tmp_path, capture_output=True, check=False, preexec_fn=confine
+                command, cwd=tmp_path, capture_output=True, check=False, preexec_fn=confine, timeout=100
             ).returncode
 
     assert status("while True: pass") == -24, "SIGXCPU"
