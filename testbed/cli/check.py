@@ -23,6 +23,7 @@ from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.file_lists import files_named
 from testbed.cli.progress import long_work
+from testbed.cli.strategies import unwinder_cmd
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
 from testbed.report.check_baseline import baseline_text, gone_from, known_in, read_baseline
@@ -90,6 +91,10 @@ class _HowTold:
     metavar="GLOB",
     help=f"Only these tables: {', '.join(TABLES)}; repeatable.",
 )
+@click.option(
+    "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Judge these strategies, not tables; repeatable."
+)
+@unwinder_cmd
 @click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Of all values that are made up.")
 @click.option(
     "--runs", type=click.IntRange(1), default=_DEFAULT.runs, show_default=True, help="Most calls of one function."
@@ -132,6 +137,8 @@ def command(
     calls: tuple[str, ...],
     arch: str | None,
     tables: tuple[str, ...],
+    names: tuple[str, ...],
+    commands: tuple[str, ...],
     seed: int,
     runs: int,
     steps: int,
@@ -151,6 +158,7 @@ def command(
     testbed check libz.so.1 --function 'inflate*'      some functions of a library
     testbed check f.o --call 'f(buf:64, 3, "text")'    with arguments that lead further
     testbed check @files --baseline known.json         fail only for what is new
+    testbed check memcpy.S --unwinder-cmd ./mine       an unwinder at every instruction, not the tables
 
     Exit status: 0 nothing new is wrong, 1 a finding, 2 a file that cannot be read, or a mistake in what was typed.
     """
@@ -173,6 +181,12 @@ def command(
     for path in (how.output, how.html, how.write_baseline):
         if path is not None:
             try_writing(path)
+    if names or commands:
+        from testbed.cli.check_unwinders import judge_and_tell
+
+        if how.html or how.baseline or how.write_baseline or tables:
+            raise UsageError("--html, baselines and --table are of tables: leave them out with -u or --unwinder-cmd")
+        sys.exit(judge_and_tell(paths, options, (names, commands), how.form, how.output))
     sys.exit(_check_and_tell(paths, options, how))
 
 

@@ -1,0 +1,198 @@
+"""Unwinders judged where functions are called alone: at every instruction that a check executes, once.
+
+The paths are those that the tables are held against (`testbed.checks.groups`), the truth is what was watched of them.
+An instruction is judged at its first visit on a path that a function took by itself, else on a forced one. Who calls is
+a file of a few instructions without any table, ``_start``: an unwinder that has found all frames up to there, and
+stops, has said what can be known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from testbed.build.load_addresses import TEXT_BASE
+from testbed.build.tables.elf import ElfSymbol, write_elf
+from testbed.checks.groups import FileAtWork, fits, opened
+from testbed.checks.inputs import program_file
+from testbed.checks.options import CheckOptions
+from testbed.checks.readers import Readers
+from testbed.contract.unwinder import Unwinder
+from testbed.image import LoadedImage, describe, read_image
+from testbed.micro.batches import BATCH, Batch, one_trace
+from testbed.micro.exploring import TakenPath
+from testbed.micro.plans import PLANS
+from testbed.naming.beside import folded_names
+from testbed.trace import Snapshot, Trace
+from testbed.truth import Truth, observe
+from testbed.truth.frame_traits import LazyTraits
+from testbed.verdicts.one import Verdict, judge_backtrace
+from testbed.words.errors import NothingAskedFor, UsageError
+from testbed.words.outcome import Outcome
+from testbed.words.temporary import WorkFolder
+
+_STOPS = (Outcome.REFUSED, Outcome.STOPPED)
+_FAILURES = (Outcome.CRASHED, Outcome.HUNG)
+
+
+@dataclass(frozen=True, slots=True)
+class CalledLie:
+    """The first instruction of a function at which something false is said, or the unwinder dies or gives no answer.
+
+    ``address`` is the file's own; ``true`` and ``said`` are functions, innermost first. ``explained`` is the mechanism
+    of the declared limit that it shows, "" where there is none.
+    """
+
+    address: int
+    where: str
+    outcome: str
+    true: str
+    said: str
+    difference: str
+    explained: str
+    forced: bool
+
+
+@dataclass(slots=True)
+class CalledVerdicts:
+    """One unwinder on one file, in instructions; ``whole``: every frame of the file, and the caller, then a stop.
+
+    ``unexplained`` counts the lies and failures that no declared limit explains; ``lies`` has one for each function:
+    the first that is unexplained, or else the first.
+    """
+
+    unwinder: str
+    exact: int = 0
+    whole: int = 0
+    stops: int = 0
+    lying: int = 0
+    failed: int = 0
+    transition: int = 0
+    unexplained: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    lies: dict[str, CalledLie] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> int:
+        return self.exact + self.whole + self.stops + self.lying + self.failed
+
+
+def judge_calls(
+    path: Path, options: CheckOptions, readers: Readers, unwinders: Sequence[Unwinder], progress: Callable[[int], None]
+) -> tuple[CalledVerdicts, ...]:
+    """Call the functions of a file, and judge each unwinder that applies to it; ``progress`` is told the instructions.
+
+    Raises what `testbed.checks.check_file.check_file` raises, and UsageError where no unwinder applies.
+    """
+    with program_file(path, options.arch, options.flags) as file, WorkFolder("caller") as folder:
+        this = opened(file, path, replace(options, jobs=1), readers)
+        asked = [unwinder for unwinder in unwinders if unwinder.applies_to(this.image)]
+        if not asked:
+            names = ", ".join(unwinder.name for unwinder in unwinders)
+            raise UsageError(f"{path}: {names}: it has nothing for {this.image.arch}, or lacks the table")
+        caller = _caller(this, folder)
+        found = tuple(CalledVerdicts(unwinder.name) for unwinder in asked)
+        seen: set[int] = set()
+        for batch in _batches(this, options):
+            # New ones for each batch: for who is asked that is another program, whose steps are other steps.
+            images = (LoadedImage(replace(this.image, path=file), this.loaded.bias), replace(caller))
+            truth = observe(batch.trace, natively=True)
+            truth = replace(truth, trace=replace(batch.trace, images=images))
+            for step in _sites(truth.trace, batch, seen):
+                for unwinder, counted in zip(asked, found, strict=True):
+                    _count(counted, unwinder, truth, batch, step)
+            progress(len(seen))
+        if not seen:
+            wanted = f" that matches {' or '.join(options.functions)}" if options.functions else " that can be called"
+            raise NothingAskedFor(f"{path}: it has no function{wanted}")
+        return found
+
+
+def _caller(this: FileAtWork, folder: Path) -> LoadedImage:
+    """Who calls, as a file that an unwinder can open: code without any table."""
+    harness, arch = this.caller.image.harness, this.image.arch
+    (segment,) = harness.image.segments
+    start = ElfSymbol("_start", TEXT_BASE, this.caller.image.convention.answer, is_function=True, is_global=True)
+    path = folder / "caller"
+    path.write_bytes(write_elf(arch, segment.data, {}, b"", [start], TEXT_BASE))
+    return LoadedImage(read_image(path), segment.address + harness.bias - TEXT_BASE)
+
+
+def _batches(this: FileAtWork, options: CheckOptions) -> Iterator[Batch]:
+    """The paths through all functions that were asked for."""
+    taken: list[TakenPath] = []
+    for piece in this.pieces:
+        if not piece.is_entry or not fits(piece, options.functions):
+            continue
+        plans = (*(plan for plan in this.plans if any(map(plan.fits, (str(piece), *piece.names)))), *PLANS)
+        for path in this.explorer.explore(piece, plans, runs=options.runs, steps=options.steps)[1]:
+            taken.append(path)
+            if sum(len(each.tape) for each in taken) > BATCH:
+                yield one_trace(this.caller.image, taken, this.caller.forget_asked(), options.seed)
+                taken.clear()
+    if taken:
+        yield one_trace(this.caller.image, taken, this.caller.forget_asked(), options.seed)
+
+
+def _sites(trace: Trace, batch: Batch, seen: set[int]) -> list[int]:
+    """The steps of a batch to judge: at instructions of the file that were not ``seen`` before, and are now."""
+    sites = []
+    for steps in (np.flatnonzero(~batch.forced), np.flatnonzero(batch.forced)):
+        for pc, first in zip(*(each.tolist() for each in np.unique(trace.pc[steps], return_index=True)), strict=True):
+            if pc not in seen and trace.images[0].covers(pc):
+                seen.add(pc)
+                sites.append(int(steps[first]))
+    return sorted(sites)
+
+
+def _count(counted: CalledVerdicts, unwinder: Unwinder, truth: Truth, batch: Batch, step: int) -> None:
+    snapshot = truth.trace.snapshot(step)
+    said, stack = unwinder.unwind(snapshot), truth.stack(step)
+    verdict = judge_backtrace(
+        snapshot.arch,
+        stack,
+        said,
+        traits=cache(lambda frame: LazyTraits(truth, truth.frame_site(step, frame), frozenset())),
+        limits=unwinder.limits_on(snapshot.arch),
+        transition=bool(truth.transition[step]),
+    )
+    if verdict.transition:
+        counted.transition += 1
+        return
+    outcome = verdict.outcome
+    counted.outcomes[outcome.value] += 1
+    is_whole = outcome in _STOPS and len(said.frames) == len(stack)
+    counted.exact += outcome is Outcome.EXACT
+    counted.whole += is_whole
+    counted.stops += outcome in _STOPS and not is_whole
+    counted.lying += outcome.lying
+    counted.failed += outcome in _FAILURES
+    if outcome.lying or outcome in _FAILURES:
+        counted.unexplained += verdict.explained_by is None
+        stacks = (_names(snapshot, stack.pcs), _names(snapshot, [frame.pc for frame in said.frames]))
+        _keep(counted, snapshot, verdict, stacks, forced=bool(batch.forced[step]))
+
+
+def _keep(
+    counted: CalledVerdicts, snapshot: Snapshot, verdict: Verdict, stacks: tuple[str, str], *, forced: bool
+) -> None:
+    """Remember a lie as its function's, unless that has one which is as little explained."""
+    where = describe(snapshot.images, snapshot.pc)
+    function = where.rpartition("+")[0] or where
+    before = counted.lies.get(function)
+    if before is None or (before.explained and verdict.explained_by is None):
+        address = snapshot.pc - snapshot.images[0].bias
+        mechanism = verdict.explained_by.mechanism if verdict.explained_by else ""
+        counted.lies[function] = CalledLie(
+            address, where, verdict.outcome.value, *stacks, verdict.difference, mechanism, forced
+        )
+
+
+def _names(snapshot: Snapshot, pcs: Sequence[int]) -> str:
+    """A stack in words, innermost first."""
+    return folded_names(describe(snapshot.images, pc, caller=k > 0) for k, pc in enumerate(pcs))
