@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
@@ -43,9 +44,10 @@ def test_each_command_of_the_page_is_understood(
         return replace(CLEAN, path=path)
 
     monkeypatch.setattr(module, "_new_check", check)
+    monkeypatch.setattr(module, "cluster_executor", nullcontext)
     monkeypatch.chdir(tmp_path)
-    for name in ("src/f.S", "build/f.o"):
-        Path(name).parent.mkdir()
+    for name in ("src/f.S", "build/f.o", "libstdc++.so.6"):
+        Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("")
     Path("unwind-baseline.json").write_text('{"schema": 2, "findings": []}')
     _, *arguments = (word for part in shlex.split(command) for word in glob(part) or [part])
@@ -60,7 +62,8 @@ def test_the_page_shows_commands() -> None:
 
 def test_each_option_and_format_that_the_page_names_exists() -> None:
     options = {option for parameter in module.command.params for option in parameter.opts}
-    named = set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", PAGE)) - {"--help"}
+    own = re.sub(r"^dask .*$", "", PAGE, flags=re.M)
+    named = set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", own)) - {"--help"}
     assert named <= options
     assert {f"`{name}`" for name in FORMATS} <= set(re.findall(r"`\w+`", PAGE))
 
