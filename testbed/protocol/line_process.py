@@ -71,7 +71,7 @@ class LineProcess:
                 except BlockingIOError:
                     self._poll.register(self._in, select.POLLOUT)
                     try:
-                        self._wait(until, "did not read what it was sent")
+                        self._wait_for_it(until, "did not read what it was sent")
                     finally:
                         self._poll.unregister(self._in)
         except BrokenPipeError as error:
@@ -83,7 +83,7 @@ class LineProcess:
             self._searched = len(self._pending)
             if self._ended:
                 raise ToolCrashed(self._how(f"wrote half a line and owes {what}" if self._pending else f"owes {what}"))
-            self._wait(until, f"gave no answer ({what})")
+            self._wait_for_it(until, f"gave no answer ({what})")
         line = bytes(self._pending[:end])
         del self._pending[: end + 1]
         self._searched = 0
@@ -119,6 +119,15 @@ class LineProcess:
         lines = self._words.decode("utf-8", "replace").split("\n")
         text = " ".join(line.strip() for line in lines[-6:] if line.strip())[-_TOLD:]
         return "".join(c if c.isprintable() else " " for c in text)
+
+    def _wait_for_it(self, until: float, why: str) -> None:
+        """The same for what only it can do: where it has ended, and what it forked keeps its streams, it crashed."""
+        try:
+            self._wait(until, why)
+        except ToolHung:
+            if self._process.poll() is None:
+                raise
+            raise ToolCrashed(self._how(why)) from None
 
     def _wait(self, until: float, why: str) -> None:
         """Read what is there, once something is. Raises ToolHung at the deadline, BrokenAnswer for an endless line."""
