@@ -1,7 +1,8 @@
 """Built files, kept by content in the user's cache folder (or ``TESTBED_CACHE``).
 
 A file's name ends in the hash of everything that made it: source text, recipe, instruction set, tool versions and
-the testbed's own build code. Beside each file lies its checksum, so a damaged file is built again instead of used.
+the testbed's own build code. Beside each file lies its checksum, so a damaged file is built again instead of used,
+as is one that others may have written: some are libraries, which this process loads.
 Any number of processes may share the folder: files appear complete (written aside, then renamed).
 """
 
@@ -19,6 +20,7 @@ from testbed.build.recipe import Recipe, Tool
 from testbed.program.model import Program, Source
 from testbed.words.errors import BuildError
 from testbed.words.files import cache_folder, checksum, write_whole
+from testbed.words.own_files import own_bytes, own_folder
 from testbed.words.temporary import WorkFolder
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
@@ -70,18 +72,18 @@ def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:
 def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
     """The file at ``path``, made if it is not there, not whole, or ``fresh`` is asked for.
 
-    Where the folder cannot be written, the file is a temporary one, as long as this process lives. Raises what ``make``
-    raises, and BuildError where there is no place for temporary files either.
+    Where the folder cannot be written, or others may write it, the file is a temporary one, as long as this process
+    lives. Raises what ``make`` raises, and BuildError where there is no place for temporary files either.
     """
     if not fresh and _is_whole(path):
         return path
     content = make()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(path.parent)
         write_whole(path, content)
         write_whole(_checksum_path(path), checksum(content))
         return path
-    except OSError as error:  # a full disk, a folder that is read-only
+    except OSError as error:  # a full disk, a folder that is read-only or another user's
         why = error.strerror or str(error)
     try:
         path = _not_kept().path / path.name
@@ -124,7 +126,7 @@ def _built_files() -> Iterator[Path]:
 
 def _is_whole(path: Path) -> bool:
     try:
-        return checksum(path.read_bytes()) == _checksum_path(path).read_bytes()
+        return checksum(own_bytes(path)) == own_bytes(_checksum_path(path))
     except OSError:
         return False
 

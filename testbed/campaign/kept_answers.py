@@ -8,7 +8,8 @@ limit can be changed, and every kept answer judged anew, without asking any tool
     rest     zlib: {"STEP": [[[is a caller, pc, CFA or null, "found by", registers or null], ...], stop or null], ...}
 
 Registers are ``{"NAME": value}``, null for those of the snapshot; a stop is ``["CLASS", "text"]``. A file that is
-missing, damaged or under another key holds no answers. More steps of a run are added to those that are there.
+missing, damaged, under another key, or that others may have written holds no answers. More steps of a run are added to
+those that are there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.words import errors
 from testbed.words.errors import UnwindError
-from testbed.words.files import cache_folder, checksum, write_whole
+from testbed.words.files import cache_folder
+from testbed.words.own_files import keep_own, own_content
 
 _SUFFIX = ".answers"
 _JUDGED = ("limits.py", "findings.py")  # how names of files end that say how answers are judged
@@ -54,12 +56,14 @@ def answers_at(run: Run, unwinder: Unwinder, steps: Iterable[int]) -> Mapping[in
     path = folder() / f"{unit}.{unwinder.name}{_SUFFIX}"
     key = _key(run, unwinder)
     kept = _read(path, key)
-    if not all(str(step) in kept for step in wanted):
-        for step in wanted:  # all of them, in order: what a tool remembers of one snapshot may show at the next
-            snapshot = run.trace.snapshot(step)
-            kept[str(step)] = answer_data(unwinder.unwind(snapshot), snapshot)
-        with suppress(OSError):  # a folder that cannot be written: asked again the next time
-            _write(path, key, kept)
+    if all(str(step) in kept for step in wanted):
+        with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):  # not what was written here
+            return {step: answer_of(kept[str(step)], run.trace.snapshot(step)) for step in wanted}
+    for step in wanted:  # all of them, in order: what a tool remembers of one snapshot may show at the next
+        snapshot = run.trace.snapshot(step)
+        kept[str(step)] = answer_data(unwinder.unwind(snapshot), snapshot)
+    with suppress(OSError):  # a folder that cannot be written: asked again the next time
+        _write(path, key, kept)
     return {step: answer_of(kept[str(step)], run.trace.snapshot(step)) for step in wanted}
 
 
@@ -125,18 +129,19 @@ def _code(tool: str) -> str:
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:
-    try:
-        said, _, content = path.read_bytes().partition(b"\n")
-    except OSError:
+    content = own_content(path)
+    if content is None:
         return {}
     held, _, body = content.partition(b"\n")
-    if said != checksum(content) or held != key.encode("ascii"):
+    if held != key.encode("ascii"):
         return {}
-    read: dict[str, Any] = json.loads(zlib.decompress(body))
-    return read
+    try:
+        read = json.loads(zlib.decompress(body))
+    except (RecursionError, ValueError, zlib.error):  # whole, and yet not what this testbed wrote
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def _write(path: Path, key: str, kept: Mapping[str, Any]) -> None:
     content = key.encode("ascii") + b"\n" + zlib.compress(json.dumps(kept).encode("utf-8"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, checksum(content) + b"\n" + content)
+    keep_own(path, content)

@@ -8,8 +8,9 @@ its *key*. There is one file per unit and choice of strategies, so a newer resul
     line 2   the key
     rest     the cells, as JSON
 
-A file that is missing, damaged or under another key is no result. Only complete results are kept: one that failed or
-was skipped may come out differently after an installation, without any file of ours having changed.
+A file that is missing, damaged, under another key, or that others may have written is no result. Only complete
+results are kept: one that failed or was skipped may come out differently after an installation, without any file of
+ours having changed.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.verdicts.one import Callers
 from testbed.words.code_versions import code_of, version_of
-from testbed.words.files import cache_folder, checksum, write_whole
+from testbed.words.files import cache_folder
 from testbed.words.outcome import Outcome
+from testbed.words.own_files import keep_own, own_content
 
 _PACKAGES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
 _SUFFIX = ".judged"
@@ -156,21 +158,22 @@ def _hash(parts: Iterable[str]) -> str:
 def _write(path: Path, result: UnitResult, key: str) -> None:
     data = {"steps": result.steps, "tools": result.tools, "cells": [_cell_data(cell) for cell in result.cells]}
     content = key.encode("ascii") + b"\n" + json.dumps(data).encode("utf-8")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, checksum(content) + b"\n" + content)
+    keep_own(path, content)
 
 
 def _read(path: Path, unit: Unit, key: str) -> UnitResult | None:
-    try:
-        said, _, content = path.read_bytes().partition(b"\n")
-    except OSError:
+    content = own_content(path)
+    if content is None:
         return None
     held, _, body = content.partition(b"\n")
-    if said != checksum(content) or held != key.encode("ascii"):
+    if held != key.encode("ascii"):
         return None
-    data = json.loads(body)
-    cells = tuple(_cell(unit, each) for each in data["cells"])
-    return UnitResult(unit, cells, data["steps"], tools=data["tools"], kept=True)
+    try:
+        data = json.loads(body)
+        cells = tuple(_cell(unit, each) for each in data["cells"])
+        return UnitResult(unit, cells, data["steps"], tools=data["tools"], kept=True)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+        return None  # whole, and yet not what this testbed wrote
 
 
 def _cell_data(cell: Cell) -> dict[str, Any]:

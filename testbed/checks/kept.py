@@ -6,7 +6,7 @@ versions of the libraries that run and read it. The hash of all that names the k
     line 1   SHA-256 of the rest, in hexadecimal
     rest     the check, as JSON
 
-A damaged file is no check. The folder keeps those that were last used.
+A file that is damaged, or that others may have written, is no check. The folder keeps those that were last used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from testbed.checks.model import (
 from testbed.checks.options import CheckOptions
 from testbed.image.macho import MAGICS
 from testbed.words.code_versions import code_of, version_of
-from testbed.words.files import cache_folder, checksum, write_whole
+from testbed.words.errors import TestbedError
+from testbed.words.files import cache_folder
+from testbed.words.own_files import keep_own, own_content
 
 _LIBRARIES = ("unicorn", "numpy", "capstone", "pyelftools", "numba", "ziglang")
 _PACKAGES = ("testbed", "unwinders")
@@ -56,15 +58,16 @@ def stands_alone(content: bytes) -> bool:
 def kept_check(path: Path, content: bytes, options: CheckOptions) -> FileCheck | None:
     """The kept check of a file with this content, under the path that is given now; None where there is none."""
     kept = folder() / key_of(content, options)
+    body = own_content(kept)
+    if body is None:
+        return None
     try:
-        said, _, body = kept.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    if said != checksum(body):
-        return None
+        check = _check(json.loads(body), path)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, TestbedError):
+        return None  # whole, and yet not what this testbed wrote
     with suppress(OSError):
         os.utime(kept)
-    return _check(json.loads(body), path)
+    return check
 
 
 def keep_check(content: bytes, options: CheckOptions, check: FileCheck) -> None:
@@ -72,8 +75,7 @@ def keep_check(content: bytes, options: CheckOptions, check: FileCheck) -> None:
     kept = folder() / key_of(content, options)
     body = json.dumps(_data(check)).encode("ascii")
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(kept, checksum(body) + b"\n" + body)
+        keep_own(kept, body)
         _forget_oldest()
 
 

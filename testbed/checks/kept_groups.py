@@ -6,7 +6,7 @@ Each group's result is a file of its own, in the folder of kept checks, under th
     rest     the result, pickled
 
 They are written as they are done and removed when the whole check is, so a check that was killed loses what was in
-work only. A damaged file is none.
+work only. A damaged file is none, nor is one that others may have written: reading a pickle can run what it says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from testbed.checks.groups import Group, GroupResult
 from testbed.checks.kept import folder, key_of
 from testbed.checks.options import CheckOptions
-from testbed.words.files import checksum, write_whole
+from testbed.words.own_files import keep_own, own_content
 
 SUFFIX = ".group"
 _OTHERS = 4096  # files of other interrupted checks that stay
@@ -39,21 +39,20 @@ class KeptGroups:
 
     def get(self, group: Group) -> GroupResult | None:
         """The result of a group; None where there is none that is whole."""
+        body = own_content(self._place(group))
+        if body is None:
+            return None
         try:
-            said, _, body = self._place(group).read_bytes().partition(b"\n")
-        except OSError:
+            found = pickle.loads(body)
+        except Exception:  # whole, and yet not what this testbed wrote: as if it were not there
             return None
-        if said != checksum(body):
-            return None
-        found = pickle.loads(body)
         return found if isinstance(found, GroupResult) else None
 
     def keep(self, group: Group, result: GroupResult) -> None:
         """Keep the result of a group; nothing is kept where the folder cannot be written."""
         body = pickle.dumps(result)
         with suppress(OSError):
-            folder().mkdir(parents=True, exist_ok=True)
-            write_whole(self._place(group), checksum(body) + b"\n" + body)
+            keep_own(self._place(group), body)
 
     def forget(self) -> None:
         """The whole is done: its groups go, and the oldest of others where they are many."""

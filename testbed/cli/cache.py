@@ -10,10 +10,12 @@ import click
 def command(clear: bool) -> None:
     """Where built files, results, checks and compiled functions are kept, and how much there is."""
     from testbed.build import cache
+    from testbed.campaign import kept_answers as answers
     from testbed.campaign import kept_results as results
     from testbed.checks import kept as checks
     from testbed.native import machine_code
     from testbed.words.files import cache_folder
+    from testbed.words.own_files import distrusted
 
     if clear:
         removed = f"{cache.clear()} files, {results.clear()} results, {checks.clear()} checks"
@@ -22,3 +24,6 @@ def command(clear: bool) -> None:
         kept = ((cache, "files"), (results, "results"), (checks, "checks"), (machine_code, "compiled functions"))
         held = [f"{count} {what}, {size / 1e6:.1f} MB" for each, what in kept for count, size in [each.usage()]]
         click.echo(f"{cache_folder()}: {'; '.join(held)} (--clear removes them)")
+        folders = (cache_folder(), results.folder(), checks.folder(), answers.folder(), machine_code.folder())
+        for why in filter(None, map(distrusted, folders)):
+            click.echo(why, err=True)

@@ -6,7 +6,8 @@
     rest     what `testbed.native.compiled` has pickled
 
 A file appears whole or not at all, and nothing else says what it holds: any number of processes may write at once.
-A file that is missing or damaged, or a folder that cannot be read or written, only costs the time to compile.
+A file that is missing or damaged, or that others may have written, or a folder that cannot be read or written, only
+costs the time to compile.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from testbed.words.files import cache_folder, checksum, write_whole
+from testbed.words.files import cache_folder
+from testbed.words.own_files import keep_own, own_content
 
 KEY_LENGTH = 24  # hexadecimal digits of a hash kept in a name: 96 bits
 VARIABLE = "TESTBED_NATIVE_CACHE"
@@ -38,12 +40,8 @@ def path_of(sources: str, function: str, types: str) -> Path:
 
 
 def read(path: Path) -> bytes | None:
-    """What is kept at a path; None where there is nothing whole."""
-    try:
-        held, _, content = path.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return content if held == checksum(content) else None
+    """What is kept at a path; None where there is nothing whole, or nothing that only this user may have written."""
+    return own_content(path)
 
 
 def keep(path: Path, content: bytes) -> None:
@@ -51,8 +49,7 @@ def keep(path: Path, content: bytes) -> None:
     with suppress(OSError):
         if not path.parent.is_dir():
             _forget_unused()
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, checksum(content) + b"\n" + content)
+        keep_own(path, content)
 
 
 def forget(sources: str, function: str) -> None:

@@ -68,6 +68,16 @@ def test_another_tool_version_is_another_file(monkeypatch: pytest.MonkeyPatch) -
     assert build(program(), X86, KEYSTONE).path != first.path
 
 
+@pytest.mark.parametrize("what", ["file", "checksum", "folder"])
+def test_a_file_that_others_may_have_written_is_built_again(calls: list[str], what: str) -> None:
+    first = build(program(), X86, KEYSTONE)
+    changed = {"file": first.path, "checksum": Path(f"{first.path}.sha256"), "folder": first.path.parent}[what]
+    changed.chmod(0o777)
+    again = build(program(), X86, KEYSTONE)
+    assert len(calls) == 2 and again.image.sections[".text"].data == b"\x90"
+    assert (again.path.parent == cache_folder()) == (what != "folder")
+
+
 @pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"rubbish"])
 def test_a_damaged_file_is_built_again(calls: list[str], damage: bytes) -> None:
     first = build(program(), X86, KEYSTONE)

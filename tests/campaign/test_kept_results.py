@@ -19,6 +19,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.native import machine_code
 from testbed.trace import Snapshot
+from testbed.words.files import checksum
 from unwinders import UNWINDERS
 
 CHOSEN = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
@@ -138,6 +139,25 @@ def test_a_damaged_result_is_judged_again(damage: bytes | None) -> None:
     assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None
     results.judge_and_keep(UNIT, PROGRAMS, CHOSEN)
     assert path.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_forged_result_is_judged_again() -> None:
+    """Its checksum and its key are right, what it says is not what a result is."""
+    path = keep()
+    whole = path.read_bytes()
+    _, key, said = whole.split(b"\n", 2)
+    cell = json.loads(said)["cells"][0]
+    bad = ({"cells": [{**cell, "outcomes": {"NO_SUCH": 1}}]}, {"cells": [{**cell, "callers": 5}]}, {"cells": 7}, [], 1)
+    deep, digits = b"[" * 100_000, b'{"steps": ' + b"9" * 5000 + b"}"
+    for body in (b"", b"{", b"\xff", deep, digits, *(json.dumps(each).encode() for each in bad)):
+        content = key + b"\n" + body
+        path.write_bytes(checksum(content) + b"\n" + content)
+        assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None, body[:60]
+    results.judge_and_keep(UNIT, PROGRAMS, CHOSEN)
+    assert path.read_bytes() == whole
+    results.folder().chmod(0o777)
+    assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None, "others may have written it"
 
 
 @pytest.mark.usefixtures("judged")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from testbed.checks.check_file import check_file
 from testbed.checks.kept_groups import SUFFIX
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
+from testbed.words.files import checksum
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -65,6 +68,30 @@ def test_what_was_done_is_not_done_again(source: Path) -> None:
     assert check_file(source, OPTIONS, READERS, executor=rest, goes_on=True) == expected
     assert rest.done == whole.done - 1
     assert not kept_files()
+
+
+class RunsWhenRead:
+    """As a pickle: whoever reads it makes a folder."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.made),)
+
+
+@pytest.mark.parametrize("forged", [b"no pickle", b"", None])
+def test_what_others_may_have_kept_is_not_read(source: Path, tmp_path: Path, forged: bytes | None) -> None:
+    """A checksum is no proof: who writes a file there can write that too."""
+    with pytest.raises(KeyboardInterrupt):
+        check_file(source, OPTIONS, READERS, executor=Counting(1), goes_on=True)
+    content = pickle.dumps(RunsWhenRead(tmp_path / "made")) if forged is None else forged
+    path = kept_files()[0]
+    path.write_bytes(checksum(content) + b"\n" + content)
+    if forged is None:
+        kept.folder().chmod(0o777)
+    assert check_file(source, OPTIONS, READERS, executor=Counting(), goes_on=True).findings
+    assert not (tmp_path / "made").exists(), "a file that others may have written was run"
 
 
 def test_a_fresh_check_does_all_anew_and_another_question_too(source: Path) -> None:

@@ -86,6 +86,22 @@ def test_a_folder_that_cannot_be_used_costs_only_time(folder: Path) -> None:
     assert fresh()(Pair(5, 2)) == 3
 
 
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_code_that_others_may_have_written_is_compiled_again(folder: Path, what: str) -> None:
+    fresh()(Pair(5, 2))
+    (path,) = folder.glob(f"*/{FUNCTION}.*.code")
+    (path if what == "file" else path.parent).chmod(0o777)
+    second = fresh()
+    assert second(Pair(5, 2)) == 3 and hits(second) == 0
+
+
+def test_the_cache_command_says_what_is_not_used(folder: Path) -> None:
+    machine_code.keep(machine_code.path_of("a" * 64, "f", "1" * 64), b"code")
+    assert "is not used" not in CliRunner().invoke(command).output
+    folder.parent.chmod(0o777)
+    assert f"{folder.parent} is not used: other users may write it" in CliRunner().invoke(command).output
+
+
 def test_only_code_is_counted_and_removed_of_whatever_sources(folder: Path) -> None:
     for sources in ("a" * 64, "b" * 64):
         for types in ("1" * 64, "2" * 64):

@@ -38,6 +38,7 @@ from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.words.files import cache_folder
 from testbed.words.outcome import Outcome
+from testbed.words.own_files import distrusted
 from testbed.words.temporary import WorkFolder
 
 PROGRAM = "minidump-stackwalk"
@@ -54,8 +55,10 @@ _LAST_WORDS = 200
 
 @cache
 def find() -> Found | None:
-    """By its variable, then on PATH, then in the folder of the cache."""
-    for place in (os.environ.get(VARIABLE), shutil.which(PROGRAM), str(cache_folder() / PROGRAM)):
+    """By its variable, then on PATH, then in the folder of the cache, if nobody else may have put it there."""
+    kept = cache_folder() / PROGRAM
+    ours = "" if distrusted(kept.parent) or distrusted(kept) else str(kept)
+    for place in (os.environ.get(VARIABLE), shutil.which(PROGRAM), ours):
         if place and os.access(place, os.X_OK) and Path(place).is_file():
             try:
                 said = subprocess.run([place, "--version"], capture_output=True, text=True, timeout=30, check=False)
