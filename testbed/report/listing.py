@@ -103,7 +103,7 @@ def _decoded(run: Run, loaded: LoadedImage, pc: int, end: int, executed: dict[in
     isa = loaded.image.isa_at(pc - loaded.bias)
     limit = min(end, pc + 16)
     limit = next((at for at in range(pc + 1, limit) if at in executed), limit)
-    code = run.trace.memory(0).read(pc, limit - pc)
+    code = run.code(0, pc, limit - pc)
     text, size = disassemble_sized(isa, code, pc)
     return CodeLine(
         pc, size, with_names(run.trace.images, text), run.where(pc), function, False, *_source(run, loaded, pc)

@@ -107,6 +107,8 @@ class LongRun:
     def step_at(self, location: str) -> int:
         """The step at a location, as `Run.step_at` has it; a symbol is looked for in the run from its start."""
         if location.startswith("@") and location[1:].isdecimal():
+            if len(location) > 16:
+                raise UsageError(f"{location[:60]}: this run has the steps @0 to @{len(self) - 1}")
             self.piece(int(location[1:]))
             return int(location[1:])
         seen, pc = 0, 0

@@ -22,7 +22,7 @@ from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.truth.frame_traits import LazyTraits
 from testbed.verdicts.one import Verdict
-from testbed.words.errors import EmulationError, ProgramError, UsageError
+from testbed.words.errors import EmulationError, ProgramError, TestbedError, UnreadableMemory, UsageError
 from testbed.words.nearest import nearest
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait, holding
@@ -234,12 +234,22 @@ class Run:
         return with_places(self.trace.images, verdict.difference, caller=not stops)
 
     def instruction(self, step: int) -> str:
-        """The instruction that ``step`` executes, as text; a branch names its target."""
+        """The instruction that ``step`` executes, as text; a branch names its target.
+
+        Raises TestbedError where nothing is mapped there: only the trace of a file that others made says that.
+        """
         if self.trace.interrupted(step):
             return "a signal arrives"
         pc, size = int(self.trace.pc[step]), int(self.trace.sizes[step])
-        text = disassemble(self.trace.isa(step), self.trace.memory(step).read(pc, size), pc)
-        return with_names(self.trace.images, text)
+        return with_names(self.trace.images, disassemble(self.trace.isa(step), self.code(step, pc, size), pc))
+
+    def code(self, step: int, pc: int, size: int) -> bytes:
+        """The bytes of code at a pc, as memory was at a step. Raises TestbedError as `instruction` does."""
+        try:
+            return self.trace.memory(step).read(pc, size)
+        except UnreadableMemory as error:
+            why = f"{self}: no memory at pc {pc:#x} (step @{step}): the trace is damaged; record it again"
+            raise TestbedError(why) from error
 
 
 def failure_of(built: Built, end: Exited | EmulationError) -> str:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.files import save_run
+from testbed.runs.run import run_program
 from tests.cli.command import Testbed
 
 
@@ -18,6 +23,17 @@ def test_a_recorded_file_is_judged_as_the_run_itself(testbed: Testbed, tmp_path:
             testbed("run", "--trace", str(file), *options),
         )
         assert fresh.out and kept == fresh, options
+
+
+def test_a_trace_that_is_where_no_memory_is_is_told_so(testbed: Testbed, tmp_path: Path) -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "clang-asm")
+    registers, step = run.trace.registers.copy(), len(run) // 2
+    registers[step, run.trace.arch.index[run.trace.arch.pc]] = 0xDEAD_0000
+    file = tmp_path / "forged.trace"
+    save_run(replace(run, trace=replace(run.trace, registers=registers)), file)
+    for options in ([], ["--json"], ["--differences"], ["--at", f"@{step}"], ["--html", str(tmp_path / "page.html")]):
+        said = testbed("run", "--trace", str(file), *options)
+        assert said.status == 2 and f"no memory at pc 0xdead0000 (step @{step})" in said.err, options
 
 
 def test_mistakes_with_trace_files_are_one_message_each(testbed: Testbed, tmp_path: Path) -> None:

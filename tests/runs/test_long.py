@@ -139,7 +139,7 @@ def test_a_location_is_looked_for_in_all_pieces() -> None:
     name = max((s.name for s in whole.built.image.symbols if s.is_function), key=lambda n: len(whole.steps_in(n)))
     for visit in (1, 2, 4):
         assert run.step_at(f"{name}#{visit}") == whole.step_at(f"{name}#{visit}")
-    for location in (f"{name}#9999", "nowhere", "1 + 1", "@99999999"):
+    for location in (f"{name}#9999", "nowhere", "1 + 1", "@99999999", "@" + "9" * 5000):
         with pytest.raises(UsageError) as ours:
             run.step_at(location)
         with pytest.raises(UsageError) as theirs:
