@@ -39,3 +39,5 @@ def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_pat
 def test_a_message_about_a_file_is_spelled_too(testbed: Testbed, tmp_path: Path) -> None:
     said = testbed("run", str(tmp_path / "no\x1b[2J.elf"))
     assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.elf" in said.err
+    said = testbed("run", "--trace", str(tmp_path / "no\x1b[2J.trace"))
+    assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.trace" in said.err

@@ -28,6 +28,12 @@ def test_what_is_no_file_is_refused_at_once(path: str) -> None:
     assert not is_file(Path("a" * 300)) and not is_folder(Path("a\0b"))
 
 
+def test_of_a_device_nothing_is_read() -> None:
+    for read in (regular_bytes, open_regular):
+        with pytest.raises(OSError, match="a device, not a regular file"):
+            read(Path("/dev/zero"))
+
+
 def test_a_file_that_says_it_is_empty_may_have_content() -> None:
     assert b"Name:" in regular_bytes(Path("/proc/self/status"))
 
