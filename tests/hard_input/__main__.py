@@ -34,6 +34,48 @@ expressions of one stack take at most 100,000 operations. Analysing the instruct
 takes about half a minute. It is whole or refused. A mangled name that is long, or may refer to itself often, is read in
 a process with limits (`testbed/image/demangling.py`): 300 bytes can say 30 gigabytes.
 
+## What is kept between commands
+
+A checksum beside a kept file shows damage, and no intent. Built files, compiled functions, results and checks are taken
+from the cache only where the file, and the folder that it lies in, belong to this user or to root and nobody else may
+write them; otherwise they are as good as absent, and made again (`testbed cache` says which folder is not used).
+
+## Inputs that failed, and their tests
+
+Each was a traceback, a hang, a lost result or memory without end. Each fix was taken out once, on purpose: its test
+failed without it (where two guards hold the same, both were taken out).
+
+| what was given | what holds it |
+|---|---|
+| a line-number sequence without rows | `tests/hostile/corpus/debug_info-sequence_without_rows` |
+| an output path that cannot be written; a disk that is full in the end | `tests/cli/test_writing.py` |
+| a segment over the emulator's stack | `tests/machine/test_over_the_stack.py` |
+| a module's name of more than 255 characters | `snapshot_json-module_name_too_long` in the corpus |
+| a module's name with half of a surrogate pair, or a zero | `tests/foreign/test_named_files.py` |
+| an integer of thousands of digits in JSON | `snapshot_json-version_of_thousands_of_digits` |
+| such numbers in headers and directives | `header-*`, `assembly-*` in the corpus |
+| such numbers in locations | `location-*` in the corpus, `tests/runs/test_long.py` |
+| control characters in a JUnit report | `tests/report/test_junit.py` |
+| a trace whose pc is where no memory is | `tests/cli/test_record.py` |
+| a forged result in the cache | `tests/campaign/test_kept_results.py` |
+| files in a cache that others may write | `tests/words/test_own_files.py` |
+| of those, a pickle | `tests/checks/test_kept_groups.py` |
+| of those, a built file or library | `tests/build/test_cache.py` |
+| of those, machine code | `tests/native/test_machine_code.py` |
+| `/dev/zero`, a pipe that nobody writes to | `tests/words/test_files.py` |
+| what the system and libraries raise | `tests/words/test_edges.py` |
+| gdb's watchpoint at the last byte, an address of 80 bits | `gdb_packets-*` in the corpus |
+| a request that cannot be answered | `tests/remote/test_packets.py` |
+| overlapping or scattered segments, compressed sections | `tests/hard_input/test_worst.py`: by the right limit |
+| overlapping ranges of a minidump, NT_FILE and its mappings, a trace that unpacks | the same file |
+| a long CIE and many FDEs | the same file |
+| expressions for every frame of a stack | the same file |
+| the account itself: the sum, the clock | `tests/words/test_budget.py` |
+| `..`, a link, an absolute name in a dump | `tests/foreign/test_named_files.py` |
+| escape sequences in names | `tests/cli/test_printable.py` |
+| folders left behind by `kill -9` | `tests/words/test_temporary.py` |
+| a strategy that raises; any exception from build, run or observe | `tests/campaign/test_failures.py` |
+
 ## The worst file per reader
 
 Made by `python -m tests.hard_input --markdown docs/hard-input.md`. Each file is made to cost its reader as much as it
