@@ -19,6 +19,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.native import machine_code
 from testbed.trace import Snapshot
+from testbed.words.code_versions import code_of
 from testbed.words.files import checksum
 from unwinders import UNWINDERS
 
@@ -116,11 +117,11 @@ def test_the_hash_of_a_package_follows_every_file_of_it(monkeypatch: pytest.Monk
         (package / name).write_text("VALUE = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(sys.modules, package.name, __import__(package.name))
-    before = results.code_of.__wrapped__(package.name)
-    assert before == results.code_of.__wrapped__(package.name) != ""
+    before = code_of.__wrapped__(package.name)
+    assert before == code_of.__wrapped__(package.name) != ""
     (package / "inner" / "two.py").write_text("VALUE = 2\n")
-    assert results.code_of.__wrapped__(package.name) != before
-    assert results.code_of("__main__") == results.code_of("no_such_package") == ""
+    assert code_of.__wrapped__(package.name) != before
+    assert code_of("__main__") == code_of("no_such_package") == ""
 
 
 @pytest.mark.usefixtures("judged")
@@ -148,7 +149,13 @@ def test_a_forged_result_is_judged_again() -> None:
     whole = path.read_bytes()
     _, key, said = whole.split(b"\n", 2)
     cell = json.loads(said)["cells"][0]
-    bad = ({"cells": [{**cell, "outcomes": {"NO_SUCH": 1}}]}, {"cells": [{**cell, "callers": 5}]}, {"cells": 7}, [], 1)
+    bad: tuple[object, ...] = (
+        {"cells": [{**cell, "outcomes": {"NO_SUCH": 1}}]},
+        {"cells": [{**cell, "callers": 5}]},
+        {"cells": 7},
+        [],
+        1,
+    )
     deep, digits = b"[" * 100_000, b'{"steps": ' + b"9" * 5000 + b"}"
     for body in (b"", b"{", b"\xff", deep, digits, *(json.dumps(each).encode() for each in bad)):
         content = key + b"\n" + body
