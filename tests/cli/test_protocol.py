@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,8 @@ def test_an_interrupt_while_waiting_ends_both(tmp_path: Path) -> None:
     """Ctrl-C at a terminal reaches us only; the program, which hangs, goes with us."""
     command = hostile("forks") + f" {tmp_path / 'pid'}"
     words = [sys.executable, "-m", "testbed.cli", "run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", command]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background ignores it
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     until = time.monotonic() + 60
     while not (tmp_path / "pid").exists() and time.monotonic() < until:
         time.sleep(0.05)
