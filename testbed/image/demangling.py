@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 from functools import lru_cache
-from multiprocessing.util import Finalize
 
 import pydemumble
 
@@ -98,6 +97,8 @@ _apart = _ReaderApart()
 
 
 def _begun() -> subprocess.Popen[bytes]:
+    from multiprocessing.util import Finalize  # ten milliseconds that few commands need
+
     process = subprocess.Popen(
         [sys.executable, "-c", _READER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
