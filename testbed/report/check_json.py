@@ -84,6 +84,7 @@ def finding_data(reported: ReportedFinding) -> dict[str, Any]:
         "things": [{"what": thing.what, "says": thing.says, "true": thing.true} for thing in finding.things],
         "evidence": finding.evidence.value,
         "instructions": finding.instructions,
+        "functions": finding.functions,
         "repair": _repair(finding),
         "sentence": sentence(finding),
         "fingerprint": finding.fingerprint,
