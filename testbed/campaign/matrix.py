@@ -113,28 +113,28 @@ DIED = "the process that worked at it died, and died again when it was tried alo
 
 def _in_pool(planned: Sequence[Job], work: Callable[[Job], Done], jobs: int, lost: list[Job]) -> Iterator[Done]:
     """The results of one pool; jobs whose process died without one are added to ``lost``."""
-    from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait  # one unit needs no processes
+    from concurrent.futures import BrokenExecutor  # one unit needs no processes
 
-    from testbed.checks.workers import worker_pool
+    from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 
     # What a fork's function and its arguments are, is inherited, never sent: strategies hold functions without a name.
     pool = worker_pool(jobs, partial(_begin, work))
     pending: dict[Future[Done], Job] = {}
     try:
-        for job in planned:
-            try:
-                pending[pool.submit(_do, job)] = job
-            except BrokenExecutor:
-                lost.append(job)
-        while pending:
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                job = pending.pop(future)
+        with interrupts_held():
+            for job in planned:
                 try:
-                    result = future.result()
+                    pending[pool.submit(_do, job)] = job
                 except BrokenExecutor:
                     lost.append(job)
-                else:
-                    yield result
+        for future in as_finished(list(pending)):
+            job = pending.pop(future)  # the result goes with it
+            try:
+                result = future.result()
+            except BrokenExecutor:
+                lost.append(job)
+            else:
+                yield result
     finally:
         # What runs is waited for, a unit is short: a pool left to the interpreter's exit may die there, noisily.
         pool.shutdown(wait=True, cancel_futures=True)
@@ -148,15 +148,19 @@ def judge_units_by(
     Each comes once. A unit over which several of its processes died is judged in one more, a fork of this one; where
     that dies too, ``died`` says what its result is.
     """
-    from concurrent.futures import BrokenExecutor, as_completed
+    from concurrent.futures import BrokenExecutor
 
-    futures = {executor.submit(work, job): job for job in planned}
-    for future in as_completed(futures):
+    from testbed.checks.workers import as_finished, interrupts_held
+
+    with interrupts_held():
+        pending = {executor.submit(work, job): job for job in planned}
+    for future in as_finished(list(pending)):
+        job = pending.pop(future)
         try:
             yield future.result()
         except BrokenExecutor:
             again: list[Job] = []
-            yield from _in_pool([futures[future]], work, 1, again)
+            yield from _in_pool([job], work, 1, again)
             yield from map(died, again)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -25,7 +25,7 @@ from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
-from testbed.checks.workers import worker_pool
+from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 from testbed.micro.functions import CodePiece
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.printable import printable
@@ -106,11 +106,11 @@ def _done(
             progress(len(found), len(planned))
 
     with nullcontext(executor) if executor is not None else worker_pool(jobs) as pool:
-        futures = {
-            pool.submit(check_group, group): number for number, group in enumerate(planned) if number not in found
-        }
+        left = [(number, group) for number, group in enumerate(planned) if number not in found]
+        with interrupts_held():
+            futures = {pool.submit(check_group, group): number for number, group in left}
         try:
-            for future in as_completed(futures):
+            for future in as_finished(futures):
                 with suppress(BrokenExecutor):
                     took(futures[future], [future.result()])
         except BaseException:

@@ -10,10 +10,14 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from types import FrameType
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -31,6 +35,41 @@ def worker_pool(jobs: int, begin: Callable[[], None] | None = None) -> Executor:
         return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(os.getpid(), begin))
     except (OSError, ImportError, NotImplementedError):
         return _ProcessPerCall(jobs, begin)
+
+
+def as_finished(futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
+    """Futures as they end; those that are made while they are asked for are handed in without an interrupt between.
+
+    `concurrent.futures.wait` holds the lock of every future at once. An interrupt there leaves locks behind, and the
+    pool waits for them for ever; here the one who waits holds none.
+    """
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    with interrupts_held():
+        asked = list(futures)
+        for future in asked:
+            future.add_done_callback(ended.put)
+    for _ in asked:
+        yield ended.get()
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """An interrupt comes at the end of this instead: it is for what takes locks that nobody would give back."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread hears interrupts
+        yield
+        return
+    heard: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 class _ProcessPerCall(ThreadPoolExecutor):
@@ -75,6 +114,8 @@ def _answer(to: Connection, parent: int, begin: Callable[[], None] | None, fn: A
 
 def _begin(parent: int, begin: Callable[[], None] | None) -> None:
     _end_with(parent)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # held while it was forked
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if begin is not None:
         begin()
 

@@ -24,6 +24,30 @@ if __name__ == "__main__":
 """
 
 
+INTERRUPTED = """
+import random, signal, sys, time
+from testbed.campaign.matrix import judge_units
+def work(job):
+    time.sleep(0.0005)
+    return job
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, random.Random(int(sys.argv[1])).uniform(0.1, 0.4))
+try:
+    for _ in judge_units(range(4000), work, jobs=2): pass
+    print("all")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_at_any_time_ends_the_work() -> None:
+    """It may come while the command waits for any of thousands of results; a lock left behind would end nothing."""
+    for seed in range(8):
+        command = [sys.executable, "-c", INTERRUPTED, str(seed)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "interrupted\n", done.stderr
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent is gone")
 def test_workers_end_with_a_parent_that_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", STARTS], stdout=subprocess.PIPE, text=True) as parent:
