@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from testbed.campaign.cells import cell_of
-from testbed.campaign.results import Unit, UnitResult
+from testbed.campaign.results import Cell, Unit, UnitResult
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
@@ -45,11 +45,20 @@ def judge_unit(
     run = run_or_why_not(unit, programs, fresh=fresh)
     if isinstance(run, UnitResult):
         return run
+
+    def judged(unwinder: Unwinder) -> Cell:
+        return cell_of(run, unwinder, judge_all(run, unwinder, natively=natively))
+
+    return all_cells(unit, run, unwinders, judged)
+
+
+def all_cells(unit: Unit, run: Run, unwinders: Sequence[Unwinder], cell: Callable[[Unwinder], Cell]) -> UnitResult:
+    """A unit's result: the cell of every strategy that applies; one that crashes costs nobody else's cell."""
     cells, crashes = [], []
     for unwinder in unwinders:
         try:
             if unwinder.applies_to(run.built.image):
-                cells.append(cell_of(run, unwinder, judge_all(run, unwinder, natively=natively)))
+                cells.append(cell(unwinder))
         except Exception:
             crashes.append(f"{unwinder.name} crashed\n{traceback.format_exc()}")
     return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)

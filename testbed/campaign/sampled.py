@@ -8,14 +8,13 @@ smaller one in it.
 from __future__ import annotations
 
 import hashlib
-import traceback
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from testbed.campaign.cells import cell_of_steps
 from testbed.campaign.kept_answers import answers_at
-from testbed.campaign.matrix import run_or_why_not
+from testbed.campaign.matrix import all_cells, run_or_why_not
 from testbed.campaign.results import Cell, Unit, UnitResult
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
@@ -50,12 +49,4 @@ def judge_unit_sample(
     if isinstance(run, UnitResult):
         return run
     steps = sampled_steps(run, most)
-    cells: list[Cell] = []
-    crashes = []
-    for unwinder in unwinders:
-        try:
-            if unwinder.applies_to(run.built.image):
-                cells.append(cell_at(run, unwinder, steps))
-        except Exception:  # as of a whole unit: it costs nobody else a cell
-            crashes.append(f"{unwinder.name} crashed\n{traceback.format_exc()}")
-    return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)
+    return all_cells(unit, run, unwinders, lambda unwinder: cell_at(run, unwinder, steps))
