@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from testbed.words.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from testbed.contract.unwinder import Unwinder
     from testbed.report.catalogue_json import CatalogueData
 
     Listed = RenderableType | CatalogueData
@@ -68,18 +70,41 @@ def _arches(as_json: bool) -> Iterator[Listed]:
     yield catalogue_json.arches_data(ARCHES) if as_json else catalogue_text.arches_table(ARCHES)
 
 
-def _limits(as_json: bool) -> Iterator[Listed]:
+def _limits(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
+    """Of everybody an overview; of those who are named each limit, and why."""
     from testbed.arch import ARCHES
-    from testbed.referee import REFEREES
     from testbed.report import catalogue_json, limits_text
+
+    chosen = _with_limits(names)
+    if as_json:
+        yield catalogue_json.limits_data(chosen, ARCHES.values())
+    elif names:
+        for unwinder in chosen:
+            yield from limits_text.limits_told(unwinder)
+    else:
+        yield limits_text.limits_overview(chosen)
+        yield ""
+        yield "A mechanism is a fact about the frame that goes wrong; A+B: both hold; A<1: of the frame it called, A>1: of"
+        yield "its caller."
+        yield f"`testbed list limits -u {chosen[0].name}` tells each limit of a strategy, and why it is one."
+
+
+def _with_limits(names: Sequence[str]) -> list[Unwinder]:
+    """Our strategies and those of real tools, whose names match a pattern; none: all. Raises UsageError for a typo."""
+    from testbed.referee import REFEREES
+    from testbed.words.catalogue import matches
+    from testbed.words.nearest import nearest
     from unwinders import UNWINDERS
 
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
-    yield catalogue_json.limits_data(everyone, ARCHES.values()) if as_json else limits_text.limits_table(everyone)
+    for name in names:
+        if not any(matches(each.name, (name,)) for each in everyone):
+            raise UsageError(f"no strategy matches {name!r}; {nearest(name, [each.name for each in everyone])}")
+    return [each for each in everyone if matches(each.name, names)]
 
 
 # Each loads what it lists, and nothing else.
-_CATALOGUES: Mapping[str, Callable[[bool], Iterator[Listed]]] = MappingProxyType(
+_CATALOGUES: Mapping[str, Callable[..., Iterator[Listed]]] = MappingProxyType(
     {
         "programs": _programs,
         "unwinders": _unwinders,
@@ -104,7 +129,7 @@ def _print_shares(every: int) -> None:
     from testbed.report.limits_text import shares_table
     from unwinders import UNWINDERS
 
-    everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
+    everyone = _with_limits(())
     chosen = [
         unit
         for arch in ARCHES.values()
@@ -127,15 +152,21 @@ def _print_shares(every: int) -> None:
 @click.option(
     "--every", type=click.IntRange(1), default=20, show_default=True, help="With --share: of so many units one."
 )
+@click.option(
+    "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="With limits: each limit of these, and why."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/list.json).")
-def command(what: str, traps: bool, share: bool, every: int, as_json: bool) -> None:
+def command(what: str, traps: bool, share: bool, every: int, names: tuple[str, ...], as_json: bool) -> None:
     """What the catalogues hold."""
     from testbed.cli.terminal import console_for_reports
 
+    if names and (what != "limits" or share):
+        raise UsageError("-u goes with limits, and not with --share")
+    listed = partial(_CATALOGUES[what], names=names) if names else _CATALOGUES[what]
     if as_json:
         if share or traps:
             raise UsageError("--json lists a catalogue: not with --share or --traps")
-        json.dump(next(_CATALOGUES[what](True)), sys.stdout, indent=1, ensure_ascii=False)
+        json.dump(next(listed(True)), sys.stdout, indent=1, ensure_ascii=False)
         sys.stdout.write("\n")
         return
     if share:
@@ -153,5 +184,5 @@ def command(what: str, traps: bool, share: bool, every: int, as_json: bool) -> N
         print_traps(console_for_reports(), PROGRAMS)
         return
     console = console_for_reports()
-    for part in _CATALOGUES[what](False):
+    for part in listed(False):
         console.print(part)

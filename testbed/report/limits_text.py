@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:  # what is printed is given
+    from rich.console import RenderableType
+
     from testbed.campaign.shares import Share
-    from testbed.contract.unwinder import Unwinder
+    from testbed.contract.unwinder import Limit, Unwinder
 
 
-def limits_table(unwinders: Iterable[Unwinder]) -> Table:
-    """A line per limit: the mechanism, where, as which outcomes, why."""
-    table = Table(
-        "strategy", "mechanism", "on", "shows as", "because", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
-    )
+def limits_overview(unwinders: Iterable[Unwinder]) -> Table:
+    """A row per strategy: how many limits it declares, and by which mechanisms."""
+    table = Table("strategy", "limits", "mechanisms", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.columns[0].no_wrap = True
+    table.columns[1].justify = "right"
     for unwinder in unwinders:
-        for limit in unwinder.limits:
-            where = ", ".join(sorted(limit.arches)) if limit.arches else "all"
-            shown = ", ".join(sorted(outcome.value for outcome in limit.outcomes))
-            table.add_row(unwinder.name, limit.mechanism, where, shown, f"{limit.because} ({limit.reference})")
+        mechanisms = dict.fromkeys(limit.mechanism for limit in unwinder.limits)
+        table.add_row(unwinder.name, str(len(unwinder.limits)), ", ".join(mechanisms) or "none")
     return table
+
+
+def limits_told(unwinder: Unwinder) -> Iterator[RenderableType]:
+    """One strategy's limits: each mechanism with its reason once, where it shows as which outcomes, who says so."""
+    alike: dict[tuple[str, str, str], list[Limit]] = {}
+    for limit in unwinder.limits:
+        alike.setdefault((limit.mechanism, limit.because, limit.reference), []).append(limit)
+    yield Text(f"{unwinder.name}: {len(alike)} {'limit' if len(alike) == 1 else 'limits'}", style="bold")
+    for (mechanism, because, reference), limits in alike.items():
+        yield Padding(Text(mechanism), (1, 0, 0, 2))
+        yield Padding(Text(because), (0, 0, 0, 4))
+        for limit in limits:
+            where = ", ".join(sorted(limit.arches)) if limit.arches else "everywhere"
+            shown = ", ".join(sorted(outcome.value for outcome in limit.outcomes))
+            yield Padding(Text(f"{where}: {shown}"), (0, 0, 0, 4))
+        yield Padding(Text(reference, overflow="fold"), (0, 0, 0, 4))
+    yield Text()
 
 
 def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], arches: Sequence[str]) -> Table:
