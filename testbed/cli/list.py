@@ -84,8 +84,7 @@ def _limits(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
     else:
         yield limits_text.limits_overview(chosen)
         yield ""
-        yield "A mechanism is a fact about the frame that goes wrong; A+B: both hold; A<1: of the frame it called, A>1: of"
-        yield "its caller."
+        yield "A+B: both hold of the frame that goes wrong. A<1: A holds of the one that it called, A>1: of its caller."
         yield f"`testbed list limits -u {chosen[0].name}` tells each limit of a strategy, and why it is one."
 
 
