@@ -7,9 +7,9 @@ Layout::
     streams               ThreadList, ModuleList, MemoryList, Exception, SystemInfo; MemoryInfoList: what was mapped
     what they point to    the thread's CPU context, names, CodeView records, memory
 
-A module's CodeView record is ``BpEL`` followed by the build id, or, where it has 16 bytes (a computed one, or a
-Mach-O file's), ``RSDS``: the same 16 bytes as a GUID, age 0, and the file's name. The fields are unaligned and
-little-endian.
+A module's CodeView record is the number ``BpEL`` (0x4270454c: its bytes stand the other way round) followed by the
+build id, or, where it has 16 bytes (a computed one, or a Mach-O file's), ``RSDS``: the same 16 bytes as a GUID, age 0,
+and the file's name. The fields are unaligned and little-endian.
 
 No stream that others define says which bits of a return address are its signature. One of type 0x54420406 does here,
 where that is known: two words of 64 bits, the mask of data pointers and that of code pointers.
@@ -33,6 +33,7 @@ _SIGTRAP = 5
 _COMMIT, _PRIVATE = 0x1000, 0x2_0000  # MEM_COMMIT, MEM_PRIVATE
 _PROTECTIONS = {(False, False): 0x02, (True, False): 0x04, (False, True): 0x20, (True, True): 0x40}  # PAGE_*
 THREAD = 1
+BUILD_ID_RECORD = 0x4270_454C  # MD_CVINFOELF_SIGNATURE
 
 
 def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
@@ -102,7 +103,7 @@ def _modules(snapshot: Snapshot, out: _MinidumpParts) -> bytes:
 def _code_view(loaded: LoadedImage) -> bytes:
     identifier = build_id(loaded.image)
     if len(identifier) != 16:
-        return b"BpEL" + identifier
+        return struct.pack("<I", BUILD_ID_RECORD) + identifier
     name = loaded.image.path.name.encode("utf-8", "surrogateescape")
     return b"RSDS" + identifier + struct.pack("<I", 0) + name + b"\0"
 

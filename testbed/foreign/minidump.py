@@ -3,7 +3,8 @@
 The registers are those of the exception's context, where there is one, else of the chosen thread. Memory is the
 MemoryList or Memory64List, and each thread's stack. A register that the context's flags do not speak for is unknown.
 What was mapped is said by MemoryInfoList or LinuxMaps; without them, nothing is known of what the dump does not have.
-A module's file is known by its CodeView record: ``BpEL`` and a build id, or ``RSDS`` and a GUID.
+A module's file is known by its CodeView record: 0x4270454c ("BpEL" as a number, so its bytes stand the other way round)
+and a build id, or ``RSDS`` and a GUID.
 
 Source: Microsoft, minidumpapiset.h; Breakpad, minidump_format.h.
 """
@@ -162,7 +163,7 @@ def _module(file: DumpBytes, entry: DumpBytes) -> Module:
     size, at = entry.unsigned(76, 4, "a module"), entry.unsigned(80, 4, "a module")
     record = file.take(at, size, f"the CodeView record of {name}")
     identifier = b""
-    if record[:4] == b"BpEL":
+    if record[:4] == b"LEpB":
         identifier = record[4:]
     elif record[:4] == b"RSDS":
         identifier = record[4:20]

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 import testbed
+from testbed.export import minidump
 from testbed.export.build_id import debug_identifier, gnu_build_id
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import pieces
@@ -20,6 +21,9 @@ from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.snapshot_json import snapshot_data
 from testbed.export.write import FORMATS, write_snapshot
+from testbed.foreign.minidump import read_minidump
+from testbed.referee.minidump_stackwalk.strategy import find as find_stackwalk
+from testbed.words.budget import Account
 from testbed.words.errors import UsageError
 
 SCHEMA = Path(testbed.__file__).parent / "export" / "snapshot.schema.json"
@@ -113,6 +117,23 @@ def test_a_minidump_names_the_program_file_and_its_identifier() -> None:
     assert streams.keys() == {3, 4, 5, 6, 7}
     assert str(snapshot.images[0].image.path.name).encode("utf-16-le") in content
     assert b"RSDS" in content
+
+
+def test_a_build_id_in_a_minidump_is_read_by_another_tool_and_by_us(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The corpus has no build ids, real programs have: 20 bytes behind a signature that is a little-endian number."""
+    identifier = bytes(range(20))
+    monkeypatch.setattr(minidump, "build_id", lambda image: identifier)
+    dump = tmp_path / "snapshot.dmp"
+    dump.write_bytes(minidump_bytes(testbed.run("leaf_call", arch="x86_64").at("leaf")))
+    content = dump.read_bytes()
+    read = read_minidump(dump, content, Account(dump, len(content)))
+    assert [module.identifier for module in read.modules] == [identifier]
+    if (found := find_stackwalk()) is None:
+        pytest.skip("no minidump-stackwalk: cargo install minidump-stackwalk")
+    done = subprocess.run([found.path, "--json", str(dump)], capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout)["modules"][0]["code_id"] == identifier.hex()
 
 
 def test_an_identifier_as_symbol_stores_write_it() -> None:
