@@ -9,94 +9,31 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from testbed.cli.expressions import evaluate_rule
+from testbed.cli.process_options import ProcessOptions
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import telling_of_process
 from testbed.cli.terminal import console_for_reports, status
 from testbed.cli.writing import try_writing
 from testbed.contract.unwinder import Unwinder
-from testbed.image import read_image
+from testbed.image import Image, read_image
 from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.printable import printable_lines
+from unwinders import UNWINDERS
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
     from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess
     from testbed.profiling.samples import SampledProfile
 
 BUDGET = 4_000_000
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessOptions:
-    """What only a process has."""
-
-    arguments: tuple[str, ...] = ()
-    process: bool = False
-    stdin: Path | None = None
-    stdout: Path | None = None
-    shown: tuple[str, ...] = ()
-    sysroot: Path | None = None
-    debug_dirs: tuple[Path, ...] = ()
-    sample: int | None = None
-
-    @property
-    def asked(self) -> bool:
-        """True where one of them was given."""
-        return self != ProcessOptions()
-
-
-def process_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a process, below those of every run."""
-    for option in reversed(
-        (
-            click.argument("arguments", nargs=-1),
-            click.option("--process", is_flag=True, help="Run a program file as a Linux process, whatever it is."),
-            click.option(
-                "--stdin", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What it reads."
-            ),
-            click.option("--stdout", type=_FILE, help="Write what it prints to this file; else it is shown."),
-            click.option(
-                "--folder",
-                "shown",
-                multiple=True,
-                metavar="NAME=DIR",
-                help="Show it DIR as NAME, to read; repeatable.",
-            ),
-            click.option(
-                "--sysroot", type=click.Path(file_okay=False, path_type=Path), help="Where its libraries are."
-            ),
-            click.option(
-                "--debug-dir",
-                "debug_dirs",
-                multiple=True,
-                type=click.Path(file_okay=False, exists=True, path_type=Path),
-                metavar="FOLDER",
-                help="Where debug files of its stripped libraries are looked for: /usr/lib/debug. Repeatable.",
-            ),
-            click.option(
-                "--sample",
-                type=click.IntRange(1),
-                metavar="N",
-                help="Also what a sampling profiler sees at every N-th step; --timeline FILE for speedscope.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def taken(given: dict[str, Any]) -> ProcessOptions:
-    """The options of a process, taken out of all that were given."""
-    return ProcessOptions(**{name: given.pop(name) for name in ProcessOptions.__dataclass_fields__})
+BELIEVED = ("eh_frame", "debug_frame", "ehabi")  # whose tables real tools believe, those first that they prefer
 
 
 def is_process(program: str | None, options: ProcessOptions) -> bool:
@@ -105,8 +42,8 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
     if path is None or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
         if options.asked:
             raise UsageError(
-                "arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample "
-                "need an ELF program"
+                "arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample, "
+                "--asked-at need an ELF program"
             )
         return False
     return options.asked or needs_a_kernel(path)
@@ -191,18 +128,30 @@ def _whole(
     given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int
 ) -> tuple[WatchedProcess, list[Unwinder], list[StrategyShare]]:
     """A process that is held whole, the strategies that apply to it, and what became of each."""
-    from testbed.profiling.judge import SAMPLE, judge_process
+    from testbed.profiling.judge import judge_process, steps_asked
 
     process = watched_process(given["program"], given["seed"], budget, own)
     images = [loaded.image for loaded in process.run.images]
     chosen = named or telling_of_process(images)
     applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
-    shares = []
+    for each in named:
+        if each not in applicable:
+            click.echo(f"{each.name} left out: {_why_left_out(each, images)}", err=True)
+    shares, readers = [], [UNWINDERS[name] for name in BELIEVED]
     with long_work("judging", "strategies", len(applicable)) as work:
         for unwinder in applicable:
-            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=SAMPLE))
+            sample = own.asked_at or steps_asked(unwinder)
+            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=sample, readers=readers))
             work.advance(f"judging {unwinder.name}")
     return process, applicable, shares
+
+
+def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
+    """Why a strategy has nothing to say of any file of a process."""
+    if unwinder.arches is not None and images[0].arch.name not in unwinder.arches:
+        return f"it does not exist for {images[0].arch}"
+    missing = sorted(unwinder.needs - {name for image in images for name in image.sections})
+    return f"no file of this process has {' and '.join(missing)}" if missing else "no file has all that it needs"
 
 
 def _in_pieces(

@@ -24,7 +24,8 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
-from testbed.cli.process_run import ProcessOptions, budget_of, is_process, process_options, taken, watched_process
+from testbed.cli.process_options import ProcessOptions, process_options, taken
+from testbed.cli.process_run import budget_of, is_process, watched_process
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.generate.names import is_generated

@@ -16,7 +16,8 @@ from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
-from testbed.cli.process_run import is_process, process_options, show_process, taken
+from testbed.cli.process_options import process_options, taken
+from testbed.cli.process_run import is_process, show_process
 from testbed.cli.strategies import applicable_of, strategies_named, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.cli.writing import written

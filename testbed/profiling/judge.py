@@ -20,6 +20,7 @@ from testbed.checks.options import TABLES
 from testbed.checks.row_rules import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
+from testbed.profiling.believed import TableTraits, believed_by, traits_of_tables
 from testbed.profiling.places import WrongSteps, joined_places, merged_places, wrong_places
 from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import ProcessTables
@@ -32,6 +33,7 @@ from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
+SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
 _EXACT = OUTCOMES.index(Outcome.EXACT)
 _STOPS = [OUTCOMES.index(outcome) for outcome in (Outcome.REFUSED, Outcome.STOPPED)]
 _LYING = np.array([outcome.lying for outcome in OUTCOMES])
@@ -65,20 +67,26 @@ def watch_process(run: ProcessRun, progress: Callable[[int], None] = lambda done
     return WatchedProcess(run, tuple(threads))
 
 
+def steps_asked(unwinder: Unwinder) -> int:
+    """At how many steps of a process a strategy is asked that takes one snapshot at a time."""
+    return SAMPLE if unwinder.tool is None else SAMPLE_OF_TOOLS
+
+
 def judge_process(
     process: WatchedProcess,
     unwinder: Unwinder,
     *,
     evaluate: Evaluate | None = None,
-    sample: int = SAMPLE,
+    sample: int | None = None,
+    readers: Sequence[Unwinder] = (),
 ) -> StrategyShare:
-    """One strategy, judged. ``evaluate`` computes DWARF expressions of rows."""
+    """One strategy, judged. ``evaluate`` computes DWARF expressions of rows; ``readers`` read what tools believe."""
     native = unwinder.soon_judged
-    chosen = _every_step(process) if native else _sampled(process, sample)
+    chosen = _every_step(process) if native else _sampled(process, sample or steps_asked(unwinder))
     found = joined_shares(
         unwinder,
         [
-            judge_thread(thread, unwinder, steps, evaluate)
+            judge_thread(thread, unwinder, steps, evaluate, readers)
             for thread, steps in zip(process.threads, chosen, strict=True)
             if len(steps)
         ],
@@ -87,11 +95,19 @@ def judge_process(
 
 
 def judge_thread(
-    thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64], evaluate: Evaluate | None
+    thread: WatchedThread,
+    unwinder: Unwinder,
+    steps: NDArray[np.int64],
+    evaluate: Evaluate | None,
+    readers: Sequence[Unwinder] = (),
 ) -> StrategyShare:
     """One strategy, judged at some steps of one thread; at least one. A place per function and reason."""
     native = unwinder.soon_judged
-    found = (_natively if native else _one_by_one)(thread, unwinder, steps, declared_of(thread))
+    if native:
+        found = _natively(thread, unwinder, steps, declared_of(thread))
+    else:
+        tables = traits_of_tables(thread.watched, believed_by(unwinder, readers, thread.watched), evaluate)
+        found = _one_by_one(thread, unwinder, steps, declared_of(thread), tables)
     counted = ~thread.watched.transition[found.steps]
     differs = counted & (found.outcome != _EXACT)
     numbers = np.bincount(found.outcome[counted], minlength=len(OUTCOMES)).tolist()
@@ -179,7 +195,11 @@ def _natively(
 
 
 def _one_by_one(
-    thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64], declared: frozenset[Trait]
+    thread: WatchedThread,
+    unwinder: Unwinder,
+    steps: NDArray[np.int64],
+    declared: frozenset[Trait],
+    tables: TableTraits,
 ) -> _ThreadVerdicts:
     watched = thread.watched
     arch, limits = watched.trace.arch, unwinder.limits_on(watched.trace.arch)
@@ -189,7 +209,7 @@ def _one_by_one(
 
         @cache
         def traits(frame: int, step: int = step) -> LazyTraits:
-            return LazyTraits(watched, watched.frame_site(step, frame), declared)
+            return LazyTraits(watched, watched.frame_site(step, frame), declared, tables(step, frame))
 
         said = unwinder.unwind(watched.trace.snapshot(step))
         transition = bool(watched.transition[step])

@@ -104,7 +104,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
     right = sum(each.exact == each.counted for each in shares)
     noun = "strategy" if len(shares) == 1 else "strategies"
-    said = f"{right} of {len(shares)} {noun} exact at all {count(process.steps, 'step')}"
+    said = f"{right} of {len(shares)} {noun} exact at {_asked(process, shares)}"
     unexplained = [each for each in shares if each.unexplained]
     if unexplained:
         first = next(place for place in unexplained[0].places if not place.explained)
@@ -117,6 +117,16 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     place = max(least.places, key=lambda place: place.lies)
     lies = share(least.lies, least.counted)
     return Text(f"\n{said}; {least.name} lies at {lies}, most for {place}: {_clause(place.because)}.", "bold")
+
+
+def _asked(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> str:
+    """At how many steps they were judged."""
+    everywhere = f"all {count(process.steps, 'step')}"
+    sampled = sorted({each.judged for each in shares if each.sampled})
+    if not sampled:
+        return everywhere
+    some = f"the {' or '.join(f'{n:,}' for n in sampled)} sampled of {count(process.steps, 'step')}"
+    return some if all(each.sampled for each in shares) else f"{everywhere}, or {some}"
 
 
 def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:

@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 from testbed.cli.process_run import needs_a_kernel
+from testbed.referee import present
 from testbed.report.json_data import schema
 from tests.cli.command import Testbed
 from tests.process.builds import built
@@ -47,6 +49,18 @@ def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     assert "with --sample N" in testbed("run", hello, "--timeline", "x.json").err
     said = testbed("run", "leaf_call", "--", "abc")
     assert said.status == 2 and "need an ELF program" in said.err
+
+
+def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
+    if "libunwind" not in present(["libunwind"]):
+        pytest.skip("libunwind is not installed")
+    said = testbed("run", str(built("hello", "x86_64", "dynamic")), "-u", "libunwind", "--asked-at", "30", "--", "abc")
+    assert said.status == 0, said.err + said.out
+    assert "exact at the 30 sampled of" in said.out and "30 sampled" in said.out
+    left = testbed("run", str(built("hello", "arm64", "static")), "-u", "libunwind", "--", "abc")
+    assert left.status == 1 and "libunwind left out: it does not exist for arm64" in left.err
+    static = testbed("run", str(built("hello", "x86_64", "static")), "-u", "sframe", "--", "abc")
+    assert static.status == 1 and "sframe left out: no file of this process has .sframe" in static.err
 
 
 def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> None:

@@ -104,10 +104,9 @@ class LibDw:
         return tuple(frame.pc for frame in self.unwind(snapshot).frames)
 
     def _report(self, loaded: LoadedImage) -> int:
-        """One file as a module. libdw places a position-independent file at the base, any other where it says."""
+        """One file as a module. libdw adds the base to a position-independent file's addresses, and to no other's."""
         name = str(loaded.image.path).encode()
-        base = loaded.image.base + loaded.bias if loaded.image.position_independent else 0
-        module: int | None = self._library.dwfl_report_elf(self._session, name, name, -1, base, True)
+        module: int | None = self._library.dwfl_report_elf(self._session, name, name, -1, loaded.bias, True)
         if not module:
             raise RuntimeError(f"libdw cannot read {loaded.image.path}: {self._error()}")
         return module

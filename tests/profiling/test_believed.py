@@ -1,0 +1,66 @@
+"""Real tools on a process: where they believe a table, the file's missing and wrong rows are what explains them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from testbed.cli.expressions import evaluate_rule
+from testbed.contract.unwinder import Unwinder
+from testbed.profiling.believed import believed_by, traits_of_tables
+from testbed.profiling.judge import SAMPLE_OF_TOOLS, judge_process, steps_asked, watch_process
+from testbed.profiling.result import WatchedProcess
+from testbed.referee import present
+from testbed.words.traits import Trait
+from tests.process.builds import ran
+from unwinders import UNWINDERS
+
+READERS = [UNWINDERS[name] for name in ("eh_frame", "debug_frame", "ehabi")]
+
+
+@cache
+def watched(target: str = "x86_64") -> WatchedProcess:
+    return watch_process(ran("hello", target, "dynamic", "abc"))
+
+
+def tool(name: str) -> Unwinder:
+    there = present([name])
+    if name not in there:
+        pytest.skip(f"{name} is not installed")
+    return there[name]
+
+
+@pytest.mark.parametrize("name", ["libdw", "libunwind"])
+def test_a_library_finds_every_caller_in_files_that_lie_anywhere(name: str) -> None:
+    share = judge_process(watched(), tool(name), evaluate=evaluate_rule, sample=60, readers=READERS)
+    assert share.sampled and share.judged == 60
+    assert share.exact + share.whole == share.counted, share.places
+    assert share.unexplained == 0
+
+
+def test_without_its_missing_row_the_start_of_a_dynamic_linker_explains_nothing() -> None:
+    libdw = tool("libdw")
+    blind = judge_process(watched(), libdw, evaluate=evaluate_rule, sample=60)
+    assert blind.unexplained == blind.whole > 0
+    assert {place.function for place in blind.places} == {"_start"}
+
+
+def test_traits_of_frames_are_those_of_their_rows() -> None:
+    truth = watched("arm64").threads[0].watched
+    traits = traits_of_tables(truth, UNWINDERS["eh_frame"], evaluate_rule)
+    share = judge_process(watched("arm64"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    wrong = next(place for place in share.places if place.because.startswith("CFA is sp+0x0"))
+    missing = next(place for place in share.places if place.because.startswith("no row"))
+    assert traits(wrong.first, 0) == {Trait.WRONG_TABLE}
+    assert Trait.NO_TABLE in {trait for depth in range(4) for trait in traits(missing.first, depth)}
+    entry = traits_of_tables(watched().threads[0].watched, UNWINDERS["eh_frame"], evaluate_rule)(0, 0)
+    assert entry == {Trait.NO_TABLE}, "the dynamic linker's"
+
+
+def test_the_tables_that_a_tool_believes_are_those_that_it_needs_or_the_first() -> None:
+    truth = watched("thumb").threads[0].watched
+    assert believed_by(tool("libdw"), READERS, truth) in (UNWINDERS["debug_frame"], UNWINDERS["ehabi"])
+    assert believed_by(UNWINDERS["stack_scan"], READERS, truth) is None
+    assert believed_by(UNWINDERS["eh_frame"], READERS, truth) is None, "its own rows explain it"
+    assert steps_asked(tool("libdw")) == SAMPLE_OF_TOOLS < steps_asked(UNWINDERS["stack_scan"])
