@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
-from testbed.image import Image, Segment, Symbol
+from testbed.image import Image, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,16 @@ def span_at(image: Image, pc: int) -> CodeSpan:
     segment = next((s for s in image.segments if s.address <= pc < s.address + s.size), None)
     if segment is None:
         return CodeSpan("", pc, pc + 1)
-    (functions, _), _ = _symbols(image)
     for named, addresses in _symbols(image):
         i = bisect_right(addresses, pc)
         end = addresses[i] if i < len(named) else segment.address + segment.size
         if i and segment.address <= addresses[i - 1] and _reaches(named[i - 1], pc):
             return CodeSpan(named[i - 1].name, addresses[i - 1], min(end, segment.address + segment.size))
-    return CodeSpan("", max(_ends_before(functions, pc), segment.address), _next(functions, pc, segment))
+    begins, ends = _borders(image)
+    before, after = bisect_right(ends, pc), bisect_right(begins, pc)
+    start = max(ends[before - 1] if before else 0, segment.address)
+    end = segment.address + segment.size
+    return CodeSpan("", start, min(begins[after], end) if after < len(begins) else end)
 
 
 _Named = tuple[tuple[Symbol, ...], tuple[int, ...]]
@@ -50,14 +53,13 @@ def _symbols(image: Image) -> tuple[_Named, _Named]:
     return (functions, tuple(each.address for each in functions)), (visible, tuple(each.address for each in visible))
 
 
+@lru_cache(maxsize=8)
+def _borders(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where functions begin, and where they end, each in order."""
+    functions = _symbols(image)[0][0]
+    ends = sorted(each.address + each.size for each in functions)
+    return tuple(sorted(each.address for each in functions)), tuple(ends)
+
+
 def _reaches(symbol: Symbol, pc: int) -> bool:
     return not symbol.size or pc < symbol.address + symbol.size
-
-
-def _ends_before(functions: tuple[Symbol, ...], pc: int) -> int:
-    return max((each.address + each.size for each in functions if each.address + each.size <= pc), default=0)
-
-
-def _next(functions: tuple[Symbol, ...], pc: int, segment: Segment) -> int:
-    end = segment.address + segment.size
-    return min((each.address for each in functions if pc < each.address < end), default=end)

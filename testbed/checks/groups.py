@@ -151,7 +151,7 @@ def check_group(group: Group) -> GroupResult:
     counts: list[PieceCounts] = []
     batches: list[_Compared] = []
     taken: list[TakenPath] = []
-    steps = 0
+    steps = waiting = 0
     dropped: Counter[str] = Counter()
     for piece in this.pieces[group.first : group.end]:
         if not piece.is_entry or not fits(piece, group.options.functions):
@@ -161,8 +161,10 @@ def check_group(group: Group) -> GroupResult:
         for path in paths:
             taken.append(path)
             steps += len(path.tape)
-            if sum(len(each.tape) for each in taken) > BATCH:
+            waiting += len(path.tape)
+            if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
+                waiting = 0
         counts.append(replace(_counts(found), static=_static(this, group, found)))
         dropped += found.dropped
     if taken:
@@ -267,9 +269,20 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         checks = without_contradicted(checks, batch, this.image, table, row_at)
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
-        true[name] = true_rows(watched, checks, table, wrong_pcs(by_pc(checks), this.image))
+        called = _only(checks, _of_called(this.pieces, checks.pc))  # of other code nothing is told
+        true[name] = true_rows(watched, checks, table, wrong_pcs(by_pc(called), this.image))
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     return _Compared(natural, forced, true, np.unique(pc[~batch.forced]), np.unique(pc[batch.forced]))
+
+
+def _of_called(pieces: Sequence[CodePiece], pc: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether each pc is one of a function that is called."""
+    called = [(piece.start, piece.end) for piece in pieces if piece.is_entry]
+    if not called:
+        return np.zeros(len(pc), np.bool_)
+    starts, ends = np.array(called, np.uint64).T
+    place = np.searchsorted(starts, pc, side="right") - 1
+    return np.asarray((place >= 0) & (pc < ends[np.maximum(place, 0)]))
 
 
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:

@@ -42,9 +42,15 @@ def static_function(
     """
     nothing = StaticFunction(frozenset(), {})
     agreed, differing = set[int](), dict[int, tuple[WrongThing, ...]]()
+    known: dict[tuple[int, int], tuple[WrongThing, ...] | None] = {}  # most instructions share both rows with others
     for pc in (*tried, *untried):
         row, said = table.at(pc), _said(image, row_at, pc)
-        things = None if row is None or said is None else _differences(row, said, image.arch)
+        if row is None or said is None:
+            continue
+        pair = (row.start, said.start)
+        if pair not in known:
+            known[pair] = _differences(row, said, image.arch)
+        things = known[pair]
         if things is None:
             continue
         if things and pc in tried:

@@ -8,7 +8,8 @@ other registers (`__builtin_longjmp`). A register that nothing is known of is `U
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
@@ -30,7 +31,7 @@ _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
 
 def has_frame(arch: Arch, state: AbstractState) -> bool:
     """True where the CFA and the return address can be had."""
-    return _cfa(arch, state) is not None and _return_address(arch, state) is not None
+    return _cfa(arch, state) is not None and _return_address(arch, state, _saved(arch, state)) is not None
 
 
 def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]]:
@@ -41,15 +42,16 @@ def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]
     cfa = _cfa(arch, state)
     if cfa is None:
         raise UnsupportedRule("no register and no slot of the frame leads to the CFA here")
-    link = _return_address(arch, state)
+    saved = _saved(arch, state)
+    link = _return_address(arch, state, saved)
     if link is None:
         raise UnsupportedRule("the return address is in no register and in no slot of the frame here")
     rules: dict[str, Rule] = {}
     for name in arch.preserved:
-        value = EntryValue(name)
+        value = _entry_value(name)
         if state.registers.get(name) != value:
-            rules[name] = _held(arch, state, value) or Undefined()
-        elif isinstance(slot := _slot(arch, state, value), AtCfa):
+            rules[name] = saved.get(value) or _held(state, value) or Undefined()
+        elif isinstance(slot := saved.get(value), AtCfa):
             rules[name] = slot
     value, where = link
     if where is not None:
@@ -59,13 +61,20 @@ def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]
     return cfa, rules
 
 
-def _return_address(arch: Arch, state: AbstractState) -> tuple[EntryValue, Rule | None] | None:
+@cache
+def _entry_value(name: str, signed: bool = False) -> EntryValue:
+    return EntryValue(name, signed)
+
+
+def _return_address(
+    arch: Arch, state: AbstractState, saved: Mapping[EntryValue, Rule]
+) -> tuple[EntryValue, Rule | None] | None:
     """The return address, plain or signed, and where it is; no rule where it is in the link register alone.
 
     The slot comes first: a call overwrites the link register.
     """
-    for value in (EntryValue(arch.return_address), EntryValue(arch.return_address, True)):
-        where = _slot(arch, state, value)
+    for value in (_entry_value(arch.return_address), _entry_value(arch.return_address, True)):
+        where = saved.get(value)
         if where is not None:
             return value, where
         holders = [name for name, held in state.registers.items() if held == value]
@@ -115,22 +124,21 @@ def _at(arch: Arch, state: AbstractState, base: int, offset: int) -> AtRegister 
     return None
 
 
-def _held(arch: Arch, state: AbstractState, value: EntryValue) -> Rule | None:
-    """Where a value of the caller is: in a slot, or in another register."""
-    slot = _slot(arch, state, value)
-    return slot or next((RegisterPlus(name, 0) for name, kept in state.registers.items() if kept == value), None)
+def _held(state: AbstractState, value: EntryValue) -> Rule | None:
+    """Another register that a value of the caller is in."""
+    return next((RegisterPlus(name, 0) for name, kept in state.registers.items() if kept == value), None)
 
 
-def _slot(arch: Arch, state: AbstractState, value: EntryValue) -> Rule | None:
-    """The slot that a value of the caller is in; not one below SP: a signal handler may have written there."""
+def _saved(arch: Arch, state: AbstractState) -> dict[EntryValue, Rule]:
+    """The slots that values of the caller are in; none below SP: a signal handler may have written there."""
     sp = state.registers.get(arch.sp)
-    known = arch.by_name[value.register]
+    found: dict[EntryValue, Rule] = {}
     for (base, offset), (size, kept) in state.slots.items():
-        if kept != value or 8 * size != known.bits:
+        if type(kept) is not EntryValue or kept in found or 8 * size != arch.by_name[kept.register].bits:
             continue
         if isinstance(sp, StackAddress) and sp.base == base and offset < sp.offset:
             continue
         rule = AtCfa(offset) if base == CFA else _at(arch, state, base, offset)
         if rule is not None:
-            return rule
-    return None
+            found[kept] = rule
+    return found
