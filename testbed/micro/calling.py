@@ -122,6 +122,8 @@ class Caller:
         self.code = self._run.code
         self.natural = np.zeros(self._run.code_size, np.uint8)
         self.alone = np.full(self._run.code_size, ANSWER_0, np.uint8)
+        for part in callable_image.executed:
+            self.alone[part.start - self.code : part.stop - self.code] = 0
         for stub, value in callable_image.stub_values.items():
             self.alone[stub - self.code] = ANSWER_VALUE if value else ANSWER_0
         for place in (self._stop, *callable_image.never_return):

@@ -2,12 +2,14 @@
 
 The harness is four instructions: call the register ``target``; come back to a no-operation; stop before the next one;
 return, which is what a callee does that is answered and not executed.
-A stub stands for a function of another file: it returns the word that lies behind its code.
+A stub stands for a function of another file: it returns the word that lies behind its code. A function whose callers
+rely on more than the ABI says has a stub of its own, which is executed wherever it is called.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from unicorn import arm64_const as a64
 from unicorn import arm_const as arm
@@ -23,7 +25,8 @@ class Convention:
     """``harness``: code, and the offsets of the instruction after the call, of the one that is never executed,
     and of the return.
 
-    ``stub`` is code of 8 bytes that returns the word behind it. ``arguments`` are the registers of the first integer
+    ``stub`` is code of 8 bytes that returns the word behind it, ``own_stubs`` that of functions with a convention of
+    their own, by name, of up to `STUB` bytes. ``arguments`` are the registers of the first integer
     arguments, ``result`` that of what a function returns. ``thread`` is Unicorn's register of the thread pointer.
     ``kernel_page`` is what Linux maps for every process at a fixed address: (address, {offset: code}).
     """
@@ -40,6 +43,7 @@ class Convention:
     thread: int
     kernel_page: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
     signs: tuple[bytes, ...] = ()  # instructions that sign return addresses: such code runs on a CPU that does
+    own_stubs: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def _words(*words: int) -> bytes:
@@ -96,6 +100,9 @@ CONVENTIONS = PerArch(
                     (0xFA0, _words(0xE12F_FF1E)),
                 ),
             ),
+            # The caller has pushed lr; it comes back with that in lr, and the word gone (GCC: ARM_FUNCTION_PROFILER in
+            # gcc/config/arm/linux-eabi.h; glibc: sysdeps/arm/arm-mcount.S). mov r12, lr; pop {lr}; bx r12.
+            own_stubs={"__gnu_mcount_nc": _words(0xE1A0_C00E, 0xE49D_E004, 0xE12F_FF1C)},
         ),
     }
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from unicorn import unicorn_const as uc
@@ -43,7 +43,9 @@ def never_returns(name: str) -> bool:
 class CallableImage:
     """A file ready to have its functions called.
 
-    ``stubs`` are the run-time addresses of what stands for imports, by name, ``stub_values`` what each of them returns.
+    ``stubs`` are the run-time addresses of what stands for imports, by name, ``stub_values`` what each of them returns
+    that is answered where it is not executed: all but those with a convention of their own. These are executed
+    whatever calls them, and so is the linkage table that leads to them: ``executed``, ranges of run-time addresses.
     ``never_return`` are those of functions, imported or the file's own, that do not come back.
     """
 
@@ -58,6 +60,7 @@ class CallableImage:
     stub_values: Mapping[int, int] = field(repr=False)
     never_return: frozenset[int] = field(repr=False)
     signs: bool = False
+    executed: tuple[range, ...] = ()
 
     @property
     def images(self) -> tuple[LoadedImage, ...]:
@@ -83,9 +86,8 @@ def make_callable(image: Image, data: bytes = b"") -> CallableImage:
     at = before if before > 16 * PAGE else (highest + loaded.bias + PAGE & -PAGE) + 16 * PAGE
     arena = _ARENA[arch.word]
     stubs = {name: at + PAGE + STUB * (k + 1) for k, name in enumerate(names)}
-    code = convention.harness.ljust(PAGE, b"\0") + b"".join(
-        convention.stub + _stub_value(name, arena).to_bytes(8, "little") for name in ("", *names)
-    )
+    own = [name for name in names if name.split("@")[0] in convention.own_stubs]
+    code = convention.harness.ljust(PAGE, b"\0") + b"".join(_stub(convention, name, arena) for name in ("", *names))
     pages = _relocated(loaded, relocations, stubs, at + PAGE, arena)
     stack, sp = map_stack(arch)
     kernel = (_kernel_page(convention),) if convention.kernel_page else ()
@@ -105,10 +107,11 @@ def make_callable(image: Image, data: bytes = b"") -> CallableImage:
         arena,
         arena + ARENA_SIZE + THREAD,
         stubs,
-        {stubs[name]: _stub_value(name, arena) for name in names},
+        {stubs[name]: _stub_value(name, arena) for name in names if name not in own},
         frozenset(place for name, place in stubs.items() if never_returns(name))
         | {s.address + loaded.bias for s in image.symbols if s.is_function and never_returns(s.name)},
         any(sign in segment.data for segment in image.segments if segment.executable for sign in convention.signs),
+        (*(range(stubs[name], stubs[name] + STUB) for name in own), *(_linkage_tables(loaded) if own else ())),
     )
 
 
@@ -117,6 +120,19 @@ def _harness(image: Image, at: int, code: bytes) -> Image:
     segment = Segment(at, code, len(code), True, False, True)
     name = Symbol("_start", at, len(CONVENTIONS[image.arch.name].harness), True)
     return Image(image.path.with_name(HARNESS), image.arch, at, (segment,), {}, (name,))
+
+
+def _linkage_tables(loaded: LoadedImage) -> Iterator[range]:
+    """Where calls of other files' functions go first, as linkers name it."""
+    for section in loaded.image.sections.values():
+        if section.name.startswith(".plt"):
+            start = section.address + loaded.bias
+            yield range(start, start + len(section.data))
+
+
+def _stub(convention: Convention, name: str, arena: int) -> bytes:
+    plain = convention.stub + _stub_value(name, arena).to_bytes(8, "little")
+    return convention.own_stubs.get(name.split("@")[0], plain).ljust(STUB, b"\0")
 
 
 def _stub_value(name: str, arena: int) -> int:
