@@ -27,7 +27,8 @@ l  L        next, previous lie of the focused strategy
 d  D        next, previous difference of the focused strategy
 ↓ ↑ tab     focus the next, previous strategy
 /           go to: leaf, leaf+0x4, leaf+0x4#2 (second visit), @17
-0  $        first, last step         q     quit
+w           why: the whole sentence  q     quit
+0  $        first, last step
 
 Mouse: an instruction goes to its nearest visit, a strategy is focused, the strip
 goes to its step.
@@ -50,11 +51,15 @@ class _ScreenPart(Widget):
         self._clicked(event.x, event.y)
 
 
-class _Help(ModalScreen[None]):
-    """What the keys do, until one is pressed."""
+class _Reading(ModalScreen[None]):
+    """A text over the screen, until a key is pressed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
 
     def compose(self) -> ComposeResult:
-        yield Static(_HELP, markup=False)
+        yield Static(self._text, markup=False)
 
     def on_key(self) -> None:
         self.dismiss()
@@ -76,8 +81,9 @@ class StepScreen(App[None]):
     #why { height: 2; }
     Input { display: none; height: 1; border: none; }
     Input.asked { display: block; }
-    _Help { align: center middle; }
-    _Help Static { width: auto; height: auto; padding: 1 2; border: round $primary; }
+    _Reading { align: center middle; }
+    _Reading Static { width: auto; max-width: 100%; height: auto; max-height: 100%; overflow-y: auto; }
+    _Reading Static { padding: 1 2; border: round $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,n,space", "move('NEXT')", "next"),
@@ -88,6 +94,7 @@ class StepScreen(App[None]):
         Binding("d", "difference(1)", "difference"),
         Binding("down,tab", "focus_strategy(1)", "strategy", priority=True),
         Binding("slash", "ask", "go to"),
+        Binding("w", "why", "why", show=False),  # the line that is cut names it
         Binding("question_mark", "help", "help"),
         Binding("q,ctrl+d", "quit", "quit"),
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
@@ -207,5 +214,8 @@ class StepScreen(App[None]):
         self.query_one(Input).remove_class("asked")
         self.set_focus(None)
 
+    def action_why(self) -> None:
+        self.push_screen(_Reading(parts.why_text(self.shown, self.step, self.focused_strategy).plain))
+
     def action_help(self) -> None:
-        self.push_screen(_Help())
+        self.push_screen(_Reading(_HELP))

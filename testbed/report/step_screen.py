@@ -172,18 +172,24 @@ def _said(run: Run, unwinder: Unwinder, step: int) -> Backtrace:
     return unwinder.unwind(run.trace.snapshot(step))
 
 
-def why_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> Lines:
-    """Why the focused strategy is not exact here."""
+def why_text(screen: ScreenRun, step: int, focus: int) -> Text:
+    """Why the focused strategy is not exact here, whole, with who says so."""
     verdict = screen.verdicts[focus][step]
     name = screen.unwinders[focus].name
     if verdict.transition:
-        return [fitted(Text(f"{name}: in transition, no single answer is right", "dim"), width)]
+        return Text(f"{name}: in transition, no single answer is right", "dim")
     if verdict.exact:
-        return [fitted(Text(f"{name} is exact here", "dim"), width)]
+        return Text(f"{name} is exact here", "dim")
     limit = verdict.explained_by
-    why = f"{limit.because} ({limit.mechanism})" if limit else "UNEXPLAINED"
-    said = wrap(f"{name}: {screen.run.difference(verdict)}: {why}", max(width, 20), max_lines=height, placeholder=" …")
-    return [Text(line) for line in said]
+    why = f"{limit.because} ({limit.mechanism}; {limit.reference})" if limit else "UNEXPLAINED"
+    return Text(f"{name}: {screen.run.difference(verdict)}: {why}")
+
+
+def why_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> Lines:
+    """As `why_text`, in so many lines; where it needs more the last one says with which key they are seen."""
+    why = why_text(screen, step, focus)
+    said = wrap(why.plain, max(width, 20), max_lines=height, placeholder=" … (w: all)", break_on_hyphens=False)
+    return [Text(line, why.style) for line in said]
 
 
 def strip_line(screen: ScreenRun, step: int, focus: int, width: int) -> tuple[Text, int]:

@@ -16,7 +16,7 @@ import pytest
 
 import testbed
 from testbed.cli.step_screen import StepScreen
-from testbed.report.step_screen import ScreenRun
+from testbed.report.step_screen import ScreenRun, why_text
 from testbed.report.stepper_moves import Move, moved
 from testbed.runs.judging import judge_all
 from unwinders import UNWINDERS
@@ -99,6 +99,20 @@ def test_keys_move_focus_and_search(shown: ScreenRun) -> None:
         assert not any("previous lie" in line for line in await press("n"))
 
     driven(shown, act)
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (160, 40)])
+def test_the_whole_reason_is_seen_at_any_width(shown: ScreenRun, size: tuple[int, int]) -> None:
+    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
+        lie = await press("l")
+        whole = " ".join(why_text(shown, app.step, app.focused_strategy).plain.split())
+        assert whole.startswith("fp_chain: ") and "https://" in whole
+        if size[0] < 100:
+            assert any("(w: all)" in line for line in lie)
+        inside = [line.strip(" │╭╮╰╯─▏▕┃") for line in await press("w")]
+        assert whole.replace(" ", "") in "".join(inside).replace(" ", "")
+
+    driven(shown, act, size)
 
 
 def test_the_mouse_goes_to_instructions_strategies_and_steps(shown: ScreenRun) -> None:
