@@ -51,7 +51,7 @@ class _ScreenPart(Widget):
         self._clicked(event.x, event.y)
 
 
-class _Reading(ModalScreen[None]):
+class _TextScreen(ModalScreen[None]):
     """A text over the screen, until a key is pressed."""
 
     def __init__(self, text: str) -> None:
@@ -81,9 +81,9 @@ class StepScreen(App[None]):
     #why { height: 2; }
     Input { display: none; height: 1; border: none; }
     Input.asked { display: block; }
-    _Reading { align: center middle; }
-    _Reading Static { width: auto; max-width: 100%; height: auto; max-height: 100%; overflow-y: auto; }
-    _Reading Static { padding: 1 2; border: round $primary; }
+    _TextScreen { align: center middle; }
+    _TextScreen Static { width: auto; max-width: 100%; height: auto; max-height: 100%; overflow-y: auto; }
+    _TextScreen Static { padding: 1 2; border: round $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,n,space", "move('NEXT')", "next"),
@@ -215,7 +215,7 @@ class StepScreen(App[None]):
         self.set_focus(None)
 
     def action_why(self) -> None:
-        self.push_screen(_Reading(parts.why_text(self.shown, self.step, self.focused_strategy).plain))
+        self.push_screen(_TextScreen(parts.why_text(self.shown, self.step, self.focused_strategy).plain))
 
     def action_help(self) -> None:
-        self.push_screen(_Reading(_HELP))
+        self.push_screen(_TextScreen(_HELP))
