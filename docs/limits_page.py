@@ -11,7 +11,7 @@ import numpy as np
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.shares import Share, frame_levels, shares, told
+from testbed.campaign.shares import FrameLevels, Share, frame_levels, shares, told
 from testbed.campaign.units import one_of_each, run_unit, units
 from testbed.referee import REFEREES
 from testbed.runs.run import Run
@@ -41,24 +41,27 @@ def limits_page(every: int) -> str:
             run = run_unit(unit, PROGRAMS)
         except ToolchainMissing:
             continue
-        explained = shares(run, everyone)
+        levels = frame_levels(run)
+        explained = shares(run, everyone, levels)
         for unwinder in everyone:
             if share := explained.get(unwinder.name):
                 key = unwinder.name, unit.arch
-                lies = told(run, unwinder) if unwinder.name in here else Share()
+                lies = told(run, unwinder, levels) if unwinder.name in here else Share()
                 now[key] = now.get(key, Share()) + share + lies
-                before[key] = before.get(key, 0) + _hidden_before(run, old.get(unwinder.name, ()))
+                before[key] = before.get(key, 0) + _hidden_before(run, levels, old.get(unwinder.name, ()))
     rows = [row for each in everyone for row in _rows(each.name, now, before, set(old))]
-    head = "| strategy | | before | now | tables right | lies | goal |\n|---|---|---:|---:|---:|---:|---|"
+    head = (
+        "| strategy | | before | now | tables right | lies | of named | goal |\n|---|---|---:|---:|---:|---:|---:|---|"
+    )
     sites = sum(now[key].sites for key in now if key[0] == "fp_chain")
     return f"{len(planned)} units, {sites:,} sites.\n\n{head}\n" + "\n".join(rows) + "\n"
 
 
-def _hidden_before(run: Run, limits: Sequence[tuple[str, Sequence[str] | None]]) -> int:
+def _hidden_before(run: Run, levels: FrameLevels, limits: Sequence[tuple[str, Sequence[str] | None]]) -> int:
     """As limits explained then: by any fact about the site, whatever frame it is about."""
     hidden = np.zeros(len(run), np.bool_)
     wanted = {Trait[name] for name, arches in limits if arches is None or run.arch.name in arches}
-    for at, traits in frame_levels(run):
+    for at, traits in levels:
         innermost = at.depth == 0
         for trait in wanted:
             held = traits.at(trait)
@@ -78,7 +81,7 @@ def _rows(name: str, now: Mapping[ByArch, Share], before: Mapping[ByArch, int], 
             goal = "reached" if plain <= GOAL else "5 %: not reached"
         elif plain is not None and lies is not None:
             goal = "reached" if plain <= lies + OVER_LIES else f"{_percent(lies + OVER_LIES)} %: not reached"
-        shown = (was, _percent(share.of_all), _percent(plain), _percent(lies), goal)
+        shown = (was, _percent(share.of_all), _percent(plain), _percent(lies), _percent(share.of_named), goal)
         yield f"| `{name}` | {arch} | {' | '.join(shown)} |"
 
 

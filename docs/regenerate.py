@@ -8,8 +8,10 @@
                                          (--armhf DIR: libc6 and libc6-dbg of armhf, unpacked; --most N: N of each)
     python docs/regenerate.py --pictures only the pictures of screens and pages (docs/pictures.py), and the heat map
     python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
-    python docs/regenerate.py --referees that and docs/referees.md
+    python docs/regenerate.py --referees that and docs/referees.md, but for its section on real processes
+                                         (python -m tests.process.referees)
     python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
+    python docs/regenerate.py --proofs   only docs/proofs.md: both witnesses, on the corpus, made programs, processes
     python docs/regenerate.py --odd-code  only docs/odd-code.md: some minutes, each rule is taken out of a copy once
     python docs/regenerate.py --traps    only docs/traps.md, from the golden counts
     python docs/regenerate.py --notebooks  only notebooks/*.ipynb: executed, with outputs that show without scripts
@@ -168,7 +170,7 @@ def referees() -> None:
     from pictures import testbed
 
     from testbed.referee import REFEREES
-    from testbed.report.referees_text import referees_markdown
+    from testbed.report.referees_text import PAGE, referees_markdown, section_of
 
     arguments = ["matrix", "--referees", "--one-each", "--steps", str(REFEREE_STEPS), "-j", "1"]
     began = time.monotonic()
@@ -178,7 +180,7 @@ def referees() -> None:
         data = json.loads(cells.read_text(encoding="utf-8"))
     page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
     print(f"docs/referees.md: {time.monotonic() - began:.0f} s", file=sys.stderr)
-    (ROOT / "docs" / "referees.md").write_text(page, encoding="utf-8")
+    PAGE.write_text(f"{page}\n{section_of(PAGE.read_text(encoding='utf-8'))}", encoding="utf-8")
 
 
 def limits() -> None:
@@ -188,6 +190,15 @@ def limits() -> None:
 
     introduction = (ROOT / "docs" / "limits.intro.md").read_text(encoding="utf-8")
     (ROOT / "docs" / "limits.md").write_text(f"{introduction}\n{limits_page(LIMITS_EVERY)}", encoding="utf-8")
+
+
+def proofs() -> None:
+    """docs/proofs.md: what both witnesses say."""
+    sys.path.insert(0, str(ROOT))
+    from proofs_page import proofs_page
+
+    introduction = (ROOT / "docs" / "proofs.intro.md").read_text(encoding="utf-8")
+    (ROOT / "docs" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
 
 
 def odd_code() -> None:
@@ -245,6 +256,9 @@ def main() -> None:
         return
     if "--traps" in sys.argv[1:]:
         (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
+        return
+    if "--proofs" in sys.argv[1:]:
+        proofs()
         return
     if "--odd-code" in sys.argv[1:]:
         odd_code()

@@ -42,8 +42,8 @@ ASKED_AT = 8  # instructions of a unit that a real unwinder is asked about
 class Share:
     """How many ``sites``, and of how many a lie would be ``explained``; ``plain`` ones have no declared tables.
 
-    At ``told`` of the ``judged`` sites it really lies; none are judged where it is not installed. Steps in transition
-    are no sites.
+    At ``told`` of the ``judged`` sites it really lies, and at ``named`` of them its limits would explain a lie; none
+    are judged where it is not installed. Steps in transition are no sites.
     """
 
     sites: int = 0
@@ -52,6 +52,7 @@ class Share:
     plain_explained: int = 0
     judged: int = 0
     told: int = 0
+    named: int = 0
 
     def __add__(self, other: Share) -> Share:
         return Share(
@@ -61,6 +62,7 @@ class Share:
             self.plain_explained + other.plain_explained,
             self.judged + other.judged,
             self.told + other.told,
+            self.named + other.named,
         )
 
     @property
@@ -75,11 +77,16 @@ class Share:
     def of_judged(self) -> float | None:
         return self.told / self.judged if self.judged else None
 
+    @property
+    def of_named(self) -> float | None:
+        """How often it lies where its limits would explain that: 1 if they are as narrow as can be."""
+        return self.told / self.named if self.named else None
 
-def shares(run: Run, unwinders: Iterable[Unwinder]) -> dict[str, Share]:
-    """The share of each strategy that applies to a run."""
+
+def shares(run: Run, unwinders: Iterable[Unwinder], levels: FrameLevels | None = None) -> dict[str, Share]:
+    """The share of each strategy that applies to a run. ``levels`` are `frame_levels` of it, where they are known."""
     counted = ~run.watched.transition
-    levels = frame_levels(run)
+    levels = frame_levels(run) if levels is None else levels
     declared = np.zeros(len(run), np.bool_)
     for at, traits in levels:
         for trait in TABLE_DECLARED:
@@ -89,14 +96,23 @@ def shares(run: Run, unwinders: Iterable[Unwinder]) -> dict[str, Share]:
     for unwinder in unwinders:
         if not unwinder.applies_to(run.built.image):
             continue
-        hidden = np.zeros(len(run), np.bool_)
-        lying = [li for li in unwinder.limits_on(run.arch) if any(outcome.lying for outcome in li.outcomes)]
-        for at, traits in levels:
-            hidden[at.step[_covered(traits, len(at), lying)]] = True
+        hidden = _hidden(run, unwinder, levels)
         found[unwinder.name] = Share(
             int(counted.sum()), int((hidden & counted).sum()), int(plain.sum()), int((hidden & plain).sum())
         )
     return found
+
+
+FrameLevels = Sequence[tuple[FrameSites, "FrameTraits | _OneByOne"]]
+
+
+def _hidden(run: Run, unwinder: Unwinder, levels: FrameLevels) -> NDArray[np.bool_]:
+    """The steps at which one of a strategy's limits would explain some lie."""
+    hidden = np.zeros(len(run), np.bool_)
+    lying = [li for li in unwinder.limits_on(run.arch) if any(outcome.lying for outcome in li.outcomes)]
+    for at, traits in levels:
+        hidden[at.step[_covered(traits, len(at), lying)]] = True
+    return hidden
 
 
 class _OneByOne:
@@ -109,7 +125,7 @@ class _OneByOne:
         return np.fromiter((trait in here for here in self._each), np.bool_, len(self._each))
 
 
-def frame_levels(run: Run) -> Sequence[tuple[FrameSites, FrameTraits | _OneByOne]]:
+def frame_levels(run: Run) -> FrameLevels:
     """The frames of all steps by depth, and the traits of each."""
     return [(at, _traits(run, at)) for at in _levels(run)]
 
@@ -138,14 +154,16 @@ def _covered(traits: FrameTraits | _OneByOne, size: int, limits: Sequence[Limit]
     return found
 
 
-def told(run: Run, unwinder: Unwinder) -> Share:
+def told(run: Run, unwinder: Unwinder, levels: FrameLevels) -> Share:
     """How many lies a strategy really tells at the sites of a run; a real unwinder is asked at some of them."""
+    hidden = _hidden(run, unwinder, levels) & ~run.watched.transition
     if unwinder.name in FOLDER_OF:
-        cell = cell_at(run, unwinder, sampled_steps(run, ASKED_AT))
-        return Share(judged=cell.sites - cell.transition, told=cell.lying)
+        steps = sampled_steps(run, ASKED_AT)
+        cell = cell_at(run, unwinder, steps)
+        return Share(judged=cell.sites - cell.transition, told=cell.lying, named=int(hidden[list(steps)].sum()))
     counts = tally_of(judge_all(run, unwinder))
     lies = sum(count for outcome, count in counts.outcomes.items() if outcome.lying)
-    return Share(judged=counts.sites - counts.transition, told=lies)
+    return Share(judged=counts.sites - counts.transition, told=lies, named=int(hidden.sum()))
 
 
 def shares_of_units(
@@ -164,9 +182,10 @@ def shares_of_units(
             run = run_unit(unit, programs)
         except ToolchainMissing:
             continue
-        hidden = shares(run, unwinders)
+        levels = frame_levels(run)
+        hidden = shares(run, unwinders, levels)
         for unwinder in unwinders:
             if share := hidden.get(unwinder.name):
-                lies = told(run, unwinder) if unwinder.name in installed else Share()
+                lies = told(run, unwinder, levels) if unwinder.name in installed else Share()
                 found[unwinder.name, unit.arch] = found.get((unwinder.name, unit.arch), Share()) + share + lies
     return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from testbed.arch import ARCHES
@@ -38,9 +40,11 @@ Each field: the share of sites in percent that are *exact* / an honest *stop* (w
 explained by declared limits (rows that the compiler left out, code without tables, the technique itself) or by
 [findings](../FINDINGS.md); what no limit explains, the last column counts.
 
-These are programs made to be hard, not a sample of what people run. Real processes are judged by the row strategies, at
-every step: [processes-judged.md](processes-judged.md). The real unwinders are not asked about those.
+These are programs made to be hard, not a sample of what people run. [Real processes](#real-processes) stand below; our
+own strategies are judged at every step of those: [processes-judged.md](processes-judged.md).
 """
+PAGE = Path(__file__).parents[2] / "docs" / "referees.md"
+_SECTION = re.compile(r"<!-- processes -->\n.*?<!-- end -->\n", re.S)
 
 
 @dataclass
@@ -57,6 +61,18 @@ class _Count:
 @dataclass
 class _StrategyLine:
     by_isa: dict[str, _Count] = field(default_factory=dict)
+
+
+def with_section(page: str, section: str) -> str:
+    """The page with its section on real processes made anew: `python -m tests.process.referees` writes it."""
+    block = f"<!-- processes -->\n{section}\n<!-- end -->\n"
+    return _SECTION.sub(lambda _: block, page) if _SECTION.search(page) else f"{page}\n{block}"
+
+
+def section_of(page: str) -> str:
+    """That section of a page, with its marks; "" where there is none."""
+    found = _SECTION.search(page)
+    return found[0] if found else ""
 
 
 def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str, Referee], command: str) -> str:

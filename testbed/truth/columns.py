@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
 from testbed.truth.frame_traits import RULES
-from testbed.truth.step_columns import allocated_in_part, bare, jumped_to, returned, row_begins, without_effect
+from testbed.truth.step_columns import (
+    allocated_in_part,
+    bare,
+    fp_set_late,
+    jumped_to,
+    returned,
+    row_begins,
+    without_effect,
+)
 from testbed.truth.transfers import Bools
 from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
@@ -248,6 +256,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FP_REUSED: _reuses_pointer,
         Trait.FP_FOR_LOCALS: _for_locals,
         Trait.FP_MOVED_ON: _standing_at(lambda truth, pc: pc > truth.moves_pointer_from.get(truth.function(pc), pc)),
+        Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.ALLOCATED_IN_PART: allocated_in_part,

@@ -126,6 +126,19 @@ def bare(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and int(truth.trace.sp[at.own]) == truth.activations[at.node].entry_sp
 
 
+def moved_on(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return stands_anywhere(truth, at) and pc > truth.moves_pointer_from.get(truth.function(pc), pc)
+
+
+def fp_set_late(truth: Watched, at: FrameSite) -> bool:
+    """FP is not what it was at the entry, and two steps behind the entry it was."""
+    opened, pointer = truth.activations[at.node].opened, truth.sites.frame_pointer
+    begun = min(opened + 2, len(truth.trace) - 1)
+    late = truth.node[begun] == at.node and pointer[begun] == pointer[opened]
+    return bool(late and pointer[at.own] != pointer[opened])
+
+
 def allocated_in_part(truth: Watched, at: FrameSite) -> bool:
     """The instruction in front and this one both move SP down, and neither stores anything."""
     trace, own = truth.trace, at.own

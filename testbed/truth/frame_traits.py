@@ -17,6 +17,7 @@ from testbed.truth.frame_rules import (
     called,
     caller_of,
     for_locals,
+    fp_set_late,
     frameless_caller,
     interrupted,
     is_signal,
@@ -24,6 +25,7 @@ from testbed.truth.frame_rules import (
     last_record,
     linked,
     mixed_isa,
+    moved_on,
     returned,
     reuses_pointer,
     row_begins,
@@ -168,11 +170,6 @@ def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
 
 
-def _moved_on(truth: Watched, at: FrameSite) -> bool:
-    pc = int(truth.trace.pc[at.own])
-    return stands_anywhere(truth, at) and pc > truth.moves_pointer_from.get(truth.function(pc), pc)
-
-
 def _passed_over(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_passed_over(int(truth.trace.pc[at.own]))
 
@@ -214,7 +211,8 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LAST_RECORD: last_record,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
-        Trait.FP_MOVED_ON: _moved_on,
+        Trait.FP_MOVED_ON: moved_on,
+        Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.ALLOCATED_IN_PART: allocated_in_part,

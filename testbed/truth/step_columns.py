@@ -48,6 +48,14 @@ def bare(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def fp_set_late(truth: Watched, at: FrameSites) -> Bools:
+    opened, pointer = truth.activations.opened[at.node], truth.sites.frame_pointer
+    begun = np.minimum(opened + 2, len(truth.trace) - 1)
+    found: Bools = (truth.node[begun] == at.node) & (pointer[begun] == pointer[opened])
+    found &= pointer[at.own] != pointer[opened]
+    return found
+
+
 def allocated_in_part(truth: Watched, at: FrameSites) -> Bools:
     sp, node, last = truth.trace.sp, truth.node, len(truth.trace) - 1
     before, behind = steps_in_front(truth, at), np.minimum(at.step + 1, last)

@@ -14,13 +14,13 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.campaign.kept_answers import answers_at
 from testbed.campaign.results import Unit
-from testbed.campaign.shares import TABLE_DECLARED, Share, shares
+from testbed.campaign.shares import TABLE_DECLARED, Share, frame_levels, shares, told
 from testbed.campaign.units import run_unit
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREE_OF, REFEREES, present
 from testbed.runs.judging import judge
-from testbed.runs.run import Run
+from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS, trait_at
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.trace import FrameTraits
@@ -242,6 +242,15 @@ def test_a_share_counts_what_a_lie_at_any_frame_would_be_explained_by(arch: str)
 
 def _traits(run: Run, step: int) -> Callable[[int], frozenset[Trait]]:
     return cache(lambda frame: run.frame_traits(step, frame))
+
+
+def test_every_lie_of_a_strategy_stands_where_its_limits_name_it() -> None:
+    run = run_program(PROGRAMS["tail_call"], ARCHES["x86_64"], "keystone")
+    levels = frame_levels(run)
+    chain, table = (told(run, UNWINDERS[name], levels) for name in ("fp_chain", "eh_frame"))
+    assert 0 < chain.told <= chain.named < chain.judged == len(run)
+    assert chain.of_named == chain.told / chain.named
+    assert (table.told, table.named, table.of_named) == (0, 0, None)
 
 
 def test_every_observed_trait_has_a_rule_and_a_column() -> None:

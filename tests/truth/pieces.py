@@ -43,8 +43,9 @@ def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) ->
         memory.apply(writes)
 
 
-# What a run in pieces says of its own piece only: which vector registers were changed is not carried on.
-NOT_CARRIED = frozenset({Trait.VECTOR_RESTORED})
+# What a run in pieces says of its own piece only: which vector registers were changed is not carried on, nor what FP
+# was behind an activation's first instructions. Only real unwinders have limits of these, and are not asked in pieces.
+NOT_CARRIED = frozenset({Trait.VECTOR_RESTORED, Trait.FP_SET_LATE})
 
 
 def said(stack: CallStack) -> list[object]:

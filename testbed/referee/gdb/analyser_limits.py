@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.contract.unwinder import Limit
 from testbed.referee.limits import limit
 from testbed.words.traits import Trait
@@ -23,6 +25,26 @@ _ARM32 = frozenset({"arm32"})
 
 _NO_CONSTANT = "a prologue that moves SP by a register or aligns it: its frame's size is no constant"
 _ANALYSIS = "an analyser reads a function's instructions from its symbol on, up to pc"
+
+
+_ELSEWHERE = (
+    limit(
+        Trait.BEHIND_LABEL,
+        "ended_early",
+        f"{_ANALYSIS}; a symbol inside a function is another function's beginning, which has no prologue",
+        _GUESSES,
+        _ARM32,
+        Trait.LINKED,
+    ),
+    limit(
+        Trait.MOVED_UP,
+        "phantom",
+        "a function that has moved its return address up, and SP with it: the analyser still sees the frame that "
+        "it had before",
+        _GUESSES,
+        _ARMS,
+    ),
+)
 
 
 def _analysed(
@@ -76,6 +98,7 @@ def _analysed(
             limit(trait, "ended_early", _NO_CONSTANT, _GUESSES, _ARM32, *also)
             for trait, also in ((Trait.FAR, ()), (Trait.REALIGNED, (Trait.LINKED,)), (Trait.MOVED_UP, ()))
         ),
+        *_ELSEWHERE,
     )
 
 
@@ -125,6 +148,15 @@ WITH_EHABI = (
     ),
 )
 
+_LATE = limit(
+    Trait.LINKED,
+    "ended_early wrong",
+    "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; where GCC puts another one "
+    "between, SP is taken for unchanged since the push",
+    _AMD64,
+    _X86,
+    Trait.FP_SET_LATE,
+)
 WITHOUT_TABLES = (
     limit(
         Trait.NO_CODE,
@@ -163,7 +195,7 @@ WITHOUT_TABLES = (
     ),
     limit(
         Trait.PROLOGUE,
-        "wrong wrong_register",
+        "phantom wrong wrong_register",
         "before rbp is set, pushes that amd64's analyser does not know are not counted",
         _AMD64,
         _X86,
@@ -198,6 +230,17 @@ WITHOUT_TABLES = (
         _AMD64,
         _X86,
     ),
+    _LATE,
+    replace(_LATE, inner=-1),
+    limit(
+        Trait.LINKED,
+        "ended_early wrong",
+        "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
+        "is not seen",
+        _GUESSES,
+        _ARM64,
+        Trait.FP_SET_LATE,
+    ),
     limit(
         Trait.LINKED,
         "wrong_register",
@@ -208,7 +251,7 @@ WITHOUT_TABLES = (
     ),
     limit(
         Trait.FRAMELESS_CALLER,
-        "wrong_register",
+        "ended_early wrong wrong_register",
         "AArch64's analyser stops at the first instruction that it does not know: a frame that is made after it, and "
         "the registers in it, are not seen",
         _GUESSES,

@@ -182,7 +182,7 @@ WITHOUT_TABLES = (
     limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
     limit(
         Trait.REALIGNED,
-        "wrong wrong_register",
+        "phantom wrong wrong_register",
         "how far an instruction that aligns SP has moved it is not known: the CFA is counted from the copied record",
         _EMULATION,
         _X86,
@@ -193,6 +193,16 @@ WITHOUT_TABLES = (
         "the start code has no prologue to follow: what it keeps in the frame pointer is not a frame",
         _PLANS,
         _ARMS,
+    ),
+    limit(
+        Trait.FRAMELESS,
+        "phantom",
+        "at the head of a loop the emulation has forgotten what was pushed in front of it: the frame counts as empty, "
+        "and is found once more as its own caller",
+        _EMULATION,
+        _ARM32,
+        Trait.LINK_STALE,
+        Trait.CALLED_BY_ROOT,
     ),
     limit(
         Trait.FRAMELESS,

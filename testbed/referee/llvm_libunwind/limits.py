@@ -47,7 +47,7 @@ _ROW_BEFORE = (
 ROW_BEFORE_TOP = Limit(Trait.ROW_BEGINS, _LIES, _ROW_BEFORE, EXACT_PC)
 ROW_BEFORE_WRONG = Limit(
     Trait.BEHIND_WRONG,
-    frozenset({Outcome.ENDED_EARLY}),
+    frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
     f"{_ROW_BEFORE}; and that one is wrong",
     EXACT_PC,
 )
@@ -71,7 +71,15 @@ ROW_BEFORE_EXPRESSION = Limit(
     EXACT_PC,
     also=frozenset({Trait.CHANGED}),
 )
-ROWS_BEFORE = (ROW_BEFORE_TOP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION)
+ROW_BEFORE_ENTERED = Limit(
+    Trait.ENTERED_FRAMED,
+    frozenset({Outcome.SKIPPED}),
+    f"{_ROW_BEFORE}; here that of the code in front of an entry that a jump leads to, in one entry for all of it",
+    EXACT_PC,
+    frozenset({"x86_64"}),
+    frozenset({Trait.FIRST}),
+)
+ROWS_BEFORE = (ROW_BEFORE_TOP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION, ROW_BEFORE_ENTERED)
 ROW_BEFORE_COMPACT = Limit(
     Trait.ROW_BEGINS,
     frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),

@@ -16,6 +16,9 @@ _SCAN = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/d
 _END = "https://github.com/kstenerud/KSCrash/issues/764"
 
 
+_ARCHES = {(Trait.REALIGNED, _TEXT): frozenset({"x86_64"}), (Trait.FAR, _SCAN): frozenset({"arm32"})}
+
+
 def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
     """Each fact: as which outcomes, their values in one string, it shows; why; and where that is written.
 
@@ -27,7 +30,7 @@ def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
             frozenset(Outcome(value) for value in outcomes.split()),
             because,
             reference,
-            frozenset({"x86_64"}) if trait is Trait.REALIGNED and reference == _TEXT else None,
+            _ARCHES.get((trait, reference)),
             frozenset(also),
         )
         for trait, (outcomes, because, reference) in told.items()
@@ -94,6 +97,14 @@ WITH_SYMBOLS = (
         "the text does not say that a return address is signed; the walker guesses which bits are not of the address",
         _TEXT,
     ),
+    Limit(
+        Trait.WRONG_TABLE,
+        frozenset({Outcome.PHANTOM}),
+        "a wrong rule of a callee's is believed: from the SP that it makes the caller's return address is looked for",
+        "https://github.com/llvm/llvm-project/issues/63598",
+        frozenset({"arm64"}),
+        inner=1,
+    ),
     *WITH_SYMBOLS,
     *UNREAD,  # without symbolic's text there is no symbol file
 )
@@ -148,6 +159,12 @@ WITHOUT_SYMBOLS = _limits(
             "https://github.com/mstange/framehop/issues/48",
         ),
         Trait.LEFTOVER: ("phantom", "a scan finds the return address of a call that is over", _SCAN),
+        Trait.FAR: (
+            "ended_early",
+            "40 words are scanned, of a frame further in 160: a return address that lies behind them is not found",
+            _SCAN,
+        ),
+        Trait.CODE_POINTER: ("phantom", "a scan finds an address of code that is no return address", _SCAN),
     }
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.contract.unwinder import Limit
+from testbed.referee.llvm_libunwind.limits import ROW_BEFORE_ENTERED
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -22,7 +23,7 @@ LOST = Limit(
 )
 INDEX_BELIEVED = Limit(
     Trait.WRONG_INDEX,
-    frozenset({Outcome.CRASHED, Outcome.ENDED_EARLY, Outcome.REFUSED}),
+    frozenset({Outcome.CRASHED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.SKIPPED, Outcome.WRONG_REGISTER}),
     "the sorted index is believed: it leads to another function's entry, or to no entry at all",
     "https://github.com/libunwind/libunwind/issues/41",
     _CFI,
@@ -113,7 +114,16 @@ CANNOT_UNWIND = Limit(
     _ARM,
 )
 _OUTERMOST = "the start code is marked EXIDX_CANTUNWIND: for libgcc that is an error, and its frame is never listed"
-NO_END = (Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM),)
+NO_END = (
+    Limit(
+        Trait.CANNOT_UNWIND,
+        frozenset({Outcome.REFUSED}),
+        "a function that is marked EXIDX_CANTUNWIND is an error, or the end, before anything is listed",
+        _EHABI,
+        _ARM,
+    ),
+    Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM),
+)
 ERROR_AT_THE_END = Limit(Trait.CALLED, frozenset({Outcome.REFUSED, Outcome.STOPPED}), _OUTERMOST, _EHABI, _ARM)
 SILENT_END = Limit(
     Trait.CALLED_BY_ROOT,
@@ -150,9 +160,12 @@ _OLD_ROW = (
     "rows are applied up to the byte before pc, as is right for a return address; at an interrupted pc that a row "
     "begins at, the row before it answers, and slots that are popped are read once more"
 )
-OLD_ROWS = tuple(
-    Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
-    for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
+OLD_ROWS = (
+    *(
+        Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
+        for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
+    ),
+    ROW_BEFORE_ENTERED,
 )
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
 OLD_ROW_INSIDE = Limit(
@@ -181,4 +194,15 @@ PC_COLUMN = Limit(
     frozenset({"arm64"}),
 )
 # backtrace() gives its list when it is done: of one that dies in it nothing is known.
-PC_COLUMN_UNLISTED = tuple(replace(PC_COLUMN, inner=-further) for further in (1, 2, 3))
+PC_COLUMN_UNLISTED = (
+    *(replace(PC_COLUMN, inner=-further) for further in (1, 2, 3)),
+    Limit(
+        Trait.WRONG_TABLE,
+        frozenset({Outcome.CRASHED}),
+        "a wrong row's return address leads nowhere, and what looks there for a signal's trampoline reads code that is "
+        "not there; backtrace() gives its list when it is done: of one that dies in it nothing is known",
+        "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/i386/linux-unwind.h",
+        frozenset({"x86_64"}),
+        inner=-1,
+    ),
+)

@@ -98,7 +98,7 @@ def _limits(shown: Mapping[Trait, str]) -> tuple[Limit, ...]:
 
 EH_FRAME = _limits(
     {
-        Trait.WRONG_TABLE: "ended_early skipped wrong wrong_register",
+        Trait.WRONG_TABLE: "ended_early skipped stopped wrong wrong_register",
         Trait.NO_TABLE: "ended_early refused stopped",
         Trait.NO_CODE: "refused stopped",
         Trait.SIGNAL: "refused stopped",
@@ -144,6 +144,17 @@ DEBUG_FRAME = _limits(
         Trait.PROLOGUE: "ended_early",
         Trait.FRAMELESS: "ended_early wrong",
     }
+)
+
+DEBUG_FRAME = (
+    *DEBUG_FRAME,
+    Limit(
+        Trait.MOVED_UP,
+        frozenset({Outcome.REFUSED, Outcome.STOPPED}),
+        "a frame whose CFA lies below SP, since it has moved SP up, is taken for no progress, as Breakpad's walkers do",
+        _TEXT,
+        frozenset({"arm32"}),
+    ),
 )
 
 _CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"

@@ -1,0 +1,135 @@
+"""``python -m tests.process.referees``: real processes on docs/referees.md, tools asked at some steps.
+
+Every program by every build is run once (`testbed run ./program -u TOOL`), and each tool that reads tables is asked at
+the same seeded sample of its steps. What goes wrong is explained by the tool's limits, the same ones as in the corpus;
+where a row is wrong or missing is not declared but found (`testbed.profiling.believed`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from testbed.cli.expressions import evaluate_rule
+from testbed.cli.process_run import BELIEVED
+from testbed.contract.unwinder import Unwinder
+from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.result import StrategyShare
+from testbed.referee import present
+from testbed.report.phrases import share
+from testbed.report.referees_text import PAGE, with_section
+from tests.process.builds import ran
+from unwinders import UNWINDERS
+
+TOOLS = (  # those that read tables of a file; LLVM's with the row at the pc, so that what else it does shows
+    *("libdw", "libunwind", "llvm_libunwind", "llvm_libunwind_exact", "libunwindstack", "perf", "gdb", "lldb", "drgn"),
+    *("symbolic", "minidump_stackwalk"),
+)
+READERS = tuple(UNWINDERS[name] for name in BELIEVED)
+PROGRAMS = ("hello", "signals", "threads")
+TARGETS = ("x86_64", "arm64", "thumb")
+LINKS = ("static", "dynamic")
+SAMPLE = 60  # steps of a process that each tool is asked about
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTool:
+    """One real unwinder on one process."""
+
+    program: str
+    target: str
+    link: str
+    steps: int
+    result: StrategyShare
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.process.referees", description=__doc__)
+    parser.add_argument("--program", action="append", choices=PROGRAMS, help="only this one; repeatable")
+    parser.add_argument("--target", action="append", choices=TARGETS, help="only this target; repeatable")
+    parser.add_argument("--link", action="append", choices=LINKS, help="only so linked; repeatable")
+    parser.add_argument("--tool", action="append", choices=TOOLS, help="only this tool; repeatable")
+    parser.add_argument("--sample", type=int, default=SAMPLE, help="steps of each process")
+    given = parser.parse_args()
+    whole = not (given.program or given.target or given.link or given.tool or given.sample != SAMPLE)
+    tools = present(given.tool or TOOLS)
+    asked: list[AskedTool] = []
+    for program in given.program or PROGRAMS:
+        for target in given.target or TARGETS:
+            for link in given.link or LINKS:
+                asked += _asked(program, target, link, list(tools.values()), given.sample)
+    text = "\n".join(section(asked, given.sample))
+    if whole:
+        PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    else:
+        print(text)
+    sys.exit(any(each.result.unexplained for each in asked))
+
+
+def _asked(program: str, target: str, link: str, tools: Sequence[Unwinder], sample: int) -> Iterator[AskedTool]:
+    run = ran(program, target, link)
+    process = watch_process(run)
+    for tool in tools:
+        if not any(tool.applies_to(loaded.image) for loaded in run.images):
+            continue
+        result = judge_process(process, tool, evaluate=evaluate_rule, sample=sample, readers=READERS)
+        print(f"{program} {target} {link}: {tool.name}, {result.unexplained} unexplained", file=sys.stderr, flush=True)
+        for place in result.places:
+            if not place.explained:
+                print(f"    {place}: {place.steps}, first at {place.first}, {place.where}", file=sys.stderr, flush=True)
+        yield AskedTool(program, target, link, run.steps, result)
+
+
+def section(asked: Sequence[AskedTool], sample: int) -> Iterator[str]:
+    """The section of the page."""
+    runs = {(each.program, each.target, each.link): each.steps for each in asked}
+    yield "## Real processes\n"
+    yield "Made by `python -m tests.process.referees`: programs that GCC builds with glibc, each run as a Linux process"
+    yield f"(`testbed run ./program -u TOOL`), {len(runs)} runs of {sum(runs.values()):,} steps. Every tool that reads"
+    yield f"tables is asked at the same {sample} steps of each, chosen by the seed. Fields as above; in brackets, the"
+    yield "share at which every caller is there and none is said to be the last: a dynamic linker's start has no row.\n"
+    yield "What goes wrong is explained by the tool's limits of the corpus. That a row is wrong or missing, as headers"
+    yield "declare of programs of the corpus, is found by holding the tables against what was executed. perf unwinds"
+    yield "with the library that it was built with: Debian's with libunwind. One with libdw asks what `libdw` does.\n"
+    yield f"| tool | {' | '.join(f'{target} {link}' for target in TARGETS for link in LINKS)} | unexplained |"
+    yield "|---|" + "---|" * (len(TARGETS) * len(LINKS)) + "---:|"
+    by_tool: defaultdict[str, list[AskedTool]] = defaultdict(list)
+    for each in asked:
+        by_tool[each.result.name].append(each)
+    for tool, mine in by_tool.items():
+        cells = [_cell([e for e in mine if (e.target, e.link) == (t, k)]) for t in TARGETS for k in LINKS]
+        yield f"| `{tool}` | {' | '.join(cells)} | {sum(each.result.unexplained for each in mine) or ''} |"
+    yield "\n### Why\n"
+    yield "By tool the reasons of what is not exact, with how many of the asked steps each explains.\n"
+    yield "| tool | reason | steps | of these lies | for example |"
+    yield "|---|---|---:|---:|---|"
+    for tool, mine in by_tool.items():
+        yield from _reasons(tool, mine)
+
+
+def _cell(asked: Sequence[AskedTool]) -> str:
+    counted = sum(each.result.counted for each in asked)
+    if not counted:
+        return "-"
+    numbers = [sum(getattr(each.result, name) for each in asked) for name in ("exact", "whole", "stops", "lies")]
+    exact, whole, stops, lies = (share(number, counted).removesuffix(" %") for number in numbers)
+    return f"{exact} ({whole}) / {stops} / {lies}"
+
+
+def _reasons(tool: str, asked: Sequence[AskedTool]) -> Iterator[str]:
+    steps, lies, example = Counter[str](), Counter[str](), dict[str, str]()
+    for each in asked:
+        for place in each.result.places:
+            because = place.because or "**unexplained**"
+            steps[because] += place.steps
+            lies[because] += place.lies
+            example.setdefault(because, f"{place}, {each.program} {each.target} {each.link}, step {place.first:,}")
+    for because, number in steps.most_common():
+        yield f"| `{tool}` | {because.replace('|', chr(92) + '|')} | {number} | {lies[because]} | {example[because]} |"
+
+
+if __name__ == "__main__":
+    main()
