@@ -18,8 +18,7 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import describe
 from testbed.program.fragments import numbered_lines
-from testbed.program.header import Signal, Span, Trapped
-from testbed.program.model import Expectation, Language, parse_header, program_name, read_program, read_source
+from testbed.program.model import Expectation, Language, parse_header, program_name, read_source
 from testbed.runs.run import Run, run_program
 from testbed.truth import disagreements
 from testbed.words.errors import ProgramError
@@ -291,109 +290,3 @@ def test_early_return_runs_both_ways_out() -> None:
         run = ran("early_return", arch, f"clang-asm{isa}")
         assert run.step_at("early_return") < run.step_at("classify#2") < run.step_at("late_return")
         assert run.at("early_return").sp == run.at("late_return").sp == run.at("classify").sp
-
-
-# Headers that are wrong
-
-GOOD = ["// summary: a leaf", "// exit: 42", "// frames: leaf = leaf, main", "code"]
-
-
-def header_with(**changed: str | None) -> str:
-    """The good header with lines replaced, by number ("line2"), or left out (None)."""
-    lines = {f"line{i}": line for i, line in enumerate(GOOD, 1)} | changed
-    return "\n".join(line for line in lines.values() if line is not None) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    [
-        (header_with(line1="// sumary: a leaf"), 1, "unknown header key 'sumary'; did you mean summary?"),
-        (header_with(line1=None), 3, "the header has no '// summary: ...' line"),
-        (header_with(line2=None), 3, "the header has no '// exit: ...' line"),
-        ("", 1, "the header has no '// summary: ...' line"),
-        (header_with(line2="// exit: 256"), 2, "a status from 0 to 255 is needed, not '256'"),
-        (header_with(line2="// exit: -1"), 2, "a status from 0 to 255 is needed, not '-1'"),
-        (header_with(line2="// exit: 0x2a"), 2, "a status from 0 to 255 is needed"),
-        (header_with(line2="// exit:"), 2, "header key 'exit' has no value"),
-        (header_with(line4="// exit: 42"), 4, "header key 'exit' is already given in line 2"),
-        (header_with(line3="// traits: FP_OMITED"), 3, "'FP_OMITED' is no trait that a header declares; did you mean"),
-        (header_with(line3="// traits: PROLOGUE"), 3, "'PROLOGUE' is no trait that a header declares"),
-        (header_with(line3="// frames: leaf, main"), 3, "'LOCATION = f, g, h' is needed, not 'leaf, main'"),
-        (header_with(line3="// frames: leaf ="), 3, "'LOCATION = f, g, h' is needed"),
-        (header_with(line3="// frames: leaf+4 = leaf"), 3, "'LOCATION = f, g, h' is needed"),
-        (header_with(line3="// frames: leaf#x = leaf"), 3, "'LOCATION = f, g, h' is needed"),
-        (header_with(line4="// frames: 2leaf = leaf"), 4, "'LOCATION = f, g, h' is needed"),
-        (header_with(line3="// frame-record: r11-gc"), 3, "no frame record 'r11-gc'; did you mean r11-gcc"),
-        (header_with(line3="// what this does"), 3, "not a header line ('// key: value'): '// what this does'"),
-        (header_with(line3="// trap: six a/b#1"), 3, "'NUMBER REFERENCE, REFERENCE' is needed, not 'six a/b#1'"),
-        (header_with(line3="// trap: 6"), 3, "'NUMBER REFERENCE, REFERENCE' is needed"),
-        (header_with(line3="// trap: 99 a/b#1"), 3, "there is no trap 99; they are numbered 1 to 39"),
-        (header_with(line3="// trap: 6 a/b#1, the bug"), 3, "'owner/name#12' or an https address is needed"),
-        (header_with(line3="// wrong: popped"), 3, "'LABEL..LABEL' is needed, not 'popped'"),
-        (header_with(line3="// untabled: a..b, c-d"), 3, "'LABEL..LABEL' is needed, not 'c-d'"),
-        (header_with(line3="// exchanged: work"), 3, "'F, G' is needed, not 'work'"),
-        (header_with(line3="// signal: leaf handler f restorer g"), 3, "'at LABEL handler F restorer G'"),
-        (header_with(line3="// signal: at leaf#0 handler f restorer g"), 3, "'at LABEL handler F restorer G'"),
-        ("//   a continuation of nothing\n" + header_with(), 1, "not a header line"),
-    ],
-)
-def test_a_wrong_header_is_one_error_with_its_line(text: str, line: int, said: str) -> None:
-    with pytest.raises(ProgramError) as caught:
-        parse_header("folder/mine.c", text)
-    assert (caught.value.line, said in caught.value.detail) == (line, True), caught.value
-    assert str(caught.value).startswith(f"folder/mine.c:{line}: ")
-
-
-def test_a_good_header_is_read_with_its_continuations() -> None:
-    text = (
-        "// summary: a leaf\n//   below main\n// exit: 7\n// entry: go\n// traits: FP_OMITTED\n"
-        "// frame-record: r11-gcc\n// recipes: clang-O2*, clang-Os\n// clang-only: PAC\n"
-        "// frames: leaf+0x4#2 = leaf,\n//   main\n\n// not: this\n"
-    )
-    header = parse_header("x.c", text)
-    assert (header.summary, header.exit, header.entry) == ("a leaf below main", 7, "go")
-    assert [trait.name for trait in header.traits] == ["FP_OMITTED"]
-    assert (header.frame_record, header.clang_only) == ("r11-gcc", "PAC")
-    assert header.recipes == ("clang-O2*", "clang-Os")
-    assert header.frames == (Expectation("leaf+0x4", 2, ("leaf", "main"), 9),)
-
-
-def test_traps_places_and_signals_are_read() -> None:
-    text = (
-        "// summary: a leaf\n// exit: 7\n// twin: good\n// trap: 6 a/b#1, https://x.org/2\n// trap: 7 c/d#3\n"
-        "// wrong: a..b, c+0x4..d\n// untabled: e..f\n// signal: at leaf#2 handler f restorer g on alternate stack\n"
-        "// signal: at fault handler f restorer g\n"
-    )
-    header = parse_header("x.c", text)
-    assert header.traps == (Trapped(6, ("a/b#1", "https://x.org/2")), Trapped(7, ("c/d#3",)))
-    assert header.twin == "good"
-    assert header.wrong == (Span("a", "b", 6), Span("c+0x4", "d", 6))
-    assert header.untabled == (Span("e", "f", 7),)
-    assert header.signals == (Signal("leaf", 2, "f", "g", True, 8), Signal(None, 1, "f", "g", False, 9))
-
-
-@pytest.mark.parametrize("name", ["x.S", "x.mips.S", "arm64.S", "x.s", "x.txt"])
-def test_a_file_name_without_an_instruction_set_says_which_there_are(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    path.write_text(header_with())
-    with pytest.raises(ProgramError, match=r"NAME\.c or NAME\.ISA\.S with ISA one of x86_64, arm64, a32, thumb"):
-        read_source(path)
-
-
-def test_a_file_that_is_not_text_or_not_there_is_a_program_error(tmp_path: Path) -> None:
-    (tmp_path / "x.c").write_bytes(b"\xff\xfe")
-    for path in (tmp_path / "x.c", tmp_path / "y.c"):
-        with pytest.raises(ProgramError, match="cannot be read"):
-            read_source(path)
-
-
-def test_a_header_can_limit_the_recipes_and_keep_keystone_out(tmp_path: Path) -> None:
-    limited, clang_only = tmp_path / "limited.c", tmp_path / "clang_only.arm64.S"
-    limited.write_text(header_with(line3="// recipes: clang-O2*, clang-Os"))
-    clang_only.write_text(header_with(line3="// clang-only: paciasp"))
-
-    def recipes(path: Path) -> list[str]:
-        return [recipe.name for recipe in recipes_for(read_program(path), ARCHES["arm64"])]
-
-    assert recipes(limited) == ["clang-O2", "clang-O2-fp", "clang-Os", "clang-O2-scs", "clang-O2-debug_frame"]
-    assert recipes(clang_only) == ["clang-asm"]

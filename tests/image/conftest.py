@@ -1,0 +1,21 @@
+"""What tests of images share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.image import Image, read_image
+from tests.image.macho_files import File
+from tests.image.macho_read import Read
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def reading(content: File | bytes) -> Image:
+        path = tmp_path / "made.macho"
+        path.write_bytes(content.bytes() if isinstance(content, File) else content)
+        return read_image(path)
+
+    return reading
