@@ -27,6 +27,7 @@ from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError, UsageError
+from testbed.words.free_memory import free_garbage
 from testbed.words.temporary import WorkFolder
 
 
@@ -168,6 +169,7 @@ def _pieces(
     image: Image, inputs: ProcessInputs, piece: int, last: list[tuple[Process, ProcessRun, Exited | str]]
 ) -> Iterator[ProcessPiece]:
     """One run, piece by piece. What became of it is put into ``last``."""
+    free_garbage()  # the run before this one
     with WorkFolder("process") as written:
         process, streams = started(image, inputs, Path(written), piece)
         running = run_on(process)

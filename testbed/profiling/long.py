@@ -19,6 +19,7 @@ from testbed.profiling.places import joined_places
 from testbed.profiling.result import CountedProcess, CountedThread, StrategyShare, WatchedThread
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
+from testbed.words.free_memory import give_back
 
 
 def judge_in_pieces(
@@ -45,6 +46,7 @@ def judge_in_pieces(
             steps, activations = steps + part.steps, activations + part.activations
             transition += part.transition
             progress(sum(each.steps for each in counted) + steps)
+            give_back()
         counted.append(CountedThread(thread.number, steps, activations, transition))
     shares = [replace(share, places=joined_places(share.places)) for share in shares]
     return CountedProcess(process.run, tuple(counted), pieces), shares

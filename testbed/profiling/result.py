@@ -87,7 +87,8 @@ class WrongPlace:
 
     ``because`` is "" where nothing explains it. ``first`` is the first such step, of the thread ``thread``, ``where``
     the instruction that was executed there; ``lies`` of the ``steps`` claim something false. ``file`` is the program or
-    library, None where no file has this code. ``known`` is the name that a symbol gives; "" where none does.
+    library, None where no file has this code. ``known`` is what `testbed check` calls the function: its symbol's name,
+    or where its entry in the table begins; "" where there is neither.
     """
 
     function: str

@@ -3,17 +3,19 @@
 Programs of this folder, Lua and zlib's minigzip from Debian's sources, and bash, busybox, Lua and SQLite as Debian
 packages have them; built by GCC and clang (of ziglang), static and dynamic glibc and static musl, with and without
 frame pointers; run in the testbed, and natively (x86_64) or by qemu-user. Too long for the test suite, and it downloads
-sources and packages (nothing is installed). The page is written after every row, so what is there is kept if this is
-stopped; exit status 1 where something differs that no sentence names.
+sources and packages (nothing is installed). Every row is kept in the folder, and the page written after it: this may be
+stopped, or asked for parts: the page shows all rows that are kept. `--again` runs those that are there. Exit status 1
+where something differs that no sentence names.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from testbed.process import run_process
@@ -31,7 +33,10 @@ NAMED = {  # what is known to differ, and why the testbed is right
 class EqualRow:
     """One program of one build: what it did in the testbed, and what differs elsewhere; "" for nothing."""
 
-    program: RunnableProgram
+    name: str
+    target: str
+    build: str
+    emulated: bool
     steps: int
     threads: int
     ending: str
@@ -42,7 +47,7 @@ class EqualRow:
     def word(self) -> str:
         if not self.differs:
             return "yes"
-        return "named" if self.program.emulated and self.program.name in NAMED else f"**no**: {self.differs}"
+        return "named" if self.emulated and self.name in NAMED else f"**no**: {self.differs}"
 
 
 def main() -> int:
@@ -52,33 +57,47 @@ def main() -> int:
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; repeatable")
     parser.add_argument("--build", action="append", choices=(*BUILDS, "Debian"), help="only this one; repeatable")
     parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--again", action="store_true", help="run also what is kept")
     given = parser.parse_args()
-    rows: list[EqualRow] = []
+    kept = given.folder / "rows.json"
+    rows: dict[str, EqualRow] = _read(kept)
     missing: list[str] = []
     for program, why in wanted(given.folder.resolve(), given.program, given.target, given.build):
         if why:
             missing.append(f"{program}: {why}")
-        else:
+        elif str(program) not in rows or given.again:
             assert isinstance(program, RunnableProgram)
-            rows.append(_row(program))
-            print(f"{program}: {rows[-1].word}", file=sys.stderr, flush=True)
-        given.page.write_text("\n".join(_page(rows, missing)) + "\n", encoding="utf-8")
-    return int(any(row.word.startswith("**") for row in rows))
+            row = rows[str(program)] = _row(program)
+            kept.write_text(json.dumps([asdict(each) for each in rows.values()], indent=0))
+            print(f"{program}: {row.word}, {row.seconds:.0f} s", file=sys.stderr, flush=True)
+        given.page.write_text("\n".join(_page(_sorted(rows), missing)) + "\n", encoding="utf-8")
+    return int(any(row.word.startswith("**") for row in rows.values()))
+
+
+def _read(kept: Path) -> dict[str, EqualRow]:
+    listed = json.loads(kept.read_text()) if kept.exists() else []
+    found = [EqualRow(**each) for each in listed]
+    return {f"{row.name} {row.target} {row.build}": row for row in found}
+
+
+def _sorted(rows: dict[str, EqualRow]) -> list[EqualRow]:
+    builds = ("Debian", *BUILDS)
+    return sorted(rows.values(), key=lambda row: (builds.index(row.build), TARGETS.index(row.target)))
 
 
 def _row(program: RunnableProgram) -> EqualRow:
-    start = time.monotonic()
+    start, what = time.monotonic(), (program.name, program.target, program.build, program.emulated)
     try:
         run = run_process(program.path, program.arguments, budget=BUDGET, **here(program))
     except TestbedError as error:
-        return EqualRow(program, 0, 0, str(error), str(error), time.monotonic() - start)
+        return EqualRow(*what, 0, 0, str(error), str(error), time.monotonic() - start)
     seconds = time.monotonic() - start
     stdout, status = there(program)
     own = run.status if run.status is not None else -run.signal
     differs = "" if run.stdout == stdout else "its output"
     if own != status:
         differs = f"status {own}, {status} there ({run.ending})"
-    return EqualRow(program, run.steps, len(run.tracks), run.ending, differs, seconds)
+    return EqualRow(*what, run.steps, len(run.tracks), run.ending, differs, seconds)
 
 
 def _page(rows: list[EqualRow], missing: list[str]) -> Iterator[str]:
@@ -88,9 +107,9 @@ def _page(rows: list[EqualRow], missing: list[str]) -> Iterator[str]:
     yield "or by qemu-user (arm64, A32, Thumb). *Equal*: the same standard output and exit status. GCC is Debian's 12,"
     yield "clang is that of ziglang, which also makes musl; *fp*: with frame pointers; all with -O2. *Debian*: as its"
     yield "packages have it.\n"
-    yield f"{equal} of {len(rows)} are equal."
+    yield f"{equal} of {len(rows)} are equal, {sum(row.word == 'named' for row in rows)} differ as is named below."
     for name, why in NAMED.items():
-        if any(row.word == "named" and row.program.name == name for row in rows):
+        if any(row.word == "named" and row.name == name for row in rows):
             yield f"*Named*, {name}: {why}."
     if missing:
         yield "\nNot run:\n"
@@ -98,8 +117,8 @@ def _page(rows: list[EqualRow], missing: list[str]) -> Iterator[str]:
     yield "\n| program | target | build | steps | threads | ended by | equal |"
     yield "|---|---|---|---:|---:|---|---|"
     for row in rows:
-        at = row.program
-        yield (f"| {at.name} | {at.target} | {at.build} | {row.steps:,} | {row.threads} | {row.ending} | {row.word} |")
+        what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.threads}"
+        yield f"| {what} | {row.ending} | {row.word} |"
 
 
 if __name__ == "__main__":

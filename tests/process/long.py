@@ -1,8 +1,9 @@
-"""`python -m tests.process.long FOLDER`: SQLite and Lua of Debian's packages, ten million steps judged in pieces.
+"""`python -m tests.process.long FOLDER`: docs/processes-long.md, SQLite and Lua of Debian's packages judged in pieces.
 
-Prints a table: steps, CPU seconds, steps judged per CPU second, peak memory of short and long runs, shares. A run is
-made in a process of its own, whose peak is that run's. Too long for the test suite; it downloads packages as
-`tests.process.packages` does. Exit status 1 where a strategy of tables has a step that nothing explains.
+Ten million steps of each, and fewer, so that one sees what memory they need. A table has steps, CPU seconds, steps
+judged per CPU second, peak memory, and every strategy's shares. A run is made in a process of its own, whose peak is
+that run's. The page is written after every run. Too long for the test suite; it downloads packages as
+`tests.process.packages` does. Exit status 1 where a strategy has a step that nothing explains.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -47,6 +49,10 @@ PROGRAMS = {
 }
 
 
+STRATEGIES = ("eh_frame", "eh_frame_hdr", "fp_chain")
+PAGE = Path(__file__).parents[2] / "docs" / "processes-long.md"
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredLong:
     """One run: how many steps of how many pieces, the CPU seconds it took, and what became of each strategy."""
@@ -80,27 +86,43 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.process.long", description=__doc__)
     parser.add_argument("folder", type=Path, help="where packages are unpacked")
     parser.add_argument("--program", action="append", choices=PROGRAMS, help="only this one; repeatable")
-    parser.add_argument("--steps", type=int, action="append", help="instead of 2,500,000 and 10,000,000; repeatable")
-    parser.add_argument("--strategy", action="append", help="instead of eh_frame and fp_chain; repeatable")
+    parser.add_argument("--steps", type=int, action="append", help="instead of 500,000 and 10,000,000; repeatable")
+    parser.add_argument("--strategy", action="append", help="instead of those of the page; repeatable")
+    parser.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args()
-    strategies = tuple(given.strategy or ("eh_frame", "fp_chain"))
-    print("| program | steps | pieces | run (CPU s) | judged (CPU s) | steps judged per CPU second | peak (MB) |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    unexplained = False
-    told = []
+    strategies = tuple(given.strategy or STRATEGIES)
+    done: list[tuple[str, MeasuredLong]] = []
     for name in given.program or PROGRAMS:
-        for budget in given.steps or (2_500_000, 10_000_000):
+        for budget in given.steps or (500_000, 10_000_000):
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                found = pool.submit(judged, name, given.folder.resolve(), budget, strategies).result()
-            speed, peak = found.steps / found.judged, found.peak / 1e6
-            numbers = f"{found.steps:,} | {found.pieces} | {found.ran:.0f} | {found.judged:.0f} | {speed:,.0f}"
-            print(f"| {name} | {numbers} | {peak:,.0f} |", flush=True)
-            told += [_share(name, found, each) for each in found.shares]
-            unexplained |= any(each.unexplained for each in found.shares)
-    print("\n| program | steps | strategy | exact | whole | honest stops | lies | unexplained |")
-    print("|---|---:|---|---:|---:|---:|---:|---:|")
-    print("\n".join(told))
-    return int(unexplained)
+                done.append((name, pool.submit(judged, name, given.folder.resolve(), budget, strategies).result()))
+            given.page.write_text("\n".join(_page(done)) + "\n", encoding="utf-8")
+            print(_row(*done[-1]), file=sys.stderr, flush=True)
+    return int(any(each.unexplained for _, found in done for each in found.shares))
+
+
+_INTRODUCTION = """# Long processes, judged
+
+Made by `python -m tests.process.long FOLDER`: programs of Debian 12's packages, recorded, watched and judged in pieces
+of 65,536 steps by strategies of rows, at every step. *Run*: once, to see what memory there ever is. *Judged*: the two
+runs after that, with the truth and all strategies. *Peak*: of the whole process, of which Python, Unicorn and numba
+take some 170 MB before anything runs. Seconds are CPU time, of one core.
+"""
+
+
+def _page(done: list[tuple[str, MeasuredLong]]) -> Iterator[str]:
+    yield _INTRODUCTION
+    yield "| program | steps | pieces | run (CPU s) | judged (CPU s) | steps judged per CPU second | peak (MB) |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    yield from (_row(name, found) for name, found in done)
+    yield "\n| program | steps | strategy | exact | whole | honest stops | lies | unexplained |"
+    yield "|---|---:|---|---:|---:|---:|---:|---:|"
+    yield from (_share(name, found, each) for name, found in done for each in found.shares)
+
+
+def _row(name: str, found: MeasuredLong) -> str:
+    numbers = f"{found.steps:,} | {found.pieces} | {found.ran:.0f} | {found.judged:.0f}"
+    return f"| {name} | {numbers} | {found.steps / found.judged:,.0f} | {found.peak / 1e6:,.0f} |"
 
 
 def _share(name: str, found: MeasuredLong, each: StrategyShare) -> str:

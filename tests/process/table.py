@@ -158,16 +158,13 @@ def _worst(rows: Sequence[ProcessRow], confirmed: bool) -> Iterator[str]:
         lies = sum(each.lies for _, each in places)
         yield f"{number}. **{function}** in {library} ({what}): {place.because}. {lies:,} lies in {len(places)} runs;"
         yield f"   first in {row.program} {row.target}, at step {place.first}, {place.where}."
-        if library == "the program":
-            yield "   In a static program: it has no file of its own."
-        else:
-            yield f"   {_confirmed(place) if confirmed else 'Not checked alone.'}"
+        yield f"   {_confirmed(place) if confirmed else 'Not checked alone.'}"
 
 
 def _confirmed(place: WrongPlace) -> str:
     """What the check of the function alone says."""
     if not place.command:
-        return "No symbol names it, so `testbed check` cannot be asked for it alone."
+        return "Neither symbol nor table entry names it, so `testbed check` cannot be asked for it alone."
     command = [sys.executable, "-m", "testbed.cli", *place.command.split()[1:], "--jobs", "1"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_CHECK_SECONDS, check=False)

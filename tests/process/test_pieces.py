@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
 from testbed.process import run_process
 from testbed.process.pieces import LongProcess, run_in_pieces
+from testbed.process.recorder import ProcessRecorder
+from testbed.process.starting import started
 from testbed.truth import observe
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
@@ -63,6 +67,23 @@ def test_a_run_that_is_cut_off_in_a_later_piece_tells_its_last_steps() -> None:
     whole = run_process(built("hello", "x86_64", "static"), budget=9_000).tracks[0].trace
     assert last.first > 4_000 and isinstance(last.end, EmulationError) and isinstance(whole.end, EmulationError)
     assert last.end.last_steps == whole.end.last_steps and last.end.last_steps
+
+
+def test_of_a_run_that_is_over_nothing_is_left_when_the_next_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emulator and its callbacks hold each other, and all memory of the program."""
+    kept: list[weakref.ref[ProcessRecorder]] = []
+
+    def noted(*given: object) -> object:
+        process, streams = started(*given)  # type: ignore[arg-type]
+        assert all(each() is None for each in kept)
+        kept.append(weakref.ref(process.recorder))
+        return process, streams
+
+    monkeypatch.setattr("testbed.process.pieces.started", noted)
+    long = in_pieces("hello", "x86_64", 10_000)
+    for _ in range(2):
+        assert sum(map(len, long.chunks(long.threads[0]))) == long.run.steps
+    assert len(kept) == 3
 
 
 @pytest.mark.parametrize(("name", "said"), [("signals", "handles a signal"), ("vforked", "calls vfork")])

@@ -50,7 +50,7 @@ def test_traits_of_frames_are_those_of_their_rows() -> None:
     truth = watched("arm64").threads[0].watched
     traits = traits_of_tables(truth, UNWINDERS["eh_frame"], evaluate_rule)
     share = judge_process(watched("arm64"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
-    wrong = next(place for place in share.places if place.because.startswith("CFA is sp+0x0"))
+    wrong = next(place for place in share.places if place.because == "CFA is sp+0xd0, true sp+0xe0")
     missing = next(place for place in share.places if place.because.startswith("no row"))
     assert traits(wrong.first, 0) == {Trait.WRONG_TABLE}
     assert Trait.NO_TABLE in {trait for depth in range(4) for trait in traits(missing.first, depth)}
