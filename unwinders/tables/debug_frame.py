@@ -52,6 +52,7 @@ LIMITS = limits_of(
     FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
     EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
     FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
+    FRAMELESS+PASSED_OVER      arm32   ended_early
     EPILOGUE                   arm32   refused
     """,
     {
@@ -70,6 +71,7 @@ LIMITS = limits_of(
         "FRAME_ELSEWHERE+JUMPED_TO": BEHIND_AN_EPILOGUE,
         "EPILOGUE+FRAME_ELSEWHERE": BEHIND_AN_EPILOGUE,
         "FRAME_ELSEWHERE+FRAMELESS": BEHIND_AN_EPILOGUE,
+        "FRAMELESS+PASSED_OVER": BEHIND_AN_EPILOGUE,
         "EPILOGUE": (
             "GCC writes one row for a frame that several instructions give back: between them it is another's",
             _LLVM_ARM,
