@@ -61,6 +61,14 @@ WITH_TABLES = (
         }
     ),
     limit(
+        Trait.HANDLER,
+        "refused",
+        "a signal frame where the handler's own frame is, of a handler that keeps nothing, is taken for the same frame",
+        "https://github.com/libunwind/libunwind/issues/924",
+        _ARM32,
+        Trait.SECOND_ISA,
+    ),
+    limit(
         Trait.REALIGNED,
         "wrong_register",
         "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "

@@ -64,7 +64,7 @@ WITH_TABLES = (
     ),
     limit(
         Trait.SIGNAL,
-        "ended_early phantom skipped wrong",
+        "ended_early phantom skipped wrong wrong_register",
         _SIGNAL,
         "https://github.com/libunwind/libunwind/issues/924",
     ),
@@ -187,6 +187,23 @@ WITHOUT_TABLES = (
         "how far an instruction that aligns SP has moved it is not known: the CFA is counted from the copied record",
         _EMULATION,
         _X86,
+    ),
+    limit(
+        Trait.NAMELESS,
+        "ended_early",
+        "a handler returns to a trampoline that no symbol names: where its instructions begin is not known",
+        "https://github.com/libunwind/libunwind/issues/924",
+        (*_X86, *_ARM32),
+        Trait.HANDLER,
+    ),
+    limit(
+        Trait.JUMPED_TO,
+        "ended_early",
+        "what an inline return thunk's call has pushed is not counted: the code behind it is reached by the jump that "
+        "the thunk ends with, not from the instruction in front",
+        _EMULATION,
+        _X86,
+        Trait.CODE_POINTER,
     ),
     limit(
         Trait.CALLED_BY_ROOT,

@@ -35,6 +35,14 @@ LIMITS = table_limits(
         Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc",
     },
 )
+BAD_REGISTER = Limit(
+    Trait.VECTOR_RULE,
+    frozenset({Outcome.REFUSED, Outcome.STOPPED}),
+    "a row with a rule for a vector register is refused: on x86_64 Registers_x86_64 has none",
+    "https://github.com/llvm/llvm-project/blob/main/libunwind/src/Registers.hpp",
+    frozenset({"x86_64"}),
+)
+LIMITS = (*LIMITS, BAD_REGISTER)
 _LIES = frozenset(
     {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.llvm_libunwind.limits import ROW_BEFORE_ENTERED
+from testbed.referee.llvm_libunwind.limits import BAD_REGISTER, ROW_BEFORE_ENTERED
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -147,7 +147,7 @@ NOT_TOLD = Limit(
 )
 NOT_TOLD_ON_ARM = Limit(
     Trait.SIGNAL,
-    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY}),
+    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
     "EHABI knows no signal frames: _Unwind_GetIPInfo always says that the address is one behind a call",
     _EHABI,
     _ARM,
@@ -166,6 +166,7 @@ OLD_ROWS = (
         for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
     ),
     ROW_BEFORE_ENTERED,
+    replace(BAD_REGISTER, outcomes=frozenset({Outcome.ENDED_EARLY})),
 )
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
 OLD_ROW_INSIDE = Limit(
