@@ -70,3 +70,51 @@ def test_a_pad_with_the_row_of_another_call_is_right(tmp_path: Path) -> None:
 def test_a_pad_with_the_row_of_no_call_is_wrong(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, -8)
     assert finding.where == "f+0x28"
+
+
+CALLS_IN_A_ROW = """
+        .text
+        .globl  f
+        .type   f, %function
+f:      .cfi_startproc
+        stp     x29, x30, [sp, #-32]!
+        .cfi_def_cfa_offset 32
+        .cfi_offset x29, -32
+        .cfi_offset x30, -24
+        str     x19, [sp, #16]
+        .cfi_offset x19, -16
+        bl      g
+        bl      g
+        ldr     x19, [sp, #16]
+        ldp     x29, x30, [sp], #32
+        .cfi_restore x19
+        .cfi_restore x29
+        .cfi_restore x30
+        .cfi_def_cfa_offset 0
+        ret
+        .cfi_def_cfa_offset 32
+        .cfi_offset x29, -32
+        .cfi_offset x30, -24
+        .cfi_offset x19, -16
+        mov     x19, x0
+        mov     x0, x19
+        bl      abort
+        .cfi_endproc
+        .size   f, .-f
+        .globl  abort
+        .hidden abort
+        .type   abort, %function
+abort:  .cfi_startproc
+        b       abort
+        .cfi_endproc
+        .size   abort, .-abort
+"""
+
+
+def test_a_pad_is_not_entered_from_a_call_that_was_just_made(tmp_path: Path) -> None:
+    """Behind the first call stands another one: who is sent away by that is its callee, which has no frame."""
+    path = tmp_path / "calls.S"
+    path.write_text(CALLS_IN_A_ROW, encoding="ascii")
+    checked = check_file(path, CheckOptions(jobs=1, arch="arm64", runs=40, steps=100), READERS)
+    assert checked.findings == ()
+    assert checked.total("never") == 0
