@@ -30,7 +30,9 @@ from testbed.campaign.matrix import judge_units
 def work(job):
     time.sleep(0.0005)
     return job
-signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+list(judge_units(range(4), work, jobs=2))  # an interrupt amid an import may be lost: Python ignores it there
 signal.setitimer(signal.ITIMER_REAL, random.Random(int(sys.argv[1])).uniform(0.1, 0.4))
 try:
     for _ in judge_units(range(4000), work, jobs=2): pass
