@@ -196,7 +196,8 @@ def judge_backtrace(
     outcome, depth, difference, frames = compare(arch, truth.frames, said)
     explained = None
     if outcome is not Outcome.EXACT:
-        explained = next((li for li in limits if any(li.covers(outcome, frame, traits) for frame in frames)), None)
+        fitting = (limit for limit in limits if outcome in limit.outcomes)  # few: most limits are about other outcomes
+        explained = next((li for li in fitting if any(li.covers(outcome, frame, traits) for frame in frames)), None)
     callers = _callers(outcome, truth.frames, claimed_pcs(truth.frames, said.frames))
     return Verdict(outcome, depth, difference, explained, transition, callers, frames[0], frames[-1])
 

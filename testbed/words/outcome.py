@@ -23,6 +23,8 @@ class Outcome(Enum):
     CRASHED = "crashed"
     HUNG = "hung"
 
+    __hash__ = object.__hash__  # a member is equal to itself alone; the hash of its name is made anew at each look-up
+
     @property
     def meaning(self) -> str:
         return _MEANING[self]

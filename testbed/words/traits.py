@@ -96,6 +96,8 @@ class Trait(Enum):
     NO_RECORD = "the frame pointer is there for locals and leads to no record, as the recipe declares"
     SPLIT_FUNCTION = "a symbol of a function where a jump enters a frame that is set up, as the header declares"
 
+    __hash__ = object.__hash__  # a member is equal to itself alone; the hash of its name is made anew at each look-up
+
     @property
     def declared(self) -> bool:
         """True where a program's header or a recipe says it, false where the trace shows it."""
