@@ -15,6 +15,7 @@ _DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
 _LOCKS = (5, 6, 7, 12, 13, 14)  # F_GETLK, F_SETLK, F_SETLKW, and those of 64 bits
 _DUPLICATE_CLOSED = 1030
 _UNLOCKED = 2
+_MOST_ADVICE = 5  # POSIX_FADV_NOREUSE
 
 
 def _pieces(process: Process, address: int, count: int) -> Iterator[tuple[int, int]]:
@@ -175,6 +176,23 @@ def sync(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
+def _advised(process: Process, number: int, advice: int) -> int:
+    """What a program says of how it will read: nothing comes of it here."""
+    if isinstance(process.descriptors[process.signed(number)], PipeEnd):
+        raise Refusal(errno.ESPIPE)
+    if advice > _MOST_ADVICE:
+        raise Refusal(errno.EINVAL)
+    return 0
+
+
+def fadvise64(process: Process, a: tuple[int, ...]) -> int:
+    return _advised(process, a[0], a[3])
+
+
+def arm_fadvise64_64(process: Process, a: tuple[int, ...]) -> int:
+    return _advised(process, a[0], a[1])
+
+
 def poll(process: Process, a: tuple[int, ...]) -> int:
     """Every stream here is always ready, but for descriptors that are none (POLLNVAL)."""
     address, count, ready = a[0], min(a[1], 1024), 0
@@ -210,5 +228,7 @@ CALLS = {
     "ioctl": ioctl,
     "fsync": sync,
     "fdatasync": sync,
+    "fadvise64": fadvise64,
+    "arm_fadvise64_64": arm_fadvise64_64,
     "poll": poll,
 }

@@ -140,6 +140,14 @@ def chdir(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
+def fchdir(process: Process, a: tuple[int, ...]) -> int:
+    file = process.descriptors[process.signed(a[0])]
+    if not isinstance(file, OpenFolder) or file.node is None:
+        raise Refusal(errno.ENOTDIR)
+    process.folder = file.node.path
+    return 0
+
+
 def _remove(process: Process, folder: int, address: int, *, is_folder: bool) -> int:
     path = path_at(process, address)
     process.tree.remove(process.tree.locate(path, folder_of(process, folder, path), follow=False), folder=is_folder)
@@ -205,6 +213,7 @@ CALLS = {
     "getdents64": getdents64,
     "getcwd": getcwd,
     "chdir": chdir,
+    "fchdir": fchdir,
     "unlink": unlink,
     "rmdir": rmdir,
     "unlinkat": unlinkat,

@@ -45,6 +45,11 @@ int main(int argc, char **argv) {
     close(ends[1]);
     memset(line, 0, sizeof line);
     printf("%d %s\n", (int)read(ends[0], line, sizeof line), line);
+    int back = open(".", O_RDONLY), file_number = open("two", O_RDONLY);
+    printf("%d %d\n", posix_fadvise(file_number, 0, 0, POSIX_FADV_SEQUENTIAL), posix_fadvise(ends[0], 0, 0, 0));
+    chdir("/");
+    int refused = fchdir(file_number), gone = fchdir(back);
+    printf("%d %d %d\n", refused, gone, access("two", F_OK));
     unlink("two");
     chdir("/");
     printf("%d\n", rmdir(folder));
