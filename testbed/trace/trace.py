@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,8 @@ from testbed.image import LoadedImage
 from testbed.trace.memory import History, Memory, Region, Writes
 from testbed.trace.snapshot import Snapshot
 from testbed.words.errors import EmulationError
+
+LAST_BIT = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,15 @@ class Trace:
     def sp(self) -> NDArray[np.uint64]:
         return np.ascontiguousarray(self.column(self.arch.sp))
 
+    @cached_property
+    def changed(self) -> NDArray[np.uint64]:
+        """Which registers are not what they were at the step before, as `changed_bits`; at step 0 all of them."""
+        from testbed.trace.native import note_changes
+
+        out = np.empty(len(self), np.uint64)
+        note_changes(np.asarray(self.registers), out)
+        return out
+
     def interrupted(self, step: int) -> bool:
         """True where a signal arrived before the instruction at ``step`` could execute."""
         return not self.sizes[step]
@@ -88,3 +101,8 @@ class Trace:
         values = self.registers[step].tolist()
         registers = {register.name: value for register, value in zip(self.arch.registers, values, strict=True)}
         return Snapshot(self.arch, registers, self.memory(step), self.images, step, self.arch.signature)
+
+
+def changed_bits(columns: Iterable[int]) -> int:
+    """Columns of registers as bits of a word; all from LAST_BIT on share that one."""
+    return reduce(or_, (1 << min(column, LAST_BIT) for column in columns), 0)

@@ -55,6 +55,31 @@ class WordHistory:
         return values, mapped
 
 
+def words_before(trace: Trace, steps: NDArray[np.int64], addresses: Words) -> tuple[Words, NDArray[np.bool_]]:
+    """The word at each address before each step, and where that is known: steps are in order.
+
+    Of words that were stored in parts, that lie across two, or in no memory, nothing is known.
+    """
+    from testbed.trace.native import NEVER, WHOLE, last_stored
+
+    if (steps[1:] < steps[:-1]).any():
+        raise ValueError("steps are in order")
+    writes, word = trace.writes, trace.arch.word
+    values, how = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.uint8)
+    journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
+    last_stored(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
+    known = (how == WHOLE) & (addresses % np.uint64(word) == 0)
+    never = np.flatnonzero((how == NEVER) & (addresses % np.uint64(word) == 0))
+    for region in trace.initial if len(never) else ():
+        at, size = addresses[never] - np.uint64(region.address), len(region.data)
+        inside = (at < np.uint64(size)) & (at + np.uint64(word) <= np.uint64(size))
+        if inside.any():
+            here, first = never[inside], at[inside].astype(np.int64)
+            octets = np.frombuffer(region.data, np.uint8)[first[:, None] + np.arange(word)]
+            values[here], known[here] = octets.view(f"<u{word}").reshape(-1), True
+    return values, known
+
+
 def _word(trace: Trace, step: int, address: int) -> int | None:
     try:
         return trace.memory(step).unsigned(address, trace.arch.word)

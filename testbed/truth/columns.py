@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.trace.words import words_before
 from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
 from testbed.truth.frame_traits import RULES
 from testbed.truth.step_columns import (
@@ -79,7 +80,10 @@ def _linked(truth: Watched, at: FrameSites) -> Bools:
     here = np.flatnonzero(found)
     offsets = np.array([record.return_address & arch.word_mask for record in truth.records], np.uint64)
     places = (pointer[here] + offsets[sites.isa[at.own[here]]]) & np.uint64(arch.word_mask)
-    kept, mapped = truth.words.at(at.step[here], places)
+    kept, mapped = words_before(truth.trace, at.step[here], places)
+    unknown = np.flatnonzero(~mapped)
+    if len(unknown):
+        kept[unknown], mapped[unknown] = truth.words.at(at.step[here[unknown]], places[unknown])
     address = kept & np.uint64(arch.code_mask & ~arch.signature)
     activations, node, goes_on = truth.activations, at.node[here], truth.activations.goes_on
     found[here] = mapped & (

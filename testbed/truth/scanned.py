@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
+from testbed.trace.trace import changed_bits
+from testbed.trace.words import words_before
 from testbed.truth.native import scan
 from testbed.truth.transfers import (
     FAR,
@@ -26,11 +28,11 @@ Words = NDArray[np.uint64]
 def find_transfers_natively(trace: Trace, stored: Words = NOTHING_STORED) -> Transfers:
     """What `find_transfers` finds of a trace without signals."""
     arch, count, registers = trace.arch, len(trace), np.asarray(trace.registers)
-    pc, sp, fall = (np.empty(count, np.uint64) for _ in range(3))
+    pc, sp, changed, fall = (np.empty(count, np.uint64) for _ in range(4))
     transfer, call, drops = (np.zeros(count, np.bool_) for _ in range(3))
     places = np.array([arch.index[arch.pc], arch.index[arch.sp]], np.int64)
-    scan.scan(registers, trace.sizes, places, pc, sp, fall, transfer)
-    vars(trace).update(pc=pc, sp=sp)  # as if they had been asked for
+    scan.scan(registers, trace.sizes, places, pc, sp, changed, fall, transfer)
+    vars(trace).update(pc=pc, sp=sp, changed=changed)  # as if they had been asked for
     few = np.empty(count, np.int64)
     if arch.link:
         far = few[: scan.far_moves(sp, transfer, np.uint64(FAR), few)]
@@ -39,11 +41,9 @@ def find_transfers_natively(trace: Trace, stored: Words = NOTHING_STORED) -> Tra
         scan.linked(registers, arch.index[arch.link], masks, pc, fall, transfer, call)
     else:
         word = np.uint64(arch.word)
-        others = np.array([i for i, r in enumerate(arch.registers) if r.name not in (arch.pc, arch.sp, arch.flags)])
-        # What a `pop` loads, a callee-saved register nearly always, comes first: few steps are left after these.
-        first = np.array([arch.index[name] for name in arch.preserved if arch.index[name] in others], np.int64)
-        others = np.concatenate((first, np.setdiff1d(others, first)))
-        transfer |= came_off(trace, few[: scan.risen(registers, sp, transfer, others, word, few)].copy())
+        moving = (arch.pc, arch.sp, arch.flags)
+        others = np.uint64(changed_bits(i for i, r in enumerate(arch.registers) if r.name not in moving))
+        transfer |= _came_off(trace, few[: scan.risen(changed, sp, transfer, others, word, few)].copy())
         stored = _pushed(trace, fall, call, stored)
         scan.undone(sp, word, call, transfer, drops)
         made = fall_at_sp(trace, fall, few[: scan.still_jumps(sp, fall, transfer, stored, few)].copy())
@@ -51,6 +51,14 @@ def find_transfers_natively(trace: Trace, stored: Words = NOTHING_STORED) -> Tra
         drops &= transfer
     call[:1] = False
     return Transfers(trace, fall, transfer, call, drops, stored)
+
+
+def _came_off(trace: Trace, near: NDArray[np.int64]) -> Bools:
+    """`came_off`; only words that were stored in parts are left to it."""
+    values, known = words_before(trace, near, trace.sp[near - 1])
+    rose = came_off(trace, near[~known])
+    rose[near[known & (values == trace.pc[near])]] = True
+    return rose
 
 
 def _pushed(trace: Trace, fall: Words, call: Bools, stored: Words) -> Words:

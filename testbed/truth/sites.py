@@ -124,11 +124,9 @@ def _frames_natively(
 ) -> tuple[Bools, Bools, Bools]:
     moved, lowered = away
     native = _native()
-    starts = native.segment_starts(node, order, transfer, moved | lowered)
-    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
-    settled = native.settled(starts, *(column[order] for column in registers), kind)
+    starts = native.segment_starts(node, order, transfer, moved, lowered)
     out = (np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_))
-    native.place_segments(starts, order, settled, moved, out)
+    native.settle(starts, order, registers, away, out)
     return out
 
 

@@ -74,7 +74,7 @@ class SaidSites(NamedTuple):
 class JudgedSteps(NamedTuple):
     """For every step what is said, what is true, whether its callers are counted.
 
-    To be filled in: the outcome, and the frame at which it goes wrong, 0 where it does not.
+    To be filled in: the outcome, and, twice, the frame at which it goes wrong, 0 where it does not.
     """
 
     site: NDArray[np.int32]
@@ -227,7 +227,8 @@ def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, caller
         here, index = steps.site[step], steps.node[step]
         if last[here, 0] != index:
             _judge_site(here, index, sites, nodes, truth, row)
-        steps.outcome[step], steps.frame[step] = np.uint8(last[here, 1]), last[here, 4]
+        steps.outcome[step] = np.uint8(last[here, 1])
+        steps.frame[step, 0] = steps.frame[step, 1] = last[here, 4]
         if steps.counted[step] and last[here, 1] != UNJUDGED:
             said, true, found = said + last[here, 2], true + truth.depth[index], found + last[here, 3]
     callers[0], callers[1], callers[2] = said, true, found
@@ -251,3 +252,23 @@ def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: 
         right_ones = _common(outer, claimed, index, nodes, truth, row)
     last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones
     last[here, 4] = frame
+
+
+@compiled()
+def count_verdicts(outcome: Any, why: Any, transition: Any, lying: Any, pairs: Any, firsts: Any) -> None:
+    """Count steps outside transitions in ``pairs``, by what explains them (nothing: the first row) and by outcome.
+
+    ``firsts``: the first step that is not exact, the first that nothing explains, the first lie; each was -1.
+    """
+    for step in range(len(outcome)):
+        if transition[step]:
+            continue
+        kind = outcome[step]
+        pairs[np.int64(why[step]) + 1, kind] += 1
+        if kind != EXACT:
+            if firsts[0] < 0:
+                firsts[0] = step
+            if firsts[1] < 0 and why[step] < 0:
+                firsts[1] = step
+            if firsts[2] < 0 and lying[kind]:
+                firsts[2] = step

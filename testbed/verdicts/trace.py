@@ -72,27 +72,29 @@ class Verdicts(Sequence[Verdict]):
 
     def tally(self, first: int = 0, end: int | None = None) -> Tally:
         """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
+        from testbed.verdicts.native import count_verdicts
+
         outcome, why, transition = (column[first:end] for column in (self.outcome, self.explained, self.transition))
-        counted = ~transition
-        differs = counted & (outcome != OUTCOMES.index(Outcome.EXACT))
-        explained, unexplained = differs & (why >= 0), differs & (why < 0)
-        pairs = np.bincount(why[explained].astype(np.int64) * len(OUTCOMES) + outcome[explained])
+        pairs = np.zeros((len(self.limits) + 1, len(OUTCOMES)), np.int64)  # a row for the unexplained comes first
+        firsts = np.full(3, -1, np.int64)
+        count_verdicts(outcome, why, transition, _LYING, pairs, firsts)
+        outcomes = pairs.sum(axis=0).tolist()
+        unexplained = sum(pairs[0].tolist()) - outcomes[OUTCOMES.index(Outcome.EXACT)]
         shown: dict[tuple[str, Outcome], int] = {}
-        for pair in np.flatnonzero(pairs).tolist():
-            shown_as = self.limits[pair // len(OUTCOMES)].mechanism, OUTCOMES[pair % len(OUTCOMES)]
-            shown[shown_as] = shown.get(shown_as, 0) + int(pairs[pair])
-        outcomes = np.bincount(outcome[counted], minlength=len(OUTCOMES)).tolist()
+        for limit, column in zip(*(place.tolist() for place in np.nonzero(pairs[1:])), strict=True):
+            shown_as = self.limits[limit].mechanism, OUTCOMES[column]
+            shown[shown_as] = shown.get(shown_as, 0) + int(pairs[limit + 1, column])
         return Tally(
             sites=len(outcome),
             outcomes={kind: count for kind, count in zip(OUTCOMES, outcomes, strict=True) if count},
-            explained=int(explained.sum()),
-            unexplained=int(unexplained.sum()),
-            transition=int(transition.sum()),
+            explained=sum(outcomes) - int(pairs[0].sum()),
+            unexplained=unexplained,
+            transition=len(outcome) - sum(outcomes),
             shown=shown,
-            first=_first(differs),
-            first_unexplained=_first(unexplained),
+            first=int(firsts[0]),
+            first_unexplained=int(firsts[1]),
             callers=self.callers,
-            first_lie=_first(differs & _LYING[outcome]),
+            first_lie=int(firsts[2]),
         )
 
 
@@ -202,7 +204,7 @@ def _outcomes(
         most=np.int64(backtraces.most_frames),
     )
     last = np.full((len(sites), 5), -1, np.int32)
-    outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty(len(backtraces), np.int32)
+    outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty((len(backtraces), 2), np.int32)
     callers = np.zeros(3, np.int64)
     native.judge_steps(
         native.JudgedSteps(backtraces.site, truth.node, counted, outcomes, frames),
@@ -212,7 +214,7 @@ def _outcomes(
         np.zeros(backtraces.most_frames + 1, np.int32),
         callers,
     )
-    return outcomes, np.stack((frames, frames), axis=1), Callers(*callers.tolist())
+    return outcomes, frames, Callers(*callers.tolist())
 
 
 def explained_by(
@@ -228,7 +230,9 @@ def explained_by(
     if not len(steps) or not limits:
         return out
     shown, last, first = outcome[steps], frame[steps, 0].astype(np.int64), frame[steps, 1].astype(np.int64)
+    most = int((last - first).max())
     found = np.full(len(steps), UNEXPLAINED, np.int8)
+    open_ones = np.ones(len(steps), np.bool_)
     further_in: dict[int, FrameTraits] = {}
 
     def traits(inner: int) -> FrameTraits:
@@ -239,15 +243,16 @@ def explained_by(
         return further_in[inner]
 
     for i, limit in enumerate(limits):
-        candidates = np.isin(shown, [OUTCOMES.index(o) for o in limit.outcomes]) & (found == UNEXPLAINED)
-        covered = np.zeros(len(steps), np.bool_)
-        for back in range(int((last - first)[candidates].max(initial=-1)) + 1):
+        candidates = np.array([outcome in limit.outcomes for outcome in OUTCOMES])[shown] & open_ones
+        if not candidates.any():
+            continue
+        for back in range(most + 1):
             here = candidates & (last - back >= np.maximum(first, limit.inner))
             for trait in (limit.trait, *limit.also):
                 if here.any():
                     here &= traits(back + limit.inner).at(trait)
-            covered |= here
-        found[covered] = i
+            found[here] = i
+            open_ones &= ~here
     out[steps] = found
     return out
 
@@ -269,7 +274,3 @@ class FrameTraits:
         if trait in self._declared and trait in NARROWED:
             everywhere &= np.logical_or.reduce([self.at(narrowing) for narrowing in NARROWED[trait]])
         return everywhere if trait.declared else everywhere | trait_at(self._truth, self._sites, trait)
-
-
-def _first(where: NDArray[np.bool_]) -> int:
-    return int(np.argmax(where)) if where.any() else -1

@@ -62,10 +62,12 @@ class Events(NamedTuple):
 
     def at_made(self, made: frozenset[int]) -> Events:
         """The same with the addresses that a link register held and that no call had made."""
-        return self._replace(made=np.isin(self.pc, np.array(sorted(made), np.uint64))) if made else self
+        return self._replace(made=_among(self.pc, made))
 
     def with_promises(self, promises: Promises) -> Events:
         """The same, each promise behind its jump; those of these rows only."""
+        if not len(promises):
+            return self
         here = np.flatnonzero(np.isin(promises.steps, self.rows))
         if not len(here):
             return self
@@ -81,9 +83,7 @@ class Events(NamedTuple):
 
     def knowing(self, learned: Learned) -> Events:
         """The same with what passes have shown."""
-        no_call, elsewhere = (
-            np.isin(self.site, np.array(sorted(each), np.uint64)) for each in (learned.no_calls, learned.elsewhere)
-        )
+        no_call, elsewhere = (_among(self.site, each) for each in (learned.no_calls, learned.elsewhere))
         stays, switches = self._jumps(learned.no_landings), self._jumps(learned.switches)
         call, drops = self.call & ~no_call, self.drops & ~no_call & ~stays
         handed = self._jumps(learned.handed)
@@ -100,3 +100,8 @@ class Events(NamedTuple):
             pairs = zip(self.site[at].tolist(), self.pc[at].tolist(), strict=True)
             found[at] = [pair in jumps for pair in pairs]
         return found
+
+
+def _among(values: Words, few: frozenset[int]) -> NDArray[np.bool_]:
+    """Which values are some of a few; none, most often."""
+    return np.isin(values, np.array(sorted(few), np.uint64)) if few else np.zeros(len(values), np.bool_)

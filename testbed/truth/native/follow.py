@@ -47,7 +47,7 @@ from testbed.truth.native.columns import (
     Tree,
 )
 from testbed.truth.native.events import Events
-from testbed.truth.native.living import region_of
+from testbed.truth.native.living import mark_callers, region_of
 from testbed.truth.native.places import number_places
 from testbed.truth.native.walk import walk
 from testbed.truth.promises import find_promises, links
@@ -268,11 +268,7 @@ def forget(standing: Standing) -> tuple[Standing, Ints]:
 def with_callers(chosen: NDArray[np.bool_], parent: NDArray[np.integer]) -> Ints:
     """The numbers of some activations and of all their callers, in order; a caller comes before what it called."""
     found = chosen.copy()
-    new = np.flatnonzero(chosen)
-    while len(new):
-        outer = np.unique(parent[new])
-        new = outer[(outer >= 0) & ~found[np.maximum(outer, 0)]]
-        found[new] = True
+    mark_callers(found, parent)
     return np.flatnonzero(found)
 
 

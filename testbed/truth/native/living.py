@@ -17,6 +17,14 @@ def region_of(sp: Any, setting: Any) -> int:
     return -1
 
 
+@compiled()
+def mark_callers(marked: Any, parent: Any) -> None:
+    """Mark all callers of those that are marked; a caller comes before what it called."""
+    for index in range(len(marked) - 1, -1, -1):
+        if marked[index] and parent[index] >= 0:
+            marked[parent[index]] = True
+
+
 @compiled(inline=True)
 def is_in(sp: Any, region: Any, setting: Any) -> Any:
     return region >= 0 and setting.starts[region] < sp <= setting.ends[region]

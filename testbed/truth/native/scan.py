@@ -12,12 +12,17 @@ import numpy as np
 from numba import uint64 as u64
 
 from testbed.native.compiled import compiled
+from testbed.trace.native import changes_at
 
 
 @compiled()
-def scan(registers: Any, sizes: Any, places: Any, pc: Any, sp: Any, fall: Any, transfer: Any) -> None:
-    """Fill in pc, SP, the address after the instruction before, and where control left it. ``places``: (pc, SP)."""
+def scan(registers: Any, sizes: Any, places: Any, pc: Any, sp: Any, changed: Any, fall: Any, transfer: Any) -> None:
+    """Fill in pc, SP, what changed, the address after the instruction before, and where control left it.
+
+    ``places``: (pc, SP).
+    """
     for k in range(len(registers)):
+        changed[k] = changes_at(registers, k) if k > 0 else ~u64(0)
         here = registers[k, places[0]]
         pc[k], sp[k] = here, registers[k, places[1]]
         fall[k] = here if k == 0 else pc[k - 1] + u64(sizes[k - 1])
@@ -25,18 +30,11 @@ def scan(registers: Any, sizes: Any, places: Any, pc: Any, sp: Any, fall: Any, t
 
 
 @compiled()
-def risen(registers: Any, sp: Any, transfer: Any, others: Any, word: Any, out: Any) -> Any:
+def risen(changed: Any, sp: Any, transfer: Any, others: Any, word: Any, out: Any) -> Any:
     """The steps without a transfer at which SP rose by one word and none of the ``others`` changed; how many."""
     found = 0
     for k in range(1, len(sp)):
-        if transfer[k] or sp[k] != sp[k - 1] + word:
-            continue
-        same = True
-        for i in range(len(others)):
-            if registers[k, others[i]] != registers[k - 1, others[i]]:
-                same = False
-                break
-        if same:
+        if not transfer[k] and sp[k] == sp[k - 1] + word and changed[k] & others == u64(0):
             out[found] = k
             found += 1
     return found

@@ -31,24 +31,26 @@ def steps_by_activation(node: Any, count: Any) -> Any:
 
 
 @compiled(allocates=True)
-def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
-    """Where (SP, FP) is its segment's settled pair: of the highest kind, then the most frequent, then the deepest.
+def settle(starts: Any, order: Any, registers: Any, away: Any, out: Any) -> None:
+    """Fill in prologue, epilogue and frameless, by step, from each segment's settled pair (SP, FP).
 
-    ``starts`` is where segments begin. A pair's kind is that of its first step.
+    That is the pair of the highest kind, then the most frequent, then the deepest; its kind is that of its first step.
+    ``starts`` is where segments begin in ``order``, ``away`` whether FP and SP are not their entry values.
     """
-    count = len(sp)
-    size = 1
-    longest = 0
+    sp, pointer = registers
+    moved, lowered = away
+    count = len(order)
+    size, longest = 1, 0
     for s in range(len(starts)):
         end = starts[s + 1] if s + 1 < len(starts) else count
         longest = max(longest, end - starts[s])
     while size < 2 * longest:
         size *= 2
     head = np.empty(size, np.int64)  # the pair's first step, where its owner is the segment at hand
+    tail = np.empty(size, np.int64)  # and its last one
     frequency = np.empty(size, np.int64)
     owner = np.full(size, -1, np.int64)
-    out = np.zeros(count, np.bool_)
-    slot = np.empty(longest, np.int64)
+    new = np.empty(longest, np.int64)  # the pairs of the segment at hand
     for s in range(len(starts)):
         first = starts[s]
         end = starts[s + 1] if s + 1 < len(starts) else count
@@ -56,26 +58,27 @@ def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
         while width < 2 * (end - first):
             width *= 2
         mask = u64(width - 1)
-        best = np.int64(-1)
+        pairs, at, still = 0, np.int64(-1), True
         for i in range(first, end):
-            mixed = (sp[i] ^ (pointer[i] << u64(1))) * u64(0x9E37_79B9_7F4A_7C15)
-            at = np.int64((mixed ^ (mixed >> u64(32))) & mask)
-            while owner[at] == s and (sp[head[at]] != sp[i] or pointer[head[at]] != pointer[i]):
-                at = np.int64((u64(at) + u64(1)) & mask)
-            if owner[at] != s:
-                owner[at], head[at], frequency[at] = s, i, 0
+            k = order[i]
+            still = still and not moved[k]
+            if at < 0 or sp[k] != sp[order[head[at]]] or pointer[k] != pointer[order[head[at]]]:
+                mixed = (sp[k] ^ (pointer[k] << u64(1))) * u64(0x9E37_79B9_7F4A_7C15)
+                at = np.int64((mixed ^ (mixed >> u64(32))) & mask)
+                while owner[at] == s and (sp[order[head[at]]] != sp[k] or pointer[order[head[at]]] != pointer[k]):
+                    at = np.int64((u64(at) + u64(1)) & mask)
+                if owner[at] != s:
+                    owner[at], head[at], frequency[at], new[pairs] = s, i, 0, at
+                    pairs += 1
             frequency[at] += 1
-            slot[i - first] = at
-        for i in range(first, end):
-            at = slot[i - first]
-            if head[at] != i:
-                continue
-            if best < 0:
-                best = at
-                continue
-            j = head[best]
-            if kind[i] != kind[j]:
-                better = kind[i] > kind[j]
+            tail[at] = i
+        best = new[0]
+        for p in range(1, pairs):
+            at = new[p]
+            i, j = order[head[at]], order[head[best]]
+            kind, other = 2 if moved[i] else np.int64(lowered[i]), 2 if moved[j] else np.int64(lowered[j])
+            if kind != other:
+                better = kind > other
             elif frequency[at] != frequency[best]:
                 better = frequency[at] > frequency[best]
             elif sp[i] != sp[j]:
@@ -85,8 +88,8 @@ def settled(starts: Any, sp: Any, pointer: Any, kind: Any) -> Any:
             if better:
                 best = at
         for i in range(first, end):
-            out[i] = slot[i - first] == best
-    return out
+            k = order[i]
+            out[0][k], out[1][k], out[2][k] = i < head[best], i > tail[best], still
 
 
 @compiled(allocates=True)
@@ -127,48 +130,32 @@ def count_pairs(sp: Any, pointer: Any, kind: Any) -> Any:
 
 
 @compiled(allocates=True)
-def segment_starts(node: Any, order: Any, transfer: Any, away: Any) -> Any:
+def segment_starts(node: Any, order: Any, transfer: Any, moved: Any, lowered: Any) -> Any:
     """Where segments begin, in the order by activation: the cuts of `testbed.truth.sites`."""
     count = len(order)
     cut = np.zeros(count + 1, np.bool_)
-    for i in range(count):
-        now = order[i]
-        if i == 0 or node[order[i - 1]] != node[now] or (now == order[i - 1] + 1 and transfer[now] and not away[now]):
-            cut[i] = True
-    late = np.zeros(count + 1, np.bool_)
     start = 0
     while start < count:  # runs of steps of one activation, at home or away
-        first, end, cuts = order[start], start, False
-        while end < count and node[order[end]] == node[first] and away[order[end]] == away[first]:
-            cuts = cuts or cut[end]
+        first, end, cuts, before = order[start], start, False, np.int64(-2)
+        whose, away = node[first], moved[first] or lowered[first]
+        while end < count:
+            now = order[end]
+            if node[now] != whose or (moved[now] or lowered[now]) != away:
+                break
+            if end == start:
+                before = order[start - 1] if start > 0 and node[order[start - 1]] == whose else np.int64(-2)
+            if before == -2 or (now == before + 1 and transfer[now] and not away):
+                cut[end], cuts = True, True
+            before = now
             end += 1
-        inside = start > 0 and end < count and node[order[start - 1]] == node[first] == node[order[end % count]]
-        if inside and not away[first] and not cuts:
-            late[start + 1] = True
+        inside = start > 0 and end < count and node[order[start - 1]] == whose == node[order[end % count]]
+        if inside and not away and not cuts:
+            cut[start + 1] = True
         start = end
     used = 0
     starts = np.empty(count, np.int64)
     for i in range(count):
-        if cut[i] or late[i]:
+        if cut[i]:
             starts[used] = i
             used += 1
     return starts[:used].copy()
-
-
-@compiled()
-def place_segments(starts: Any, order: Any, is_settled: Any, moved: Any, out: Any) -> None:
-    """Fill in prologue, epilogue and frameless of the steps of all segments; ``is_settled`` and ``starts`` by order."""
-    prologue, epilogue, frameless = out
-    count = len(order)
-    for s in range(len(starts)):
-        begin = starts[s]
-        end = starts[s + 1] if s + 1 < len(starts) else count
-        first, last, still = end, begin - 1, True
-        for i in range(begin, end):
-            if is_settled[i]:
-                first = min(first, i)
-                last = i
-            still = still and not moved[order[i]]
-        for i in range(begin, end):
-            step = order[i]
-            prologue[step], epilogue[step], frameless[step] = i < first, i > last, still

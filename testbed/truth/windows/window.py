@@ -88,6 +88,8 @@ class Window:
         arch = trace.arch
         for name, kept in (("pc", rows[:, arch.index[arch.pc]]), ("sp", rows[:, arch.index[arch.sp]])):
             vars(after)[name] = np.concatenate((kept, getattr(trace, name)))  # cheaper than from all rows
+        if "changed" in vars(trace):
+            vars(after)["changed"] = np.concatenate((np.full(count, ~np.uint64(0)), trace.changed))
         trace = after
         return replace(self, start=self.start + count, stop=self.stop + count, trace=trace, context=count)
 

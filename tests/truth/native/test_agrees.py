@@ -13,8 +13,8 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.machine import record
 from testbed.trace import Trace
-from testbed.truth.native.sites import settled
-from testbed.truth.sites import _settled
+from testbed.truth.native.sites import settle
+from testbed.truth.sites import _extent, _settled
 from tests.installed import installed
 from tests.truth.watched import agree
 
@@ -42,5 +42,13 @@ def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None
         sp, pointer = (rng.integers(0, 3, count).astype(np.uint64) for _ in range(2))
         kind = np.where(pointer != 0, 2, sp != 0).astype(np.int8)
         starts = np.flatnonzero(np.diff(segment, prepend=-1))
-        readable = _settled(segment, sp, pointer, kind)
-        assert settled(starts, sp, pointer, kind).tolist() == readable.tolist(), count
+        first, last = _extent(_settled(segment, sp, pointer, kind), segment, starts)
+        order = rng.permutation(count)
+        by_order = np.argsort(order)  # the steps lie in another order than that by activation
+        out = tuple(np.zeros(count, np.bool_) for _ in range(3))
+        away = ((pointer != 0)[by_order], (sp != 0)[by_order])
+        settle(starts, order, (sp[by_order], pointer[by_order]), away, out)
+        place = np.arange(count)
+        still = np.logical_and.reduceat(pointer == 0, starts)[segment]
+        for found, right in zip(out, (place < first[segment], place > last[segment], still), strict=True):
+            assert found[order].tolist() == right.tolist(), count

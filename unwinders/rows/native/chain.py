@@ -1,4 +1,4 @@
-"""What one step can take over from the step before: the same frames further out, or the same answer altogether."""
+"""What one step can take over from the step before: the same frames further out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION
 from testbed.native.compiled import compiled
-from unwinders.rows.native.codes import FIRST_RUN, RUNS
 
 
 class SweptNodes(NamedTuple):
@@ -79,17 +78,3 @@ def finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
         complete[node] = complete[further] or (nodes.known[further] & everything) == everything
         same_guard = mode[further] < 0 or mode[further] == mode[node]
         end[node] = end[further] if same_guard else SPECIFICATION
-
-
-@compiled(inline=True)
-def unchanged(step: Any, registers: Any, row: Any, rows: Any) -> Any:
-    """True where the registers that a row uses are those of the step before."""
-    runs, facts = rows.runs, rows.facts
-    first = facts[row, FIRST_RUN]
-    for r in range(first, first + facts[row, RUNS]):
-        difference = u64(0)
-        for c in range(runs[r, 0], runs[r, 1]):
-            difference |= registers[step, c] ^ registers[step - 1, c]
-        if difference != u64(0):
-            return False
-    return True

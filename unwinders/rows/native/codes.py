@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, CONSTANT, UNDEFINED, NEVER, NONE = range(9)
 
 # Columns of `Rows.facts`: bits of what is special about a row, and the register whose zero ends the stack (or -1).
-SPECIAL, ZERO, FIRST, COUNT, FOUND_BY, FIRST_RUN, RUNS = range(7)
+SPECIAL, ZERO, FIRST, COUNT, FOUND_BY = range(5)
 SLOW, STAYS, SIGNED = 1, 2, 4
 
 UNASKED, NO_ROW, ROWS = 0, 1, 2  # what a map from pc to row holds; a row's number is counted from ROWS
@@ -28,15 +28,15 @@ class RuleColumns(NamedTuple):
 class Rows(NamedTuple):
     """Rows as arrays. ``cfa`` and ``ra`` have a rule per row, ``rules`` those of the other registers, all rows in one.
 
-    ``same[row]`` are the registers that keep their value. Those of this frame that decide what the row gives are
-    ``runs[FIRST_RUN:]``, RUNS of them: ranges [first, end) of the trace's columns.
+    ``same[row]`` are the registers that keep their value, ``uses[row]`` those of this frame that decide what the row
+    gives: the one by their places in a frame, the other as the bits of `testbed.trace.Trace.changed`.
     """
 
     cfa: RuleColumns
     ra: RuleColumns
     rules: RuleColumns
     same: NDArray[np.uint64]
-    runs: NDArray[np.int64]
+    uses: NDArray[np.uint64]
     facts: NDArray[np.int64]
 
 

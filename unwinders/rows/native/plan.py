@@ -29,6 +29,7 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import LoadedImage, image_covering
+from testbed.trace.trace import changed_bits
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.rows.apply import register_rules, return_address_rule
 from unwinders.rows.native.codes import (
@@ -96,7 +97,7 @@ class Plan:
     _ra: list[tuple[int, Coded]] = field(default_factory=list)
     _rules: list[tuple[int, Coded]] = field(default_factory=list)
     _same: list[int] = field(default_factory=list)
-    _runs: list[tuple[int, int]] = field(default_factory=list)
+    _uses: list[int] = field(default_factory=list)
     _facts: list[tuple[int, ...]] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -151,16 +152,16 @@ class Plan:
         same = sum(1 << index[name] for name, c in coded.items() if c.kind == SAME)
         used = {*bases, arch.sp, *arch.frame_pointers, *(name for name, c in coded.items() if c.kind == SAME)}
         used |= {row.outermost_if_zero or arch.sp, row.return_address if ra.kind == SAME else arch.sp}
-        runs = _runs(sorted(arch.index[name] for name in used if name in index), arch.index[arch.sp])
+        uses = changed_bits(arch.index[name] for name in used if name in index)
         zero = index.get(row.outermost_if_zero or "", -1)
         found_by = self.found_by.setdefault(row.found_by, len(self.found_by))
         self._cfa.append((0, cfa))
         self._ra.append((0, ra))
-        places = (len(self._rules), len(explicit), found_by, len(self._runs), len(runs))
+        places = (len(self._rules), len(explicit), found_by)
         self._facts.append((_special(row, rule, arch), zero, *places))
         self._rules += explicit
         self._same.append(same)
-        self._runs += runs
+        self._uses.append(uses)
 
     def planned(self) -> Planned:
         """The rows asked for until now, as arrays."""
@@ -170,8 +171,8 @@ class Plan:
             _columns(self._ra),
             _columns(self._rules),
             np.array(self._same, np.uint64),
-            np.array(self._runs, np.int64).reshape(-1, 2),
-            np.array(self._facts, np.int64).reshape(-1, 7),
+            np.array(self._uses, np.uint64),
+            np.array(self._facts, np.int64).reshape(-1, 5),
         )
         word_mask, code_mask, signature = map(np.uint64, (arch.word_mask, arch.code_mask, arch.signature))
         pointers = np.int64(1 + len(arch.frame_pointers))
@@ -218,17 +219,6 @@ def _coded(rule: Rule, name: str, index: Mapping[str, int], bits: int) -> Coded:
             return Coded(UNDEFINED)
         case _:  # a register that is not recorded; an expression, whose row is SLOW
             return Coded(NEVER)
-
-
-def _runs(columns: list[int], first: int) -> list[tuple[int, int]]:
-    """Sorted columns as ranges of neighbours; the one that holds ``first``, which changes most often, comes first."""
-    runs: list[tuple[int, int]] = []
-    for column in columns:
-        if runs and runs[-1][1] == column:
-            runs[-1] = (runs[-1][0], column + 1)
-        else:
-            runs.append((column, column + 1))
-    return sorted(runs, key=lambda run: not run[0] <= first < run[1])
 
 
 def _columns(rules: list[tuple[int, Coded]]) -> RuleColumns:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION, STOPPED
 from testbed.native.compiled import compiled
-from unwinders.rows.native.chain import finish, known_already, unchanged
+from unwinders.rows.native.chain import finish, known_already
 from unwinders.rows.native.codes import CALLER, FOUND_BY, INTERRUPTED, ROWS, UNASKED
 from unwinders.rows.native.memory import NOWHERE, store
 from unwinders.rows.native.prefetch import AHEAD, prefetch
@@ -50,15 +50,18 @@ MOST_NEW = 1 << 14  # frames that one step may add; one that would add more is l
 
 
 class SweptRegisters(NamedTuple):
-    """The registers of all steps; the address of the first, and what to prefetch of each step's; the column of the pc.
+    """The registers of all steps, their pcs, and which registers changed at each step.
 
+    Where any of ``moving`` did, the row will probably be read: it lies ``address`` and ``lines`` on, and is prefetched.
     ``columns`` are those of a frame's registers. ``values`` and ``out`` have room for a frame's and its caller's.
     """
 
     table: NDArray[np.uint64]
+    pc: NDArray[np.uint64]
+    changed: NDArray[np.uint64]
+    moving: np.uint64
     address: np.uint64
     lines: NDArray[np.uint64]
-    pc: np.int64
     columns: NDArray[np.int64]
     values: NDArray[np.uint64]
     out: NDArray[np.uint64]
@@ -95,12 +98,12 @@ def sweep(
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
     last_row, last_site, fresh = state[LAST_ROW], state[LAST_SITE], state[FRESH] != 0
     why = DONE
-    while step < len(registers.table):
+    while step < len(registers.pc):
         _prefetch(step, registers)
         write, head, fresh = _apply_writes(step, write, head, fresh, writes, memory, nodes)
-        pc = registers.table[step, registers.pc]
+        pc = registers.pc[step]
         entry = row_at(pc, INTERRUPTED, planned.lookup)
-        if entry == last_row and fresh and unchanged(step, registers.table, entry - ROWS, planned.rows):
+        if entry == last_row and fresh and registers.changed[step] & planned.rows.uses[entry - ROWS] == u64(0):
             sites.of_step[step] = last_site
             step += 1
             continue
@@ -140,9 +143,11 @@ def sweep(
 @compiled(inline=True)
 def _prefetch(step: Any, registers: Any) -> None:
     """The rows of registers that come soon."""
-    soon = registers.address + u64(step + AHEAD) * u64(registers.table.shape[1] * 8)
-    for i in range(len(registers.lines)):
-        prefetch(soon + registers.lines[i])
+    soon = step + AHEAD
+    if soon < len(registers.changed) and registers.changed[soon] & registers.moving != u64(0):
+        row = registers.address + u64(soon) * u64(registers.table.shape[1] * 8)
+        for i in range(len(registers.lines)):
+            prefetch(row + registers.lines[i])
 
 
 @compiled(inline=True)

@@ -21,6 +21,7 @@ from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
 from testbed.trace import Region, Snapshot, Trace
+from testbed.trace.trace import changed_bits
 from testbed.words.errors import UnwindError
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
 
@@ -52,9 +53,10 @@ def over_traces(unwind: Unwind, rows_for: Callable[[Arch], RowFor]) -> Callable[
         plan = last.pop() if last else None
         if plan is None or plan.arch is not trace.arch or plan.images != trace.images:
             plan = plan_for(trace, rows_for(trace.arch))
+        found = _walked(trace, plan, plan.row_for if plan else rows_for(trace.arch), unwind)
         if plan is not None:
-            last.append(plan)
-        return _walked(trace, plan, plan.row_for if plan else rows_for(trace.arch), unwind)
+            last.append(plan)  # not before: rows that are added meanwhile would be none of those that are walked by
+        return found
 
     return unwind_trace
 
@@ -177,7 +179,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             known = len(plan)
             index = np.array([arch.index[name] for name in plan.registers], np.int64)
             columns.widen(len(index))
-            planned, swept_registers = plan.planned(), _registers(registers, index, arch)
+            planned, swept_registers = plan.planned(), _registers(trace, registers, index)
         why = native.sweep(
             state,
             asked,
@@ -200,17 +202,19 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             plan.ask([int(asked[0])], CALLER)
 
 
-def _registers(registers: NDArray[np.uint64], index: NDArray[np.int64], arch: Arch) -> SweptRegisters:
+def _registers(trace: Trace, registers: NDArray[np.uint64], index: NDArray[np.int64]) -> SweptRegisters:
     """The registers of a trace, for frames that have those at ``index``."""
     from unwinders.rows.native.prefetch import lines
     from unwinders.rows.native.sweep import SweptRegisters
 
-    pc = arch.index[arch.pc]
+    arch = trace.arch
     return SweptRegisters(
         registers,
+        trace.pc,
+        trace.changed,
+        np.uint64(changed_bits(arch.index[name] for name in (arch.sp, *arch.frame_pointers))),
         np.uint64(registers.ctypes.data),
-        lines(np.append(index, pc), registers.itemsize),
-        np.int64(pc),
+        lines(index, registers.itemsize),
         index,
         np.zeros(len(index), np.uint64),
         np.zeros(len(index), np.uint64),
