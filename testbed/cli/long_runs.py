@@ -14,7 +14,7 @@ from testbed.program.model import Program
 from testbed.runs.by_name import named_run
 from testbed.runs.program_file import NOTHING_SAID, FileFacts
 from testbed.runs.run import Run
-from testbed.trace.chunk import Chunks
+from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks
 from testbed.words.errors import EmulationError
 
 if TYPE_CHECKING:
@@ -51,12 +51,22 @@ def first_part(
     return run
 
 
-def watched(built: Built, chunks: Chunks, total: int | None = None, judging: Sequence[Unwinder] = ()) -> LongRun:
-    """Watch a run in pieces for the first time; strategies are judged on the way."""
+def pieces_of(built: Built, seed: int, budget: int, chunk: int | None, jobs: int) -> Chunks:
+    """A built program's run in pieces, for so many threads."""
+    from testbed.machine.chunks import chunks_of
+
+    held = HELD if jobs == 1 else HELD_BY_THREADS
+    return chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu, held=held)
+
+
+def watched(
+    built: Built, chunks: Chunks, total: int | None = None, judging: Sequence[Unwinder] = (), jobs: int = 1
+) -> LongRun:
+    """Watch a run in pieces for the first time; strategies are judged on the way, by threads if ``jobs`` is 2."""
     from testbed.runs.long import watch_chunks
 
     with long_work(f"running {built.program.name}", "steps", total) as work:
-        return watch_chunks(built, chunks, work.at, judging)
+        return watch_chunks(built, chunks, work.at, judging, jobs)
 
 
 def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:

@@ -15,7 +15,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
-from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, watched
+from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, pieces_of, watched
 from testbed.cli.process_options import process_options, taken
 from testbed.cli.process_run import is_process, show_process
 from testbed.cli.strategies import applicable_of, strategies_named, unwinder_cmd
@@ -53,6 +53,7 @@ class RunOptions:
     seed: int
     budget: int
     chunk: int | None
+    jobs: int
     fresh: bool
     traits: tuple[str, ...]
     frame_records: tuple[str, ...]
@@ -101,6 +102,7 @@ class RunOptions:
 @click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
 @click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@click.option("--jobs", "-j", type=click.IntRange(1, 2), default=1, help="2: judge a run in pieces by threads.")
 @click.option(
     "--chunk",
     type=click.IntRange(LEAST),
@@ -199,24 +201,21 @@ def _executed(options: RunOptions, named: Sequence[Unwinder]) -> Run | LongRun:
         run = first_part(folders, program, *how, facts)
     if not options.chunk and not is_long(run, budget):
         return run
-    from testbed.machine.chunks import chunks_of
-
-    built = run.built
+    built, jobs = run.built, options.jobs
     del run  # what was held of it
-    pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=options.chunk, cpu=built.cpu)
-    return _in_pieces(built, pieces, options, named)
+    return _in_pieces(built, pieces_of(built, seed, budget, options.chunk, jobs), options, named, jobs=jobs)
 
 
 def _in_pieces(
-    built: Built, chunks: Chunks, options: RunOptions, named: Sequence[Unwinder], total: int | None = None
+    built: Built, chunks: Chunks, options: RunOptions, named: Sequence[Unwinder], total: int = 0, jobs: int = 1
 ) -> LongRun:
     """A run in pieces, judged on the way; if nothing was asked for that it does not have. Raises UsageError."""
     for option in options.of_every_step():
         raise click.UsageError(f"{option} shows every step: not of a run in pieces")
     if options.location is not None:
-        return watched(built, chunks, total)
+        return watched(built, chunks, total or None)
     chosen = applicable_of(built.image, total or WHOLE, named)
-    return watched(built, chunks, total, [each for each in chosen if options.asked or each.soon_judged])
+    return watched(built, chunks, total or None, [u for u in chosen if options.asked or u.soon_judged], jobs)
 
 
 def _failed(run: Run | LongRun) -> str:

@@ -37,11 +37,12 @@ def record_chunks(
     chunk: int = CHUNK,
     start: Keyframe | None = None,
     cpu: str | None = None,
+    held: int = HELD,
 ) -> Iterator[Chunk]:
     """Run a program as `testbed.machine.record` does, ``chunk`` steps at a time, from its entry or from a keyframe.
 
-    The chunks together are the recording. A chunk's columns are written over when the second one after it is asked
-    for. Signals are not sent. Raises ImageError for an image that cannot be mapped.
+    The chunks together are the recording. A chunk's columns are written over when number ``held`` after it is asked
+    for, the second one. Signals are not sent. Raises ImageError for an image that cannot be mapped.
     """
     loaded = image if isinstance(image, LoadedImage) else load(image)
     machine = start_machine(loaded, seed=seed, cpu=cpu)
@@ -53,7 +54,7 @@ def record_chunks(
 
     run = NativeRun(machine, _stop_after(chunk))
     columns = []
-    for _ in range(HELD):
+    for _ in range(held):
         run.rows, run.sizes = Column(np.uint64, run.count), Column(np.uint8)
         run.grow_steps(chunk + SLACK, spare=SPARE)
         columns.append((run.rows, run.sizes))
@@ -100,10 +101,18 @@ def _stop_after(chunk: int) -> Callable[[NativeRun, bool], None]:
 
 
 def chunks_of(
-    image: Image | LoadedImage, *, seed: int = 1, budget: int, chunk: int | None = None, cpu: str | None = None
+    image: Image | LoadedImage,
+    *,
+    seed: int = 1,
+    budget: int,
+    chunk: int | None = None,
+    cpu: str | None = None,
+    held: int = HELD,
 ) -> Chunks:
     """A run in pieces, as often as it is asked for, from its entry or from a keyframe: a program always runs alike."""
-    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start, cpu=cpu)
+    return lambda start: record_chunks(
+        image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start, cpu=cpu, held=held
+    )
 
 
 def _moved_to(machine: Machine, start: Keyframe) -> Machine:

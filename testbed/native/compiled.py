@@ -38,10 +38,11 @@ _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_V
 def compiled(*, inline: bool = False, allocates: bool = False) -> Callable[[Compilable], Compilable]:
     """A function that is compiled when it is first called with arguments of some types.
 
-    ``inline``: it becomes part of whoever calls it. Unless it ``allocates``, it makes no array, and counts no
-    references to those it is given. Raises TypeError for a function that is not at the top of a native module.
+    Other threads run Python meanwhile. ``inline``: it becomes part of whoever calls it. Unless it ``allocates``, it
+    makes no array, and counts no references to those it is given. Raises TypeError for a function that is not at the
+    top of a native module.
     """
-    options = {**({} if allocates else {"_nrt": False}), **({"forceinline": True} if inline else {})}
+    options = {"nogil": True, **({} if allocates else {"_nrt": False}), **({"forceinline": True} if inline else {})}
 
     def decorate(function: Compilable) -> Compilable:
         _check_place(function)

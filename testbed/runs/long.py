@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge
 from testbed.runs.run import Run, failure_of
+from testbed.runs.side_by_side import SideBySide, ahead, side_by_side
 from testbed.trace import Exited
-from testbed.trace.chunk import Chunks, Keyframe
+from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks, Keyframe
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
@@ -146,40 +147,54 @@ def watch_long(
     chunk: int | None = None,
     progress: Progress = lambda step: None,
     judging: Sequence[Unwinder] = (),
+    jobs: int = 1,
 ) -> LongRun:
     """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it.
 
-    Strategies that are to be judged soon are judged on the way, see `watch_chunks`.
+    Strategies that are to be judged soon are judged on the way, see `watch_chunks`; with ``jobs`` 2 by threads.
     """
     if built.source.header.signals:
         raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")
-    chunks = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu)
-    return watch_chunks(built, chunks, progress, judging)
+    held = HELD if jobs == 1 else HELD_BY_THREADS
+    chunks = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu, held=held)
+    return watch_chunks(built, chunks, progress, judging, jobs)
 
 
 def watch_chunks(
-    built: Built, chunks: Chunks, progress: Progress = lambda step: None, judging: Sequence[Unwinder] = ()
+    built: Built,
+    chunks: Chunks,
+    progress: Progress = lambda step: None,
+    judging: Sequence[Unwinder] = (),
+    jobs: int = 1,
 ) -> LongRun:
     """Watch a run that is in pieces already.
 
     Strategies can be judged on the way, by what is known then: `judge_long` looks again at the pieces of which more is
-    known at the end. So a run is made once and a bit, and not twice.
+    known at the end. So a run is made once and a bit, and not twice. With ``jobs`` 2 a thread records ahead and another
+    one judges; ``chunks`` then hold the columns of HELD_BY_THREADS.
     """
-    surveyed = _Surveyed(built, judging)
-    known = survey(lambda: windows(chunks(None)), progress, surveyed.see)
+    if jobs == 1:
+        surveyed = _Surveyed(built, judging)
+        return surveyed.run(chunks, survey(lambda: windows(chunks(None)), progress, surveyed.see))
+    with side_by_side() as beside:
+        surveyed = _Surveyed(built, judging, beside)
+        known = survey(lambda: windows(ahead(chunks(None))), progress, surveyed.see)
+        beside.wait()
     return surveyed.run(chunks, known)
 
 
 class _Surveyed:
     """What is kept of a run that is watched for the first time."""
 
-    def __init__(self, built: Built, judging: Sequence[Unwinder]) -> None:
-        self._built, self._judging = built, judging
+    def __init__(self, built: Built, judging: Sequence[Unwinder], beside: SideBySide | None = None) -> None:
+        self._built, self._judging, self._beside = built, judging, beside
 
     def see(self, truth: WindowTruth, state: WindowState | None) -> None:
         """Keep where a piece begins, what was assumed of it, and what it says of the strategies."""
         window = truth.window
         if window.first == 0:  # a pass begins
+            if self._beside:
+                self._beside.wait()
             self._assumed: list[Assumed] = []
             self._places: dict[int, _WindowStart] = {}
             self._apart = 1
@@ -188,8 +203,12 @@ class _Surveyed:
             self._keep(window, state)
         self._assumed.append(truth.assumed)
         piece = Run(self._built, truth.trace, truth)
-        for unwinder, counted in self._tallies.values():
-            counted[window.first] = tally_piece(piece, window, unwinder)
+        works = [partial(_count, piece, window, *each) for each in self._tallies.values()]
+        if self._beside:
+            self._beside.do(works)
+        else:
+            for work in works:
+                work()
 
     def _keep(self, window: Window, state: WindowState | None) -> None:
         """Of too many places every second is given up."""
@@ -209,6 +228,11 @@ class _Surveyed:
             at: place for at, place in self._places.items() if not any(first < at < end for first, end in known.revised)
         }
         return LongRun(self._built, chunks, known, firsts, self._tallies, places)
+
+
+def _count(piece: Run, window: Window, unwinder: Unwinder, counted: dict[int, Tally]) -> None:
+    """Judge a strategy on a piece, and keep that with those of other pieces."""
+    counted[window.first] = tally_piece(piece, window, unwinder)
 
 
 def judge_long(

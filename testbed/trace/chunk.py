@@ -58,4 +58,5 @@ SPARE = 1 << 12
 LEAST = 4  # steps that every chunk but the last one has: the truth looks two steps ahead
 CHUNK = 1 << 16  # steps of a chunk: more are no faster and take more memory, fewer than a half cost more each
 HELD = 2  # chunks whose columns are there at once
+HELD_BY_THREADS = 5  # where one thread records, one watches what another one judges
 Chunks = Callable[[Keyframe | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked
