@@ -81,8 +81,7 @@ def _linked(truth: Watched, at: FrameSites) -> Bools:
     offsets = np.array([record.return_address & arch.word_mask for record in truth.records], np.uint64)
     places = (pointer[here] + offsets[sites.isa[at.own[here]]]) & np.uint64(arch.word_mask)
     kept, mapped = words_before(truth.trace, at.step[here], places)
-    unknown = np.flatnonzero(~mapped)
-    if len(unknown):
+    if len(unknown := np.flatnonzero(~mapped)):
         kept[unknown], mapped[unknown] = truth.words.at(at.step[here[unknown]], places[unknown])
     address = kept & np.uint64(arch.code_mask & ~arch.signature)
     activations, node, goes_on = truth.activations, at.node[here], truth.activations.goes_on
