@@ -34,7 +34,7 @@ WITH_TABLES = (
     ),
     limit(
         Trait.NO_TABLE,
-        "ended_early phantom refused skipped wrong wrong_register",
+        "ended_early phantom refused skipped stopped wrong wrong_register",
         "code that nobody wrote a table for: gdb's analyser of prologues takes over and guesses",
         _GUESSES,
     ),

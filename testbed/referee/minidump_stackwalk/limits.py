@@ -105,6 +105,14 @@ WITH_SYMBOLS = (
         frozenset({"arm64"}),
         inner=1,
     ),
+    Limit(
+        Trait.NO_TABLE,
+        frozenset({Outcome.PHANTOM, Outcome.SKIPPED, Outcome.WRONG}),
+        "of a caller that a scan has found for code without a record no register is known but pc and SP: where its own "
+        "record needs another one, the stack is scanned again",
+        _SCAN,
+        inner=1,
+    ),
     *WITH_SYMBOLS,
     *UNREAD,  # without symbolic's text there is no symbol file
 )
