@@ -83,6 +83,17 @@ def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
     return next(limit for limit in limits if limit.trait is trait)
 
 
+# GCC's frames that are realigned keep their old SP in r10; `lea rsp, [r10 - 8]` comes after r10 was restored.
+GCC_REALIGNED = Limit(
+    Trait.REALIGNED,
+    frozenset({Outcome.SKIPPED}),
+    "GCC keeps where a realigned frame's caller is relative to the frame pointer, and writes no row where the epilogue "
+    "has popped that one: what is read from there is the caller's",
+    "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=99334",
+    frozenset({"x86_64"}),
+    frozenset({Trait.EPILOGUE}),
+)
+
 _LAST = (
     "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an epilogue "
     "on, the row still describes the whole frame"

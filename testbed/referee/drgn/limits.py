@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.limits import limit, llvm_arm
+from testbed.referee.limits import GCC_REALIGNED, limit, llvm_arm
 from testbed.words.traits import Trait
 
 _ARM32 = frozenset({"arm32"})
@@ -52,7 +52,7 @@ UNREAD = (
     limit(Trait.CALLED, "refused", _B_KEY, _AADWARF, frozenset({"arm64"})),
     limit(Trait.ROOT, "stopped", _B_KEY, _AADWARF, frozenset({"arm64"})),
 )
-EH_FRAME = (*_BELIEVED, *UNREAD)
+EH_FRAME = (*_BELIEVED, *UNREAD, GCC_REALIGNED)
 
 THUMB = limit(
     Trait.LAST_CALL,

@@ -28,6 +28,21 @@ _ANALYSIS = "an analyser reads a function's instructions from its symbol on, up 
 
 
 _ELSEWHERE = (
+    *(
+        limit(
+            trait,
+            outcomes,
+            f"{_ANALYSIS}, and stops at one that it does not know: the frame, and the registers in it, are not seen",
+            _GUESSES,
+            _ARM32,
+            *also,
+        )
+        for trait, outcomes, also in (
+            (Trait.LINKED, "phantom refused wrong wrong_register", (Trait.FP_SET_LATE,)),
+            (Trait.LINKED, "phantom wrong_register", (Trait.CHANGED,)),
+            (Trait.FRAMELESS_CALLER, "wrong wrong_register", (Trait.UNLINKED, Trait.CHANGED)),
+        )
+    ),
     limit(
         Trait.BEHIND_LABEL,
         "ended_early",
@@ -195,28 +210,37 @@ WITHOUT_TABLES = (
     ),
     limit(
         Trait.PROLOGUE,
-        "phantom wrong wrong_register",
+        "ended_early phantom wrong wrong_register",
         "before rbp is set, pushes that amd64's analyser does not know are not counted",
         _AMD64,
         _X86,
     ),
     limit(
         Trait.EPILOGUE,
-        "ended_early skipped wrong wrong_register",
+        "ended_early phantom skipped wrong wrong_register",
         "once rbp is popped it is the caller's, and its frame is taken for this one's",
         _AMD64,
         _X86,
     ),
     limit(
         Trait.FP_REUSED,
-        "wrong",
+        "ended_early wrong",
         "rbp holds something else than a frame: what it points at is taken for one",
         _AMD64,
         _X86,
     ),
     limit(
+        Trait.FRAMELESS_CALLER,
+        "wrong",
+        "a caller that does not set rbp: the caller's rbp is taken for its own",
+        _AMD64,
+        _X86,
+        Trait.UNLINKED,
         Trait.CHANGED,
-        "wrong_register",
+    ),
+    limit(
+        Trait.CHANGED,
+        "phantom wrong wrong_register",
         "amd64's analyser finds rbp and the return address; every other register is shown as it is now",
         _AMD64,
         _X86,
@@ -234,7 +258,7 @@ WITHOUT_TABLES = (
     replace(_LATE, inner=-1),
     limit(
         Trait.LINKED,
-        "ended_early wrong",
+        "ended_early phantom wrong",
         "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
         "is not seen",
         _GUESSES,

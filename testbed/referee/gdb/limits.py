@@ -70,7 +70,7 @@ WITH_TABLES = (
     ),
     limit(
         Trait.REALIGNED,
-        "wrong_register",
+        "skipped wrong_register",
         "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
         "unoptimised epilogue has popped that one",
         "https://github.com/libunwind/libunwind/issues/43",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import llvm_arm, signed, table_limits
+from testbed.referee.limits import GCC_REALIGNED, llvm_arm, signed, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -42,6 +42,7 @@ LIMITS = (
             "FRAMELESS+PASSED_OVER": "ended_early wrong",
         }
     ),
+    GCC_REALIGNED,
 )
 REPEATED = Limit(
     Trait.EPILOGUE,

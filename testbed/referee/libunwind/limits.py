@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import table_limits
+from testbed.referee.limits import GCC_REALIGNED, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -34,6 +34,7 @@ LIMITS = table_limits(
         Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
     }
 )
+LIMITS = (*LIMITS, GCC_REALIGNED)
 
 VECTOR_RULE = Limit(
     Trait.VECTOR_RULE,

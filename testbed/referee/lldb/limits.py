@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.limits import limit, llvm_arm
+from testbed.referee.limits import GCC_REALIGNED, limit, llvm_arm
 from testbed.words.traits import Trait
 
 _PLANS = "https://github.com/llvm/llvm-project/pull/111409"
@@ -97,6 +97,7 @@ WITH_TABLES = (
         _X86,
     ),
     limit(Trait.OTHER_STACK, "ended_early", _OTHER_STACK, "https://github.com/golang/go/issues/63630"),
+    GCC_REALIGNED,
     *llvm_arm(
         {
             "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
@@ -120,6 +121,9 @@ _FROM_THE_SYMBOL = (
     "function, what came before it is not known"
 )
 
+_STORED = "a register that is saved by a store, not by a push, is not known to be saved: it is shown as it is now"
+_BRANCHES = "of several ways that lead here one is followed: what the emulation knows of SP and FP is that of the other"
+_LATE = "a frame pointer that is set behind other instructions is not believed: the CFA is counted from SP"
 WITHOUT_TABLES = (
     *(
         limit(
@@ -183,10 +187,21 @@ WITHOUT_TABLES = (
     limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
     limit(
         Trait.REALIGNED,
-        "phantom wrong wrong_register",
+        "ended_early phantom wrong wrong_register",
         "how far an instruction that aligns SP has moved it is not known: the CFA is counted from the copied record",
         _EMULATION,
         _X86,
+    ),
+    *(
+        limit(trait, outcomes, because, _EMULATION, arches, *also)
+        for trait, outcomes, because, arches, also in (
+            (Trait.CHANGED, "wrong_register", _STORED, _X86, ()),
+            (Trait.JUMPED_TO, "skipped", _BRANCHES, _X86, (Trait.FRAMELESS, Trait.FRAME_ELSEWHERE)),
+            (Trait.FRAMELESS, "ended_early", _BRANCHES, (*_X86, *_ARM32), (Trait.FP_OMITTED,)),
+            (Trait.LINKED, "ended_early phantom wrong", _LATE, _ARMS, (Trait.FP_SET_LATE,)),
+            (Trait.LINKED, "ended_early", _BRANCHES, _ARMS, ()),
+            (Trait.FRAMELESS, "wrong", _BRANCHES, _ARM32, (Trait.REALIGNED,)),
+        )
     ),
     limit(
         Trait.NAMELESS,

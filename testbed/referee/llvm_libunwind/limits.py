@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import signed, table_limits
+from testbed.referee.limits import GCC_REALIGNED, signed, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -42,7 +42,7 @@ BAD_REGISTER = Limit(
     "https://github.com/llvm/llvm-project/blob/main/libunwind/src/Registers.hpp",
     frozenset({"x86_64"}),
 )
-LIMITS = (*LIMITS, BAD_REGISTER)
+LIMITS = (*LIMITS, BAD_REGISTER, GCC_REALIGNED)
 _LIES = frozenset(
     {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
 )

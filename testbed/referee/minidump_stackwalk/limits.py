@@ -180,6 +180,20 @@ WITHOUT_SYMBOLS = _limits(
 WITHOUT_SYMBOLS = (
     *WITHOUT_SYMBOLS,
     Limit(
+        Trait.LINKED,
+        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
+        "on 32-bit ARM no frame pointer is followed but on iOS: the stack is scanned; any address in a module counts",
+        _SCAN,
+        frozenset({"arm32"}),
+    ),
+    Limit(
+        Trait.FP_FOR_LOCALS,
+        frozenset({Outcome.SKIPPED}),
+        "on 32-bit ARM no frame pointer is followed but on iOS: the stack is scanned; one return address is missed",
+        _SCAN,
+        frozenset({"arm32"}),
+    ),
+    Limit(
         Trait.SECOND_ISA,
         frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
         "Thumb code chains frames through r7, and r11 is followed",

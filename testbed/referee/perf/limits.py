@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.referee.libunwind.limits import AFTER_LEAVE, STALE_ROW, STALE_ROW_OF_ANOTHER, VECTOR_RULE
-from testbed.referee.limits import limit, table_limits
+from testbed.referee.limits import GCC_REALIGNED, limit, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -72,4 +72,5 @@ LIMITS = (
     replace(AFTER_LEAVE, outcomes=frozenset({Outcome.ENDED_EARLY})),
     POPPED,
     WRONG_POINTER,
+    replace(GCC_REALIGNED, inner=1),
 )

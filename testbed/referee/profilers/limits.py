@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.contract.unwinder import Limit
+from testbed.referee.limits import GCC_REALIGNED
 from testbed.referee.llvm_libunwind.limits import BAD_REGISTER, ROW_BEFORE_ENTERED
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -29,6 +30,7 @@ INDEX_BELIEVED = Limit(
     _CFI,
 )
 BELIEVED = (
+    replace(GCC_REALIGNED, inner=1),
     INDEX_BELIEVED,
     Limit(
         Trait.WRONG_TABLE,
@@ -75,6 +77,7 @@ _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
     (Trait.FRAMELESS, Trait.ROW_BEGINS),
     (Trait.RETURN_UNSAVED, Trait.UNKEPT),
     (Trait.SPLIT_FUNCTION,),
+    (Trait.FP_MOVED_ON,),
 )
 _LOOKED_UP_BEFORE = tuple(
     Limit(
@@ -104,7 +107,7 @@ AT_CALLS_ONLY = _LOOKED_UP_BEFORE + tuple(
 AT_CALLS_ONLY_FURTHER_OUT = tuple(
     replace(limit, outcomes=frozenset({Outcome.ENDED_EARLY}), inner=1)
     for limit in AT_CALLS_ONLY
-    if limit.trait in (Trait.EPILOGUE, Trait.FRAME_ELSEWHERE)
+    if limit.trait in (Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAME_ELSEWHERE)
 )
 CANNOT_UNWIND = Limit(
     Trait.CANNOT_UNWIND,
@@ -178,13 +181,15 @@ OLD_ROW_INSIDE = Limit(
 )
 OLD_ROW_FURTHER_IN = Limit(
     Trait.ROW_BEGINS,
-    frozenset({Outcome.PHANTOM}),
+    frozenset({Outcome.PHANTOM, Outcome.WRONG}),
     f"{_OLD_ROW}; here it gave the caller a wrong frame pointer, and a realigned caller's CFA is counted from that",
     PARSER,
-    frozenset({"x86_64"}),
+    _CFI,
     frozenset({Trait.REALIGNED}),
     inner=1,
 )
+
+OLD_ROWS = (*OLD_ROWS, *(replace(OLD_ROW_FURTHER_IN, inner=further) for further in (2, 3)))
 
 PC_COLUMN = Limit(
     Trait.SIGNAL,

@@ -55,7 +55,7 @@ _AT_CALLS = (
 )
 _EXIDX_REASONS = {
     **_REASONS,
-    **dict.fromkeys(("PROLOGUE", "EPILOGUE", "FRAMELESS"), _AT_CALLS),
+    **dict.fromkeys(("PROLOGUE", "EPILOGUE", "FRAMELESS", "FP_MOVED_ON"), _AT_CALLS),
     "CANNOT_UNWIND": (
         "an entry says of a function in mid-stack that it cannot be unwound: the stack ends there, or the frame "
         "pointer is followed",
@@ -83,6 +83,7 @@ NONGNU_EXIDX_LIMITS = limits_of(
     PROLOGUE       arm32  ended_early skipped wrong_register wrong crashed
     EPILOGUE       arm32  ended_early skipped wrong_register wrong crashed
     FRAMELESS      arm32  ended_early skipped wrong_register wrong crashed
+    FP_MOVED_ON    arm32  ended_early
     LAST_CALL      arm32  ended_early wrong
     """,
     _EXIDX_REASONS,
