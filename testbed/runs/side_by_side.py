@@ -14,17 +14,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-Item = TypeVar("Item")
+Ahead = TypeVar("Ahead")
 Result = TypeVar("Result")
 
 WAITING = 1  # pieces that are judged, or wait for it, while the next one is watched
 _TURN = 0.0005  # seconds that a thread has Python to itself: less than a piece takes
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
+def ahead(items: Iterator[Ahead]) -> Iterator[Ahead]:
     """The same items, each made by a thread of its own while the one before is in use; what it raises is raised."""
     with ThreadPoolExecutor(1, "ahead") as thread:
-        coming: Future[Item | None] = thread.submit(next, items, None)
+        coming: Future[Ahead | None] = thread.submit(next, items, None)
         try:
             while (item := coming.result()) is not None:
                 coming = thread.submit(next, items, None)

@@ -132,11 +132,10 @@ def moved_on(truth: Watched, at: FrameSite) -> bool:
 
 
 def fp_set_late(truth: Watched, at: FrameSite) -> bool:
-    """FP is not what it was at the entry, and two steps behind the entry it was."""
-    opened, pointer = truth.activations[at.node].opened, truth.sites.frame_pointer
-    begun = min(opened + 2, len(truth.trace) - 1)
-    late = truth.node[begun] == at.node and pointer[begun] == pointer[opened]
-    return bool(late and pointer[at.own] != pointer[opened])
+    """FP is not what it was at the entry, and the function sets it behind its first two instructions."""
+    pointer = truth.sites.frame_pointer
+    changed = pointer[at.own] != pointer[truth.activations[at.node].opened]
+    return bool(changed) and truth.function(int(truth.trace.pc[at.own])) in truth.sets_pointer_late
 
 
 def allocated_in_part(truth: Watched, at: FrameSite) -> bool:

@@ -53,6 +53,21 @@ def moving_pcs(
     return distinct(trace.pc[at[moves] - 1])
 
 
+def setting_pcs(
+    trace: Trace,
+    activations: Activations,
+    node: NDArray[np.int32],
+    pointer: NDArray[np.uint64],
+    steps: slice = slice(None),
+) -> Pcs:
+    """The instructions that change FP from what it was when their activation began."""
+    first, end, _ = steps.indices(len(trace))
+    at = np.arange(max(first, 1), end)
+    sets = (node[at] == node[at - 1]) & (pointer[at] != pointer[at - 1])
+    sets &= pointer[at - 1] == pointer[activations.opened[node[at]]]
+    return distinct(trace.pc[at[sets] - 1])
+
+
 def executed(trace: Trace, steps: slice = slice(None)) -> NDArray[np.uint64]:
     """The instructions that were executed, once each and in order: address and size. A signal's step executes none."""
     pc, size = trace.pc[steps], trace.sizes[steps].astype(np.uint64)

@@ -49,10 +49,10 @@ def bare(truth: Watched, at: FrameSites) -> Bools:
 
 
 def fp_set_late(truth: Watched, at: FrameSites) -> Bools:
-    opened, pointer = truth.activations.opened[at.node], truth.sites.frame_pointer
-    begun = np.minimum(opened + 2, len(truth.trace) - 1)
-    found: Bools = (truth.node[begun] == at.node) & (pointer[begun] == pointer[opened])
-    found &= pointer[at.own] != pointer[opened]
+    pointer, pc, late = truth.sites.frame_pointer, truth.trace.pc, truth.sets_pointer_late
+    found: Bools = pointer[at.own] != pointer[truth.activations.opened[at.node]]
+    here = np.flatnonzero(found)
+    found[here] = [truth.function(each) in late for each in pc[at.own[here]].tolist()]
     return found
 
 

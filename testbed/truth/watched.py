@@ -14,7 +14,7 @@ from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.words import WordHistory
-from testbed.truth.function_facts import Pcs, executed, framed_pcs, moving_pcs, saving_pcs
+from testbed.truth.function_facts import Pcs, executed, framed_pcs, moving_pcs, saving_pcs, setting_pcs
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
@@ -144,6 +144,18 @@ class Watched:
     def moving_pcs(self) -> Pcs:
         """In order."""
         return moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
+
+    @cached_property
+    def sets_pointer_late(self) -> frozenset[int]:
+        """The functions with an instruction that sets FP and is neither their first nor their second one."""
+        sizes = dict(self.executed.tolist())
+        functions = [(self.function(pc), pc) for pc in self.setting_pcs.tolist()]
+        return frozenset(start for start, pc in functions if pc not in (start, start + sizes.get(start, 0)))
+
+    @cached_property
+    def setting_pcs(self) -> Pcs:
+        """In order."""
+        return setting_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
 
     @cached_property
     def saves_return_until(self) -> Mapping[int, int]:

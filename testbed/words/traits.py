@@ -26,7 +26,7 @@ class Trait(Enum):
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
     FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
     FP_MOVED_ON = "the function moves FP on within its frame, by an instruction in front of this one"
-    FP_SET_LATE = "the activation has set FP, and not by one of the first two instructions that it executed"
+    FP_SET_LATE = "the activation has set FP, in a function that sets it behind its first two instructions"
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
     ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"
     ALLOCATED_IN_PART = "the instruction in front has made room on the stack, stored nothing, and this one makes more"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.native.compiled import compiled
 
-FRAMED, MOVING, SAVING, SAVING_LINK = 1, 2, 4, 8
+FRAMED, MOVING, SAVING, SAVING_LINK, SETTING = 1, 2, 4, 8, 16
 
 
 class CodeTable(NamedTuple):
@@ -63,13 +63,14 @@ def note_steps(steps: Any, table: Any) -> Any:
         if k == 0 or steps.node[k] != steps.node[k - 1] or steps.pointer[k] == steps.pointer[k - 1]:
             continue
         before = steps.pc[k - 1] - table.low
-        if not (_is_inside(k, steps) and _is_inside(k - 1, steps)):
-            continue
+        seen = MOVING if _is_inside(k, steps) and _is_inside(k - 1, steps) else 0
+        if steps.pointer[k - 1] == steps.pointer[steps.opened[steps.node[k]]]:
+            seen |= SETTING
         if before >= u64(len(table.sizes)):
-            odd = True
-        elif table.bits[before] & MOVING == 0:
+            odd = odd or seen != 0
+        elif np.int64(table.bits[before]) & seen != seen:
             new = True
-            table.bits[before] |= MOVING
+            table.bits[before] |= np.uint8(seen)
     return new, odd
 
 

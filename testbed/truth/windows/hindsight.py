@@ -49,6 +49,7 @@ class Known:
     framed: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     moving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    setting: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     return_saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     returned: frozenset[int] = frozenset()  # call sites of what came back
     thrown: frozenset[tuple[int, int]] = frozenset()  # those thrown away by their parent's return; where they come back

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.function_facts import executed, framed_pcs, moving_pcs, saving_pcs
+from testbed.truth.function_facts import executed, framed_pcs, moving_pcs, saving_pcs, setting_pcs
 from testbed.truth.links import kept_links
 from testbed.truth.model import Activations
 from testbed.truth.native.columns import GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
@@ -18,6 +18,7 @@ from testbed.truth.native.noting import (
     MOVING,
     SAVING,
     SAVING_LINK,
+    SETTING,
     CodeTable,
     SeenSteps,
     note_saves,
@@ -58,6 +59,7 @@ def note(known: Known, walked: Walked, old: int, told: LookedAt, end: int, *, na
         known.executed = _with_more_code(known.executed, executed(trace, steps))
         known.framed = with_more(known.framed, framed_pcs(*whose, steps))
         known.moving = with_more(known.moving, moving_pcs(*whose, told.pointer, steps))
+        known.setting = with_more(known.setting, setting_pcs(*whose, told.pointer, steps))
         known.saving = with_more(known.saving, saving_pcs(*whose, trace.arch.preserved, steps))
         known.return_saving = with_more(known.return_saving, saving_pcs(*whose, link, steps))
     goes_on = standing.addresses[:old, GOES_ON]
@@ -101,10 +103,16 @@ def _note_natively(known: Known, told: LookedAt) -> bool:
             known.executed,
             np.stack((there.astype(np.uint64) + table.low, table.sizes[there].astype(np.uint64)), axis=1),
         )
-        for name, bit in (("framed", FRAMED), ("moving", MOVING), ("saving", SAVING), ("return_saving", SAVING_LINK)):
+        for name, bit in _FACTS:
             pcs = np.flatnonzero(table.bits & bit).astype(np.uint64) + table.low
             setattr(known, name, with_more(getattr(known, name), pcs))
     return True
+
+
+_FACTS = (
+    *(("framed", FRAMED), ("moving", MOVING), ("setting", SETTING)),
+    *(("saving", SAVING), ("return_saving", SAVING_LINK)),
+)
 
 
 def _table(trace: Trace) -> CodeTable:

@@ -70,6 +70,10 @@ class WindowTruth(Truth):
         return self._all_code("moving")
 
     @property
+    def setting_pcs(self) -> NDArray[np.uint64]:
+        return self._all_code("setting")
+
+    @property
     def return_saving_pcs(self) -> NDArray[np.uint64]:
         return self._all_code("return_saving")
 
