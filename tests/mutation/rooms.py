@@ -113,6 +113,12 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     ("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),
                     ("tests/unwinders/tables/test_eh_frame_hdr.py", "-k", "not damage and not linear"),
+                    (
+                        "tests/unwinders/tables/test_ehabi.py",
+                        "tests/unwinders/tables/test_compact_unwind.py",
+                        "-k",
+                        "not settled",
+                    ),
                 ),
                 40,
             ),

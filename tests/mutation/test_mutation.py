@@ -122,10 +122,12 @@ def test_the_tests_named_after_a_module_are_asked_first() -> None:
     first = ROOMS["formats"].stages_for("unwinders/formats/cfi_rows.py")[0]
     assert first[:2] == ("tests/unwinders/formats/test_cfi_rows.py", "-k")
     first = ROOMS["formats"].stages_for("unwinders/formats/compact_encodings.py")[0]
-    assert first[:2] == tuple(
-        f"tests/unwinders/formats/test_compact_{what}.py" for what in ("survives_anything", "unwind")
+    assert first[:2] == ("tests/unwinders/formats/test_compact_encodings.py", "-k")
+    first = ROOMS["formats"].stages_for("unwinders/formats/compact_pages.py")[0]  # none is named after this one
+    assert first[:3] == tuple(
+        f"tests/unwinders/formats/test_compact_{what}.py" for what in ("encodings", "survives_anything", "unwind")
     )
-    assert first[2:] == ROOMS["formats"].stages[0][1:]
+    assert first[3:] == ROOMS["formats"].stages[0][1:]
     stages = ROOMS["verdicts"].stages_for("testbed/verdicts/trace.py")
     assert stages[0] == ("tests/verdicts/test_trace.py", "-k", "not every_site")
     assert set(stages) == set(ROOMS["verdicts"].stages)
