@@ -109,7 +109,7 @@ def _map_image(loaded: LoadedImage, memory: AddressSpace) -> None:
         protection = READ * segment.readable | WRITE * segment.writable | EXECUTE * segment.executable
         last = -(-(segment.offset + filled) // PAGE) * PAGE
         pages = bytearray(content[segment.offset - skew : last]) if filled else bytearray()
-        if segment.size > filled:
+        if pages and segment.size > filled:
             pages[skew + filled :] = bytes(len(pages) - skew - filled)
         try:
             memory.map(start, skew + segment.size, protection, bytes(pages), name=path.name, offset=segment.offset)

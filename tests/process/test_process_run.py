@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -148,3 +149,17 @@ def test_a_track_without_its_journal_would_be_another_one() -> None:
     at = len(trace) // 2
     sp = int(trace.sp[at])
     assert trace.memory(at).read(sp, 256) != replace(trace, writes=empty).memory(at).read(sp, 256)
+
+
+def test_a_segment_may_have_nothing_in_the_file_and_begin_inside_a_page(tmp_path: Path) -> None:
+    """lld gives zeroed data a segment of its own behind the read-only part; here the stack's entry becomes it."""
+    original = built("hello", "x86_64", "static")
+    content = bytearray(original.read_bytes())
+    start, (size, count) = struct.unpack_from("<Q", content, 32)[0], struct.unpack_from("<HH", content, 54)
+    entries = [start + i * size for i in range(count)]
+    (stack,) = (at for at in entries if struct.unpack_from("<I", content, at)[0] == 0x6474E551)
+    struct.pack_into("<II6Q", content, stack, 1, 6, 0x288, 0x900288, 0x900288, 0, 8, 0x1000)
+    path = tmp_path / original.name
+    path.write_bytes(content)
+    run = run_process(path, ["abc"])
+    assert run.status == 7 and run.stdout == ran("hello", "x86_64", "static", "abc").stdout
