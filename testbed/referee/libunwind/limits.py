@@ -22,19 +22,21 @@ STALE_ROW_OF_ANOTHER = Limit(
     "instruction of the next one, whose row, looked up before, is used again",
     "https://github.com/libunwind/libunwind/pull/1059",
 )
-LIMITS = table_limits(
-    {
-        Trait.WRONG_TABLE: frozenset(
-            {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
-        ),
-        Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
-        Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
-        Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
-        Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
-        Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
-    }
+LIMITS = (
+    *table_limits(
+        {
+            Trait.WRONG_TABLE: frozenset(
+                {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+            ),
+            Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
+            Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
+            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
+        }
+    ),
+    GCC_REALIGNED,
 )
-LIMITS = (*LIMITS, GCC_REALIGNED)
 
 VECTOR_RULE = Limit(
     Trait.VECTOR_RULE,

@@ -163,14 +163,6 @@ _OLD_ROW = (
     "rows are applied up to the byte before pc, as is right for a return address; at an interrupted pc that a row "
     "begins at, the row before it answers, and slots that are popped are read once more"
 )
-OLD_ROWS = (
-    *(
-        Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
-        for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
-    ),
-    ROW_BEFORE_ENTERED,
-    replace(BAD_REGISTER, outcomes=frozenset({Outcome.ENDED_EARLY})),
-)
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
 OLD_ROW_INSIDE = Limit(
     Trait.JUMPED_TO,
@@ -188,8 +180,15 @@ OLD_ROW_FURTHER_IN = Limit(
     frozenset({Trait.REALIGNED}),
     inner=1,
 )
-
-OLD_ROWS = (*OLD_ROWS, *(replace(OLD_ROW_FURTHER_IN, inner=further) for further in (2, 3)))
+OLD_ROWS = (
+    *(
+        Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
+        for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
+    ),
+    ROW_BEFORE_ENTERED,
+    replace(BAD_REGISTER, outcomes=frozenset({Outcome.ENDED_EARLY})),
+    *(replace(OLD_ROW_FURTHER_IN, inner=further) for further in (2, 3)),
+)
 
 PC_COLUMN = Limit(
     Trait.SIGNAL,

@@ -130,24 +130,22 @@ EH_FRAME = (
     *EH_FRAME,
     *UNREAD,
 )
-DEBUG_FRAME = _limits(
-    {
-        Trait.WRONG_TABLE: "ended_early skipped wrong wrong_register",
-        Trait.NO_TABLE: "ended_early refused stopped",
-        Trait.NO_CODE: "ended_early refused",
-        Trait.SIGNAL: "ended_early",
-        Trait.OPEN_END: "phantom stopped",
-        Trait.LOST_REGISTER: "skipped",
-        Trait.INEXPRESSIBLE: "ended_early",
-        Trait.FP_REUSED: "ended_early wrong",
-        Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
-        Trait.PROLOGUE: "ended_early",
-        Trait.FRAMELESS: "ended_early wrong",
-    }
-)
-
 DEBUG_FRAME = (
-    *DEBUG_FRAME,
+    *_limits(
+        {
+            Trait.WRONG_TABLE: "ended_early skipped wrong wrong_register",
+            Trait.NO_TABLE: "ended_early refused stopped",
+            Trait.NO_CODE: "ended_early refused",
+            Trait.SIGNAL: "ended_early",
+            Trait.OPEN_END: "phantom stopped",
+            Trait.LOST_REGISTER: "skipped",
+            Trait.INEXPRESSIBLE: "ended_early",
+            Trait.FP_REUSED: "ended_early wrong",
+            Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
+            Trait.PROLOGUE: "ended_early",
+            Trait.FRAMELESS: "ended_early wrong",
+        }
+    ),
     Limit(
         Trait.MOVED_UP,
         frozenset({Outcome.REFUSED, Outcome.STOPPED}),
