@@ -52,7 +52,7 @@ LIMITS = limits_of(
     FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
     EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
     FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
-    FRAMELESS+PASSED_OVER      arm32   ended_early
+    FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
     EPILOGUE                   arm32   refused
     """,
     {

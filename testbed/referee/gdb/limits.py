@@ -57,7 +57,7 @@ WITH_TABLES = (
             "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
-            "FRAMELESS+PASSED_OVER": "ended_early",
+            "FRAMELESS+PASSED_OVER": "ended_early wrong_register",
         }
     ),
     limit(

@@ -39,7 +39,7 @@ LIMITS = (
             "EPILOGUE+FRAME_ELSEWHERE": "ended_early skipped wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
-            "FRAMELESS+PASSED_OVER": "ended_early wrong",
+            "FRAMELESS+PASSED_OVER": "ended_early wrong_register wrong",
         }
     ),
     GCC_REALIGNED,

@@ -83,7 +83,7 @@ LIMITS = limits_of(
     EPILOGUE                   arm32   refused
     PROLOGUE+ALLOCATED_IN_PART  arm32   ended_early
     FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
-    FRAMELESS+PASSED_OVER      arm32   ended_early
+    FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
     CALLED         x86_64  refused
     CALLED         arm64   refused
     ROOT           x86_64  stopped

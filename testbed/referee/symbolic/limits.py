@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from testbed.contract.unwinder import Limit
+from testbed.referee.limits import llvm_arm
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -87,12 +88,13 @@ def _outcomes(values: str) -> frozenset[Outcome]:
     return frozenset(Outcome(value) for value in values.split())
 
 
-def _limits(shown: Mapping[Trait, str]) -> tuple[Limit, ...]:
-    """``shown``: as which outcomes, their values in one string, each fact shows."""
+def _limits(shown: Mapping[Trait, str], said: Collection[tuple[Trait, ...]] = ()) -> tuple[Limit, ...]:
+    """``shown``: as which outcomes, in one string, each fact shows; ``said``: pairs that have a limit of their own."""
     return tuple(
         Limit(trait, _outcomes(outcomes), *_BECAUSE[trait], _ARCHES.get(trait), frozenset(also))
         for trait, outcomes in shown.items()
         for also in AT_A_ROW.get(trait, ((),))
+        if (trait, *also) not in said
     )
 
 
@@ -133,7 +135,7 @@ EH_FRAME = (
 DEBUG_FRAME = (
     *_limits(
         {
-            Trait.WRONG_TABLE: "ended_early skipped wrong wrong_register",
+            Trait.WRONG_TABLE: "ended_early skipped stopped wrong wrong_register",
             Trait.NO_TABLE: "ended_early refused stopped",
             Trait.NO_CODE: "ended_early refused",
             Trait.SIGNAL: "ended_early",
@@ -144,7 +146,16 @@ DEBUG_FRAME = (
             Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
             Trait.PROLOGUE: "ended_early",
             Trait.FRAMELESS: "ended_early wrong",
-        }
+        },
+        said=((Trait.FRAMELESS, Trait.PASSED_OVER),),
+    ),
+    *llvm_arm({"FRAMELESS+PASSED_OVER": "ended_early wrong_register"}),
+    Limit(
+        Trait.EPILOGUE,
+        frozenset({Outcome.REFUSED}),
+        "GCC writes one row for a frame that several instructions give back: between them it is another's",
+        _SOURCE,
+        frozenset({"arm32"}),
     ),
     Limit(
         Trait.MOVED_UP,
