@@ -1,24 +1,7 @@
-"""Write what the documents show: the outputs inside README.md, the list of strategies, the pictures.
+"""Write what the documents show: the outputs inside README.md, the pages that commands make, the pictures.
 
-    python docs/regenerate.py            write README.md, docs/*.md, docs/*.svg, and with a browser docs/*.png
-    python docs/regenerate.py --blocks   only what commands print inside README.md and docs/*.md
-    python docs/regenerate.py --names    only docs/names.md: needs Debian's binutils (all three) and llvm
-    python docs/regenerate.py --tables   only docs/tables-of-libraries.md: needs binutils and GCC's cross compilers
-    python docs/regenerate.py --analysis only docs/analysis-of-libraries.md: all functions of the installed libraries
-                                         (--armhf DIR: libc6 and libc6-dbg of armhf, unpacked; --most N: N of each)
-    python docs/regenerate.py --pictures only the pictures of screens and pages (docs/pictures.py), and the heat map
-    python docs/regenerate.py --findings only FINDINGS.md, with the real unwinders that are installed
-    python docs/regenerate.py --referees that and docs/referees.md, but for its section on real processes
-                                         (python -m tests.process.referees)
-    python docs/regenerate.py --limits   only docs/limits.md, with the real unwinders that are installed
-    python docs/regenerate.py --proofs   only docs/proofs.md: both witnesses, on the corpus, made programs, processes
-    python docs/regenerate.py --odd-code  only docs/odd-code.md: some minutes, each rule is taken out of a copy once
-    python docs/regenerate.py --traps    only docs/traps.md, from the golden counts
-    python docs/regenerate.py --notebooks  only notebooks/*.ipynb: executed, with outputs that show without scripts
-    python docs/regenerate.py --score    only docs/scoreboard.md, from the known scores
-    python docs/regenerate.py --check    exit with 1 where what commands print in README.md or docs/*.md is out of date
-
-Nothing in the documents that a command prints is typed by hand; a test runs the check.
+`python docs/regenerate.py --help` lists the parts. Nothing in the documents that a command prints is typed by hand: a
+test compares.
 """
 
 from __future__ import annotations
@@ -30,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "strategies.md")
 _BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision) -->\n.*?<!-- end -->", re.S)
 
@@ -72,9 +57,8 @@ def with_blocks(text: str) -> str:
     return _BLOCK.sub(block, text)
 
 
-def names() -> str:
+def names() -> None:
     """docs/names.md: names judged at every site of the corpus, and beside two readers at every executed address."""
-    sys.path.insert(0, str(ROOT))
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
@@ -94,22 +78,22 @@ def names() -> str:
     counts = [(why, text, *(f"{found.counts[reader, why]:,}" for reader in readers)) for why, text in reasons.items()]
     counts.append(("unexplained", "none may be", *(str(len(found.unexplained)) for _ in readers)))
     introduction = (ROOT / "docs" / "names.intro.md").read_text(encoding="utf-8")
-    return introduction.format(
+    page = introduction.format(
         judged=_markdown(COLUMNS, total_rows(judge_all_names(planned))),
         executed=f"{found.executed:,}",
         inlined=f"{found.inlined:,}",
         units=len(planned),
         readers=_markdown(("what is said", "what that is", *readers), counts),
     )
+    (ROOT / "docs" / "names.md").write_text(page, encoding="utf-8")
 
 
-def analysis(arguments: Sequence[str]) -> str:
+def analysis(armhf: str | None = None, most: int | None = None) -> None:
     """docs/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
-    sys.path.insert(0, str(ROOT))
     from tests.unwinders.analysis.sweep import whole_page
 
-    said = dict(pairwise(arguments))
-    return whole_page(ROOT / "docs" / "analysis-of-libraries.intro.md", said.get("--armhf"), said.get("--most"))
+    page = whole_page(ROOT / "docs" / "analysis-of-libraries.intro.md", armhf, most)
+    (ROOT / "docs" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -117,20 +101,19 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
-def tables_of_libraries() -> str:
+def tables_of_libraries() -> None:
     """docs/tables-of-libraries.md: every row of Debian's libraries beside readelf's, and what looking up costs."""
-    sys.path.insert(0, str(ROOT))
     from tests.unwinders.tables.libraries import HEAD, installed, named_rows, sweep, swept_rows
 
     found = [swept for library in installed() for swept in sweep(library)]
     introduction = (ROOT / "docs" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
     named = _markdown(("architecture", "callee-saved registers", "others"), named_rows(found))
-    return introduction.format(libraries=_markdown(HEAD, swept_rows(found)), named=named)
+    page = introduction.format(libraries=_markdown(HEAD, swept_rows(found)), named=named)
+    (ROOT / "docs" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
 
 
-def traps() -> str:
+def traps() -> None:
     """docs/traps.md: what each trap does to the strategies beside its controls, from the golden counts."""
-    sys.path.insert(0, str(ROOT))
     from programs import PROGRAMS
     from testbed.report.trap_fates import ShownCell
     from testbed.report.traps_text import traps_markdown
@@ -145,7 +128,7 @@ def traps() -> str:
         ShownCell(unit, name, counts["sites"] - counts["transition"], counts["exact"], shown(counts))
         for unit, name, counts in all_cells(STRATEGIES)
     ]
-    return traps_markdown(PROGRAMS, cells)
+    (ROOT / "docs" / "traps.md").write_text(traps_markdown(PROGRAMS, cells), encoding="utf-8")
 
 
 LIMITS_EVERY = 4  # of so many units one on each architecture, of those that are one of each program there
@@ -166,7 +149,8 @@ def findings() -> None:
 
 
 def referees() -> None:
-    """docs/referees.md: how the real unwinders that are installed fare."""
+    """FINDINGS.md, and docs/referees.md: how the real unwinders that are installed fare."""
+    findings()
     from pictures import testbed
 
     from testbed.referee import REFEREES
@@ -185,7 +169,6 @@ def referees() -> None:
 
 def limits() -> None:
     """docs/limits.md: what the limits of each strategy would hide."""
-    sys.path.insert(0, str(ROOT))
     from limits_page import limits_page
 
     introduction = (ROOT / "docs" / "limits.intro.md").read_text(encoding="utf-8")
@@ -194,7 +177,6 @@ def limits() -> None:
 
 def proofs() -> None:
     """docs/proofs.md: what both witnesses say."""
-    sys.path.insert(0, str(ROOT))
     from proofs_page import proofs_page
 
     introduction = (ROOT / "docs" / "proofs.intro.md").read_text(encoding="utf-8")
@@ -203,7 +185,6 @@ def proofs() -> None:
 
 def odd_code() -> None:
     """docs/odd-code.md: code whose stack is easily told wrong, and the rules that hold it."""
-    sys.path.insert(0, str(ROOT))
     from odd_code import odd_code_page
 
     introduction = (ROOT / "docs" / "odd-code.intro.md").read_text(encoding="utf-8")
@@ -232,60 +213,82 @@ def pictures() -> None:
     write_all()
 
 
-def main() -> None:
-    if "--pictures" in sys.argv[1:]:
-        pictures()
-        return
-    if "--analysis" in sys.argv[1:]:
-        (ROOT / "docs" / "analysis-of-libraries.md").write_text(analysis(sys.argv[1:]), encoding="utf-8")
-        return
-    if "--names" in sys.argv[1:]:
-        (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
-        return
-    if "--tables" in sys.argv[1:]:
-        (ROOT / "docs" / "tables-of-libraries.md").write_text(tables_of_libraries(), encoding="utf-8")
-        return
-    if "--findings" in sys.argv[1:]:
-        findings()
-        return
-    if "--limits" in sys.argv[1:]:
-        limits()
-        return
-    if "--notebooks" in sys.argv[1:]:
-        notebooks()
-        return
-    if "--traps" in sys.argv[1:]:
-        (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
-        return
-    if "--proofs" in sys.argv[1:]:
-        proofs()
-        return
-    if "--odd-code" in sys.argv[1:]:
-        odd_code()
-        return
-    if "--score" in sys.argv[1:]:
-        score()
-        return
-    if "--referees" in sys.argv[1:]:
-        findings()
-        referees()
-        return
-    current = {path: path.read_text(encoding="utf-8") for path in WITH_BLOCKS}
-    made = {path: with_blocks(text) for path, text in current.items()}
-    if "--check" in sys.argv[1:]:
-        sys.exit(made != current)
-    for path, text in made.items():
-        path.write_text(text, encoding="utf-8")
-    if "--blocks" in sys.argv[1:]:
-        return
-    (ROOT / "docs" / "traps.md").write_text(traps(), encoding="utf-8")
-    (ROOT / "docs" / "names.md").write_text(names(), encoding="utf-8")
-    (ROOT / "docs" / "tables-of-libraries.md").write_text(tables_of_libraries(), encoding="utf-8")
-    findings()
-    referees()
-    limits()
-    score()
-    pictures()
+def blocks() -> None:
+    """README.md and the documents in which outputs of commands stand."""
+    for path in WITH_BLOCKS:
+        path.write_text(with_blocks(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def out_of_date() -> list[str]:
+    """The documents in which an output is not what its command prints now."""
+    texts = {path: path.read_text(encoding="utf-8") for path in WITH_BLOCKS}
+    return [str(path.relative_to(ROOT)) for path, text in texts.items() if with_blocks(text) != text]
+
+
+@dataclass(frozen=True)
+class DocumentPart:
+    """A part of the documents: how it is made, and what it writes, in words."""
+
+    make: Callable[..., None]
+    writes: str
+    by_default: bool = True
+
+
+PARTS = {
+    "blocks": DocumentPart(blocks, "what commands print inside README.md and docs/strategies.md"),
+    "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
+    "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
+    "tables": DocumentPart(
+        tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and GCC's cross compilers"
+    ),
+    "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
+    "referees": DocumentPart(
+        referees, "FINDINGS.md and docs/referees.md, but its section on processes (python -m tests.process.referees)"
+    ),
+    "limits": DocumentPart(limits, "docs/limits.md, with the real unwinders that are installed"),
+    "score": DocumentPart(score, "docs/scoreboard.md, from the known scores"),
+    "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
+    "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
+    "analysis": DocumentPart(analysis, "docs/analysis-of-libraries.md, all functions of libraries", by_default=False),
+    "proofs": DocumentPart(proofs, "docs/proofs.md, both witnesses on everything", by_default=False),
+    "odd-code": DocumentPart(odd_code, "docs/odd-code.md, each rule is taken out of a copy once", by_default=False),
+}
+
+
+def _flags(command: Callable[..., None]) -> Callable[..., None]:
+    for name, part in reversed(PARTS.items()):
+        also = "" if part.by_default else "  [only if named]"
+        command = click.option(f"--{name}", is_flag=True, help=f"{part.writes}{also}")(command)
+    return command
+
+
+@click.command()
+@_flags
+@click.option(
+    "--check", is_flag=True, help="Write nothing; status 1 where README.md or docs/strategies.md is out of date."
+)
+@click.option("--armhf", metavar="DIR", help="--analysis: libc6 and libc6-dbg of armhf, unpacked.")
+@click.option("--most", type=click.IntRange(min=1), help="--analysis: so many functions of each library.")
+def main(*, check: bool, armhf: str | None, most: int | None, **named: bool) -> None:
+    """Write the documents that commands make: the parts that are named, or those that take some minutes together.
+
+    What is not installed is left out, and the page says so.
+    """
+    if check:
+        stale = out_of_date()
+        for document in stale:
+            click.echo(f"{document} is out of date: python docs/regenerate.py --blocks", err=True)
+        sys.exit(bool(stale))
+    if (armhf or most) and not named["analysis"]:
+        raise click.UsageError("--armhf and --most are of --analysis")
+    wanted = [name for name in PARTS if named[name.replace("-", "_")]]
+    for name in wanted or [name for name, part in PARTS.items() if part.by_default]:
+        part = PARTS[name]
+        click.echo(f"{name}: {part.writes}", err=True)
+        if name == "analysis":
+            part.make(armhf, most)
+        else:
+            part.make()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -32,7 +34,7 @@ def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -116,3 +118,14 @@ def test_the_findings_are_all_written_down() -> None:
     moved = {finding.title for referee in REFEREES.values() for finding in referee.findings if finding.of_technique}
     assert {title for title in titles if f"### {title}\n" in limits} == moved
     assert "no table covers this code" not in mistakes
+
+
+def test_the_script_of_the_documents_says_what_it_takes_and_refuses_the_rest() -> None:
+    """A word that it does not know must not make it write everything, which takes minutes."""
+    script_file = [sys.executable, str(ROOT / "docs" / "regenerate.py")]
+    told = subprocess.run([*script_file, "--help"], capture_output=True, text=True, check=True)
+    parts = script("regenerate").PARTS
+    assert all(f"--{name} " in told.stdout for name in parts)
+    for mistake in (["--bogus"], ["everything"], ["--armhf", "x"]):
+        refused = subprocess.run([*script_file, *mistake], capture_output=True, text=True, check=False)
+        assert (refused.returncode, "Error" in refused.stderr) == (2, True), mistake

@@ -73,10 +73,8 @@ def sweep(which: Compares, most: int | None = None, processes: int | None = None
     return found
 
 
-def whole_page(introduction: Path, armhf: str | None, most: str | None) -> str:
+def whole_page(introduction: Path, armhf: str | None, most: int | None) -> str:
     """docs/analysis-of-libraries.md, made anew."""
-    found = {
-        which.title: sweep(which, int(most) if most else None) for which in planned(Path(armhf) if armhf else None)
-    }
+    found = {which.title: sweep(which, most) for which in planned(Path(armhf) if armhf else None)}
     sample = f"Of each library {most} functions at random, by a fixed seed." if most else ""
     return page(introduction.read_text(encoding="utf-8"), found, sample)
