@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from testbed.campaign.results import Cell, Difference, Unit
+from testbed.arch import ARCHES
+from testbed.campaign.results import Cell, CountedCause, Difference, Unit
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.naming.beside import folded_names
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
@@ -66,11 +67,21 @@ def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], 
         unexplained=counted.unexplained,
         transition=counted.transition,
         shown=counted.shown,
+        causes=_causes(counted, unwinder.limits_on(ARCHES[unit.arch])),
         first=told(counted.first),
         first_unexplained=told(counted.first_unexplained),
         first_lie=told(counted.first_lie),
         callers=counted.callers,
     )
+
+
+def _causes(counted: Tally, limits: Sequence[Limit]) -> tuple[CountedCause, ...]:
+    """What was explained, by limit and outcome, in the limits' words; the most frequent first."""
+    told = []
+    for (mechanism, outcome), steps in counted.shown.items():
+        by = next(limit for limit in limits if limit.mechanism == mechanism and outcome in limit.outcomes)
+        told.append(CountedCause(by.because, by.reference, outcome, steps))
+    return tuple(sorted(told, key=lambda cause: -cause.steps))
 
 
 def difference(

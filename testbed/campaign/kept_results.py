@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Cell, Difference, Unit, UnitResult
+from testbed.campaign.results import Cell, CountedCause, Difference, Unit, UnitResult
 from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
@@ -185,6 +185,7 @@ def _cell_data(cell: Cell) -> dict[str, Any]:
         "unexplained": cell.unexplained,
         "transition": cell.transition,
         "shown": [[mechanism, outcome.name, count] for (mechanism, outcome), count in cell.shown.items()],
+        "causes": [[each.because, each.reference, each.outcome.name, each.steps] for each in cell.causes],
         "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
         "first": _difference_data(cell.first),
         "first_unexplained": _difference_data(cell.first_unexplained),
@@ -202,6 +203,7 @@ def _cell(unit: Unit, data: Mapping[str, Any]) -> Cell:
         unexplained=data["unexplained"],
         transition=data["transition"],
         shown={(mechanism, Outcome[outcome]): count for mechanism, outcome, count in data["shown"]},
+        causes=tuple(CountedCause(why, where, Outcome[name], steps) for why, where, name, steps in data["causes"]),
         callers=Callers(*data["callers"]),
         first=_difference(data["first"]),
         first_unexplained=_difference(data["first_unexplained"]),

@@ -55,12 +55,23 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedCause:
+    """Why a strategy is not exact at some ``steps``, which came out as one outcome: the limit that explains them."""
+
+    because: str
+    reference: str
+    outcome: Outcome
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One strategy on one unit, counted.
 
     ``sites`` is every executed step; ``transition`` of them have no single right answer and are in none of the
     other counts, ``callers`` included. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes
-    that claim something false, explained or not. ``shown`` counts the (limit's mechanism, outcome) pairs that occurred.
+    that claim something false, explained or not. ``shown`` counts the (limit's mechanism, outcome) pairs that occurred,
+    ``causes`` says the same in sentences, the most frequent one first.
     """
 
     unit: Unit
@@ -71,6 +82,7 @@ class Cell:
     unexplained: int
     transition: int
     shown: Mapping[tuple[str, Outcome], int] = field(default_factory=dict)
+    causes: tuple[CountedCause, ...] = ()
     first: Difference | None = None
     first_unexplained: Difference | None = None
     first_lie: Difference | None = None

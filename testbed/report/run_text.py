@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -132,8 +133,18 @@ def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
             yield _paragraph(Text.assemble((head, "bold"), first.seen, (f" UNEXPLAINED: {first.because}.", "bold red")))
             continue
         letter = causes.letter(first.because, first.reference)
-        yield _paragraph(Text.assemble((head, "bold"), first.seen, f" {letter}"))
+        yield _paragraph(Text.assemble((head, "bold"), first.seen, f" {letter}{_by_cause(cell, causes)}"))
     yield from causes.lines()
+
+
+def _by_cause(cell: Cell, causes: Causes) -> str:
+    """Where a strategy differs for more than one reason: how many steps each one has."""
+    steps: Counter[str] = Counter()
+    for cause in cell.causes:
+        steps[causes.letter(cause.because, cause.reference)] += cause.steps
+    if len(steps) < 2:
+        return ""
+    return " Its steps by cause: " + ", ".join(f"{number:,} {letter}" for letter, number in steps.most_common()) + "."
 
 
 def _paragraph(text: Text) -> Text:

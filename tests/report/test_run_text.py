@@ -98,3 +98,18 @@ def test_the_last_sentence_says_who_is_right_and_who_lies_first() -> None:
     assert shown(run_page(run, verdicts)).endswith("\n1 of 1 strategy exact at all 25 steps.\n")
     run, verdicts = judged("leaf_call", "x86_64", ("orc", "builtin_return_address"))
     assert "at all" in shown(run_page(run, verdicts))
+
+
+def test_each_cause_has_its_steps() -> None:
+    """Every step that is explained is counted under one cause, and every letter is told below."""
+    run, verdicts = judged("signal", "arm64", ("fp_chain", "stack_scan", "eh_frame", "sframe"))
+    told = shown(run_page(run, verdicts), 1000)
+    for cell, _ in verdicts:
+        assert sum(cause.steps for cause in cell.causes) == cell.explained
+    (chain,) = re.findall(r"\nfp_chain lies first .* Its steps by cause: ([^.]*)\.\n", told)
+    steps = {letter: int(number) for number, letter in re.findall(r"(\d+) (\[\w\])", chain)}
+    assert sum(steps.values()) == verdicts[0][0].explained == 45
+    assert len(steps) == 3
+    assert all(f"\n{letter} " in told.partition("\nwhy")[2] for letter in steps)
+    assert "\nsframe stops first" in told, "for one cause alone"
+    assert told.count("Its steps by cause") == 2
