@@ -11,11 +11,12 @@ from testbed.build import Built
 from testbed.cli.progress import long_work
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.by_name import named_run
+from testbed.runs.by_name import named_built
 from testbed.runs.program_file import NOTHING_SAID, FileFacts
-from testbed.runs.run import Run
+from testbed.runs.run import Run, run_built
+from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks
-from testbed.words.errors import EmulationError
+from testbed.words.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
 WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces
 
 
-def is_long(run: Run, budget: int) -> bool:
-    """True where a run that was stopped after WHOLE steps is to go on: in pieces, since more are not held at once.
-
-    A run in which signals arrive is never cut: see `testbed.machine.python_hooks`.
-    """
-    return budget > WHOLE == len(run) and isinstance(run.trace.end, EmulationError)
-
-
-def first_part(
+def named_part(
     programs: Mapping[str, Program],
     program: str,
     arch: str | None,
@@ -43,12 +36,32 @@ def first_part(
     budget: int,
     fresh: bool,
     facts: FileFacts = NOTHING_SAID,
-) -> Run:
-    """What was named, run for up to WHOLE steps, or to its end where signals arrive."""
-    run = named_run(programs, program, arch, recipe, seed=seed, budget=min(budget, WHOLE), fresh=fresh, facts=facts)
-    if run.built.source.header.signals and is_long(run, budget):
-        return named_run(programs, program, arch, recipe, seed=seed, budget=budget, fresh=False)
-    return run
+    *,
+    chunk: int | None = None,
+) -> Run | Built:
+    """What was named, run and watched; or only built where it is to be run in pieces.
+
+    That is where ``chunk`` asks for them, or the run is not over after WHOLE steps: which is found out piece by piece,
+    so that a long run is never held. A run in which signals arrive is never cut, see `testbed.machine.python_hooks`:
+    raises UsageError for a ``chunk`` of one.
+    """
+    built = named_built(programs, program, arch, recipe, fresh=fresh, facts=facts)
+    signals = built.source.header.signals
+    if chunk and signals:
+        raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces: leave out --chunk")
+    if chunk or (budget > WHOLE and not signals and not _is_over(built, seed)):
+        return built
+    return run_built(built, seed=seed, budget=budget)
+
+
+def _is_over(built: Built, seed: int) -> bool:
+    """True for a run that ends within WHOLE steps."""
+    from testbed.machine.chunks import chunks_of
+
+    steps, end = 0, None
+    for piece in chunks_of(built.image, seed=seed, budget=WHOLE, cpu=built.cpu)(None):
+        steps, end = steps + len(piece), piece.end
+    return steps < WHOLE or isinstance(end, Exited)
 
 
 def pieces_of(built: Built, seed: int, budget: int, chunk: int | None, jobs: int) -> Chunks:

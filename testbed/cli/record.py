@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from testbed.cli.corpus import corpus
-from testbed.cli.long_runs import first_part, is_long
+from testbed.cli.long_runs import named_part, pieces_of
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.runs.files import save_pieces, save_run
+from testbed.runs.run import Run
 from testbed.trace import Exited
 from testbed.trace.chunk import LEAST
 from testbed.words.errors import EmulationError
@@ -48,21 +49,16 @@ def command(
     held at once.
     """
     with status(f"building and running {program}"):
-        run = first_part(corpus(names=[program]), program, arch, recipe, seed, budget, fresh)
-    steps, end, said = len(run), run.trace.end, str(run)
-    if chunk or is_long(run, budget):
-        from testbed.machine.chunks import chunks_of
-
-        built = run.built
-        del run  # what was held of it
-        with long_work(f"recording {built.program.name}", "steps") as work:
-            pieces = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu)(None)
-            steps, last = save_pieces(built, pieces, path, work.at)
+        found = named_part(corpus(names=[program]), program, arch, recipe, seed, budget, fresh, chunk=chunk)
+    if isinstance(found, Run):
+        steps, end, said = len(found), found.trace.end, str(found)
+        save_run(found, path)
+    else:
+        with long_work(f"recording {found.program.name}", "steps") as work:
+            steps, last = save_pieces(found, pieces_of(found, seed, budget, chunk, 1)(None), path, work.at)
         end = last.end
         ending = f"exit {end.status}" if isinstance(end, Exited) else "did not reach its exit"
-        said = f"{built.program.name} · {built.arch} · {built.recipe.name}: {steps} steps in pieces, {ending}"
-    else:
-        save_run(run, path)
+        said = f"{found.program.name} · {found.arch} · {found.recipe.name}: {steps} steps in pieces, {ending}"
     size = path.stat().st_size
     click.echo(said)
     click.echo(f"{path}: {size:,} bytes, {size / max(1, steps):.1f} per step")

@@ -15,7 +15,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
-from testbed.cli.long_runs import WHOLE, first_part, for_long_runs, is_long, judged, long_page, pieces_of, watched
+from testbed.cli.long_runs import WHOLE, for_long_runs, judged, long_page, named_part, pieces_of, watched
 from testbed.cli.process_options import process_options, taken
 from testbed.cli.process_run import is_process, show_process
 from testbed.cli.strategies import applicable_of, strategies_named, unwinder_cmd
@@ -198,12 +198,11 @@ def _executed(options: RunOptions, named: Sequence[Unwinder]) -> Run | LongRun:
     with status(f"building and running {program}"):
         facts, folders = FileFacts(options.traits, options.frame_records), corpus(options.folders, [program])
         how = (options.arch, options.recipe, seed, budget, options.fresh)
-        run = first_part(folders, program, *how, facts)
-    if not options.chunk and not is_long(run, budget):
-        return run
-    built, jobs = run.built, options.jobs
-    del run  # what was held of it
-    return _in_pieces(built, pieces_of(built, seed, budget, options.chunk, jobs), options, named, jobs=jobs)
+        found = named_part(folders, program, *how, facts, chunk=options.chunk)
+    if isinstance(found, Run):
+        return found
+    jobs = options.jobs
+    return _in_pieces(found, pieces_of(found, seed, budget, options.chunk, jobs), options, named, jobs=jobs)
 
 
 def _in_pieces(

@@ -22,7 +22,7 @@ from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import CHUNK, HELD, LEAST, SPARE, Chunk, Chunks, Keyframe
+from testbed.trace.chunk import HELD, LEAST, SPARE, Chunk, Chunks, Keyframe, usual_chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
 
@@ -34,13 +34,14 @@ def record_chunks(
     *,
     seed: int = 1,
     budget: int = 1_000_000,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     start: Keyframe | None = None,
     cpu: str | None = None,
     held: int = HELD,
 ) -> Iterator[Chunk]:
     """Run a program as `testbed.machine.record` does, ``chunk`` steps at a time, from its entry or from a keyframe.
 
+    Without ``chunk`` it is `usual_chunk`.
     The chunks together are the recording. A chunk's columns are written over when number ``held`` after it is asked
     for, the second one. Signals are not sent. Raises ImageError for an image that cannot be mapped.
     """
@@ -50,6 +51,7 @@ def record_chunks(
     first = 0
     if start is not None:
         machine, memory, first = _moved_to(machine, start), RollingMemory(start.memory), start.first
+    chunk = chunk or usual_chunk(machine.arch)
     assert LEAST <= chunk < MOST_STEPS - SLACK
 
     run = NativeRun(machine, _stop_after(chunk))
@@ -110,9 +112,7 @@ def chunks_of(
     held: int = HELD,
 ) -> Chunks:
     """A run in pieces, as often as it is asked for, from its entry or from a keyframe: a program always runs alike."""
-    return lambda start: record_chunks(
-        image, seed=seed, budget=budget, chunk=chunk or CHUNK, start=start, cpu=cpu, held=held
-    )
+    return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk, start=start, cpu=cpu, held=held)
 
 
 def _moved_to(machine: Machine, start: Keyframe) -> Machine:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
-from testbed.build import build
+from testbed.build import Built, build
 from testbed.build.recipes import first_recipe, recipe_named, recipes_for
 from testbed.generate.names import is_generated
 from testbed.image import Image, linked_image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.program.model import COMPILED, Program, read_program
-from testbed.runs.program_file import NOTHING_SAID, FileFacts, run_file
-from testbed.runs.run import Run, run_program
+from testbed.runs.program_file import NOTHING_SAID, FileFacts, built_file
+from testbed.runs.run import Run, run_built
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 
@@ -33,7 +33,20 @@ def named_run(
     fresh: bool,
     facts: FileFacts = NOTHING_SAID,
 ) -> Run:
-    """Build what was named, run it, watch it. ``facts`` are of a program file; a source's header says its own.
+    """Build what was named, run it, watch it. Raises UsageError as `named_built` does."""
+    return run_built(named_built(programs, name, arch, recipe, fresh=fresh, facts=facts), seed=seed, budget=budget)
+
+
+def named_built(
+    programs: Programs,
+    name: str,
+    arch: str | None,
+    recipe: str | None,
+    *,
+    fresh: bool,
+    facts: FileFacts = NOTHING_SAID,
+) -> Built:
+    """Build what was named. ``facts`` are of a program file; a source's header says its own.
 
     Raises UsageError where a name means nothing here.
     """
@@ -41,13 +54,15 @@ def named_run(
         if facts != NOTHING_SAID:
             raise UsageError(f"--trait and --frame-record are for program files; the header of {name} says its own")
         program = named_program(programs, name)
-        return run_program(program, named_arch(program, arch), recipe, seed=seed, budget=budget, fresh=fresh)
+        chosen = named_arch(program, arch)
+        how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)
+        return build(program, chosen, how, fresh=fresh)
     if recipe is not None:
         raise UsageError(f"{name} is already built: --recipe is for sources")
-    run = run_file(Path(name), arch=arch_named(arch) if arch else None, seed=seed, budget=budget, facts=facts)
-    if arch is not None and arch_named(arch) is not run.arch:
-        raise UsageError(f"{name} is for {run.arch}, not {arch_named(arch)}")
-    return run
+    built = built_file(Path(name), arch=arch_named(arch) if arch else None, facts=facts)
+    if arch is not None and arch_named(arch) is not built.arch:
+        raise UsageError(f"{name} is for {built.arch}, not {arch_named(arch)}")
+    return built
 
 
 def named_image(

@@ -26,7 +26,7 @@ from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, joined, tally
 from testbed.verdicts.trace import Verdicts, judge_trace
 from testbed.words.errors import EmulationError, UsageError
 
-KEPT = 64  # places from which a part of the run is made again
+KEPT = 16  # places from which a part of the run is made again
 
 Progress = Callable[[int], None]  # called with the step that was reached
 

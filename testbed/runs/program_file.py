@@ -57,7 +57,12 @@ NOTHING_SAID = FileFacts()
 def run_file(
     path: Path, *, arch: Arch | None = None, seed: int = 1, budget: int = 1_000_000, facts: FileFacts = NOTHING_SAID
 ) -> Run:
-    """Run a program file that came from elsewhere: static, starting at its entry, ending by the exit system call.
+    """Run a program file that came from elsewhere. Raises UsageError as `built_file` does."""
+    return run_built(built_file(path, arch=arch, facts=facts), seed=seed, budget=budget)
+
+
+def built_file(path: Path, *, arch: Arch | None = None, facts: FileFacts = NOTHING_SAID) -> Built:
+    """A program file that came from elsewhere: static, starting at its entry, ending by the exit system call.
 
     ``arch`` chooses in a file that holds several. Raises UsageError for a file that needs others to run.
     """
@@ -65,7 +70,7 @@ def run_file(
     image = replace(image, frame_records={**image.frame_records, **facts.layouts(image.arch)})
     source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
     program = Program(path.stem, MappingProxyType({"elf": source}))
-    built = Built(
+    return Built(
         program=program,
         arch=image.arch,
         recipe=PREBUILT,
@@ -75,7 +80,6 @@ def run_file(
         image=image,
         traits=facts.declared(),
     )
-    return run_built(built, seed=seed, budget=budget)
 
 
 def _runnable(path: Path, image: Image) -> Image:

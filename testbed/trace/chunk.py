@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.arch import Arch
 from testbed.trace.memory import Region
 from testbed.trace.trace import Exited, Trace
 from testbed.words.errors import EmulationError
@@ -57,6 +58,12 @@ class Chunk:
 SPARE = 1 << 12
 LEAST = 4  # steps that every chunk but the last one has: the truth looks two steps ahead
 CHUNK = 1 << 16  # steps of a chunk: more are no faster and take more memory, fewer than a half cost more each
+ROWS = 12_000_000  # bytes that a chunk's registers take at most, where nobody says how many steps it is to have
 HELD = 2  # chunks whose columns are there at once
 HELD_BY_THREADS = 5  # where one thread records, one watches what another one judges
 Chunks = Callable[[Keyframe | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked
+
+
+def usual_chunk(arch: Arch) -> int:
+    """The steps of a chunk where nobody says how many: fewer where an architecture has many registers."""
+    return min(CHUNK, ROWS // (8 * len(arch.registers)))

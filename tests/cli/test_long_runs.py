@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,54 @@ def test_a_long_run_is_taken_in_pieces_by_itself(
     assert signals.status == 0 and "pieces" not in signals.out
     cut = testbed("run", "recursion", "--arch", "arm64", "--budget", "150")
     assert cut.status == 2 and "did not exit within 150 steps" in cut.err
+
+
+LONG = """// summary: a loop
+// exit: 0
+volatile unsigned sum;
+int main(void) { for (unsigned i = 0; i < %d; i++) sum += i; return 0; }
+"""
+PEAK = """
+import resource, sys
+from testbed.cli import main
+try:
+    main()
+except SystemExit as exit:
+    assert not exit.code
+print("MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "record"])
+def test_nothing_holds_a_long_run_whole_not_even_to_find_out_that_it_is_long(command: str, tmp_path: Path) -> None:
+    """The peak of four times as many steps is not larger. Two million steps, held whole, are some 400 MB."""
+    peaks = []
+    for rounds in (600_000, 2_400_000):
+        source = tmp_path / f"rounds{rounds}.c"
+        source.write_text(LONG % rounds)
+        given = ["-u", "eh_frame"] if command == "run" else ["-o", str(tmp_path / "file")]
+        start = [command, str(source), "--arch", "x86_64", "-r", "clang-O2", "--budget", "1000000000", *given]
+        said = subprocess.run([sys.executable, "-c", PEAK, *start], capture_output=True, text=True, check=True).stdout
+        assert "pieces" in said
+        peaks.append(int(said.split()[-1]))
+    assert peaks[1] < peaks[0] + 40 and peaks[0] < 400, peaks
+
+
+def test_a_run_that_ends_within_what_is_held_is_whole_whatever_the_budget(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from testbed.cli import long_runs
+
+    usual = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
+    for whole, in_pieces in ((24, True), (25, False)):  # it has 25 steps
+        monkeypatch.setattr(long_runs, "WHOLE", whole)
+        said = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame", "--budget", "3000000")
+        assert said.status == 0 and ("pieces" in said.out) == in_pieces
+        assert summary(said.out) == summary(usual.out)
+
+
+def test_a_run_in_which_signals_arrive_is_not_cut(testbed: Testbed, tmp_path: Path) -> None:
+    for command in (("run", "-u", "eh_frame"), ("record", "-o", str(tmp_path / "file"))):
+        said = testbed(command[0], "signal", "--arch", "x86_64", "--chunk", "50", *command[1:])
+        assert said.status == 2 and "signals arrive in it" in said.err
+    assert not (tmp_path / "file").exists()

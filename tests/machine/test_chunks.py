@@ -9,11 +9,12 @@ import sys
 import numpy as np
 import pytest
 
+from testbed.arch import ARCHES, Arch
 from testbed.image import Image
 from testbed.machine import record
 from testbed.machine.chunks import chunks_of, record_chunks
 from testbed.trace import Exited, Trace
-from testbed.trace.chunk import LEAST, Chunk
+from testbed.trace.chunk import CHUNK, LEAST, ROWS, Chunk, usual_chunk
 from testbed.words.errors import EmulationError
 from tests.machine.faults import CASES, NOP
 from tests.machine.loops import LOOPS
@@ -102,6 +103,12 @@ def test_a_keyframe_is_enough_to_go_on(isa: str) -> None:
             reached += len(again)
             assert np.array_equal(again.trace.registers, whole.registers[again.first : reached])
         assert reached == len(whole) and again.end == whole.end
+
+
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
+def test_a_piece_takes_as_much_memory_on_every_architecture(arch: Arch) -> None:
+    steps = usual_chunk(arch)
+    assert CHUNK // 2 <= steps <= CHUNK and 8 * len(arch.registers) * steps <= ROWS
 
 
 MEASURED = """
