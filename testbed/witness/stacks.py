@@ -8,7 +8,9 @@ A continuation that control never goes on at has an activation as long as it cou
 * **no call at all**: a call instruction that goes into its own function, not to its beginning, and whose continuation
   is read as data only (``call next; pop``), or dropped unread by moving SP, or on a link-register machine not read;
 * **a call used as a jump**: the link register's continuation was never even read, and the activation ended as control
-  went on at a continuation further out;
+  went on at its own parent's continuation, at that very address: who was gone to returned for the parent. Nothing else
+  shows it. An exception passes over parents as well, to a landing pad in the function that made some call further out,
+  and a function that never returns need not keep its link register (``__cxa_end_cleanup`` on 32-bit ARM);
 * **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
   caller's continuation is used from the copy that went along. A stack that was left goes on with who left it, also
   where that function jumps to its own code.
@@ -138,7 +140,8 @@ class _Stacks:
             return
         further_out = list(self._outwards(self.current))
         if index in further_out:
-            self.jumps.update(self._unread(further_out[: further_out.index(index)]))
+            if happening.to == self.activations[index].address:
+                self.jumps.update(self._unread(further_out[further_out.index(index) - 1]))
         elif parent not in further_out:  # another stack: who is on this one may come back
             self.left[self.activations[self.current].stack] = self.current
             if self._copied_back(parent, happening, further_out):
@@ -174,15 +177,14 @@ class _Stacks:
             yield at
             at = self.activations[at].parent
 
-    def _unread(self, passed: Iterable[int]) -> Iterable[int]:
-        """Of activations that ended as one further out did: those whose link register's value nobody ever read."""
-        for index in passed:
-            number = self.activations[index].continuation
-            if self.arch.link is None or number < 0 or number in self.followed.used:
-                continue
-            one = self.followed.continuations[number]
-            if one.kind is Birth.CALL and not self.followed.came_back(one):
-                yield number
+    def _unread(self, ended: int) -> Iterable[int]:
+        """The continuation of an activation that ended as its parent did: if nobody ever read its link register."""
+        number = self.activations[ended].continuation
+        if self.arch.link is None or number < 0 or number in self.followed.used:
+            return
+        one = self.followed.continuations[number]
+        if one.kind is Birth.CALL and not self.followed.came_back(one):
+            yield number
 
     def jump(self, happening: Happening) -> None:
         if (happening.leaves or self._goes_on_itself(happening)) and self._other_stack(happening):

@@ -122,6 +122,29 @@ LEFT = {
     "fn f\nnop\nin_f: mov sp, x19\nb back\n.bss\n.p2align 4\n.space 64\nstack: .space 8",
 }
 
+# An exception leaves f for a pad in main, at an address computed from f's own; throw never read its link register.
+UNREAD = {
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nnop\npad: mov x0, #42\nldr x30, [sp], #16\nret\n"
+    "fn f\nstr x30, [sp, #-16]!\nbl throw\nnop\nfn throw\nldr x9, [sp], #16\nadd x9, x9, #4\nthrowing: br x9",
+    "a32": "fn main\npush {r4, lr}\nbl f\nnop\npad: mov r0, #42\npop {r4, pc}\nfn f\npush {r4, lr}\nbl throw\nnop\n"
+    "fn throw\nldr r3, [sp, #4]\nadd r3, r3, #4\nadd sp, sp, #8\nthrowing: bx r3",
+    "thumb": "fn main\npush {r4, lr}\nbl f\nnop\npad: movs r0, #42\npop {r4, pc}\nfn f\npush {r4, lr}\nbl throw\n"
+    "nop\nfn throw\nldr r3, [sp, #4]\nadds r3, #2\nadd sp, #8\nthrowing: bx r3",
+}
+
+# The pad stands right behind f's call of g, and throw leaves h and g for it; throw never read its link register.
+PASSED_OVER = {
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nldr x30, [sp], #16\nret\nfn f\nstr x30, [sp, #-16]!\nbl g\n"
+    "pad: mov x0, #42\nldr x30, [sp], #16\nret\nfn g\nstr x30, [sp, #-16]!\nbl h\nnop\nfn h\nstr x30, [sp, #-16]!\n"
+    "bl throw\nnop\nfn throw\nldr x9, [sp, #16]\nadd sp, sp, #32\nthrowing: br x9",
+    "a32": "fn main\npush {r4, lr}\nbl f\npop {r4, pc}\nfn f\npush {r4, lr}\nbl g\npad: mov r0, #42\npop {r4, pc}\n"
+    "fn g\npush {r4, lr}\nbl h\nnop\nfn h\npush {r4, lr}\nbl throw\nnop\n"
+    "fn throw\nldr r3, [sp, #12]\nadd sp, sp, #16\nthrowing: bx r3",
+    "thumb": "fn main\npush {r4, lr}\nbl f\npop {r4, pc}\nfn f\npush {r4, lr}\nbl g\npad: movs r0, #42\npop {r4, pc}\n"
+    "fn g\npush {r4, lr}\nbl h\nnop\nfn h\npush {r4, lr}\nbl throw\nnop\n"
+    "fn throw\nldr r3, [sp, #12]\nadd sp, #16\nthrowing: bx r3",
+}
+
 RULES = {
     "tail": TAIL,
     "inline": INLINE,
@@ -133,5 +156,7 @@ RULES = {
     "moved": MOVED,
     "longjmp": LONGJMP,
     "landing": LANDING,
+    "unread": UNREAD,
+    "passed_over": PASSED_OVER,
     "left": LEFT,
 }

@@ -6,7 +6,21 @@ import pytest
 
 from testbed.program.header import Signal
 from testbed.witness import attest
-from tests.witness.rules import BY_HAND, BYTES, INLINE, LANDING, LEFT, LINKED, LONGJMP, MOVED, NO_CALL, PC, TAIL
+from tests.witness.rules import (
+    BY_HAND,
+    BYTES,
+    INLINE,
+    LANDING,
+    LEFT,
+    LINKED,
+    LONGJMP,
+    MOVED,
+    NO_CALL,
+    PASSED_OVER,
+    PC,
+    TAIL,
+    UNREAD,
+)
 from tests.witness.witnessed import functions, recorded, visits, witness
 
 EXIT = {
@@ -77,6 +91,18 @@ def test_longjmp_goes_on_where_setjmp_was_called(isa: str) -> None:
 @pytest.mark.parametrize("isa", LANDING)
 def test_a_landing_ends_what_it_cuts_off(isa: str) -> None:
     witness(isa, LANDING[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
+
+
+@pytest.mark.parametrize("isa", UNREAD)
+def test_a_call_is_one_though_nobody_reads_its_link_register_and_an_exception_passes_its_parent(isa: str) -> None:
+    """As ``bl __cxa_end_cleanup`` of 32-bit ARM: who is called never returns, and lets the next call write over it."""
+    witness(isa, UNREAD[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
+
+
+@pytest.mark.parametrize("isa", PASSED_OVER)
+def test_a_landing_pad_right_behind_a_call_tells_nothing_of_calls_further_in(isa: str) -> None:
+    stacks = ("throwing = throw, h, g, f, main, _start", "pad = f, main, _start")
+    witness(isa, PASSED_OVER[isa] + "\n", *stacks)
 
 
 @pytest.mark.parametrize("isa", LEFT)
