@@ -106,7 +106,7 @@ def _page(rows: list[EqualRow], missing: list[str]) -> Iterator[str]:
     yield "Made by `python -m tests.process.equal FOLDER`. Each program is run in the testbed, and natively (x86_64)"
     yield "or by qemu-user (arm64, A32, Thumb). *Equal*: the same standard output and exit status. GCC is Debian's 12,"
     yield "clang is that of ziglang, which also makes musl; *fp*: with frame pointers; all with -O2. *Debian*: as its"
-    yield "packages have it.\n"
+    yield "packages have it. ziglang brings no static glibc, so clang's programs with glibc are dynamic.\n"
     yield f"{equal} of {len(rows)} are equal, {sum(row.word == 'named' for row in rows)} differ as is named below."
     for name, why in NAMED.items():
         if any(row.word == "named" and row.name == name for row in rows):
