@@ -239,7 +239,7 @@ PARTS = {
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
     "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
     "tables": DocumentPart(
-        tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and GCC's cross compilers"
+        tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"
     ),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
     "referees": DocumentPart(
