@@ -238,9 +238,7 @@ PARTS = {
     "blocks": DocumentPart(blocks, "what commands print inside README.md and docs/strategies.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
     "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
-    "tables": DocumentPart(
-        tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"
-    ),
+    "tables": DocumentPart(tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
     "referees": DocumentPart(
         referees, "FINDINGS.md and docs/referees.md, but its section on processes (python -m tests.process.referees)"
