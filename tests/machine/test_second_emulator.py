@@ -20,7 +20,8 @@ from testbed.trace import Exited, Trace
 from tests.machine.snippets import image_of
 from tests.machine.stores import STORES
 from tests.truth.calls import RETPOLINE, TAIL
-from tests.truth.jumps import COROUTINE, LANDING, LONGJMP, MARK
+from tests.truth.coroutines import COROUTINE
+from tests.truth.jumps import LANDING, LONGJMP, MARK
 
 ARCHITECTURES = {"x86_64": "x86_64", "arm64": "aarch64", "arm32": "armv7"}
 PROGRAMS = {

@@ -33,9 +33,11 @@ class RemovedRule:
     test: str
 
 
-_HINDSIGHT = "tests/truth/test_hindsight.py"
+_MOVED = "tests/truth/test_moved_returns.py"
+_BEHIND = "tests/truth/test_behind_data.py"
 _CALLS = "tests/truth/test_calls.py"
 _JUMPS = "tests/truth/test_jumps.py"
+_STACKS = "tests/truth/test_other_stacks.py"
 
 TAKEN_OUT: dict[str, RemovedRule] = {
     "moved": RemovedRule(
@@ -43,7 +45,7 @@ TAKEN_OUT: dict[str, RemovedRule] = {
         "testbed/truth/evidence.py",
         "        if by_hand:\n            self._no_landings.add(left.jump)",
         "        if by_hand:\n            pass",
-        f"{_HINDSIGHT}::test_a_function_that_moved_its_return_address_returns_by_it",
+        f"{_MOVED}::test_a_function_that_moved_its_return_address_returns_by_it",
     ),
     "arguments": RemovedRule(
         "a return to the return address with a higher SP is one (`ret 16`)",
@@ -57,7 +59,7 @@ TAKEN_OUT: dict[str, RemovedRule] = {
         "testbed/truth/follow.py",
         "return opening.site in self._learned.elsewhere and leads_back",
         "return opening.site < 0 and leads_back",
-        f"{_HINDSIGHT}::test_a_function_that_returns_behind_data_returns_to_its_caller",
+        f"{_BEHIND}::test_a_function_that_returns_behind_data_returns_to_its_caller",
     ),
     "promise": RemovedRule(
         "a jump with an address at the return place, to which control comes later, is a call, wherever that address is",
@@ -92,7 +94,7 @@ TAKEN_OUT: dict[str, RemovedRule] = {
         "testbed/truth/living.py",
         "sp > lowest > innermost.entry_sp",
         "sp > lowest",
-        f"{_JUMPS}::test_a_call_on_another_stack_above_the_bottom_of_the_first_one_keeps_the_chain",
+        f"{_STACKS}::test_a_call_on_another_stack_above_the_bottom_of_the_first_one_keeps_the_chain",
     ),
     "distance": RemovedRule(
         "a pushed address may come off with the second instruction",

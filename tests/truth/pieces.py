@@ -12,7 +12,10 @@ from testbed.trace import Trace, Writes
 from testbed.trace.chunk import HELD, SPARE, Chunk, Keyframe
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
+from testbed.truth.hindsight import Learned
 from testbed.truth.sites import SiteFacts
+from testbed.truth.transfers import find_transfers
+from testbed.truth.truth import path_of
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
@@ -79,3 +82,10 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
             assert truth.trace.memory(row).read(sp - 32, 64) == trace.memory(step).read(sp - 32, 64), (length, step)
     assert reached == len(trace)
     return known
+
+
+def learned(truth: Truth) -> Learned:
+    """What was found out with hindsight; in pieces the same."""
+    found = path_of(truth.trace, find_transfers(truth.trace)).learned
+    assert agree_in_pieces(truth, 4).learned == found
+    return found

@@ -1,0 +1,66 @@
+"""What a frame pointer is used for, seen at each step."""
+
+from __future__ import annotations
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.run import run_program
+from testbed.words.traits import Trait
+from tests.truth.watched import agree_in_columns, watch
+
+# As GCC does it for arrays of variable length: from its last call on, r7 is where the epilogue wants it.
+MOVES_ON = """
+fn main
+    push {r7, lr}
+    mov r7, sp
+    bl work
+    mov r0, #42
+    pop {r7, pc}
+fn work
+    push {r7, lr}
+    sub sp, #16
+    add r7, sp, #0
+work_body:
+    nop
+    adds r7, #16
+work_moved:
+    sub sp, #8
+    nop
+work_left:
+    mov sp, r7
+    pop {r7, pc}
+"""
+
+
+def test_a_frame_pointer_that_moves_on_in_its_frame() -> None:
+    truth = watch("thumb", MOVES_ON, "work_moved = work, main, _start")
+    agree_in_columns(truth)
+    where = truth.trace.images[0].image.symbol_named
+    symbols = {name: where(name) for name in ("work", "work_body", "work_moved")}
+    assert all(symbols.values())
+    work, body, moved = (symbol.address for symbol in symbols.values() if symbol)
+    inside = [step for step in range(len(truth.trace)) if work <= int(truth.trace.pc[step]) < moved + 8]
+    for step in inside:
+        pc = int(truth.trace.pc[step])
+        traits = truth.frame_traits(step, 0)
+        assert (Trait.FP_MOVED_ON in traits) == (pc >= moved), hex(pc)
+        # r7 leads to locals from where it is set; when it has moved on, to the saved r7, and so to lr behind it.
+        assert (Trait.FP_FOR_LOCALS in traits) == (body <= pc < moved), hex(pc)
+        assert Trait.FP_MOVED_ON not in truth.frame_traits(step, 1)
+
+
+def test_a_frame_pointer_at_a_local_is_told_from_one_elsewhere() -> None:
+    """`over_data` points FP at its caller's numbers, `over_local` at its own; `helper` links a record."""
+    truth = run_program(PROGRAMS["pointer_reused"], ARCHES["x86_64"], "clang-asm")
+    both = {Trait.FP_FOR_LOCALS, Trait.FP_REUSED, Trait.UNLINKED}
+    at = {place: truth.frame_traits(truth.step_at(place), 0) & both for place in _POINTERS}
+    assert at == {place: set(traits) for place, traits in _POINTERS.items()}
+    assert truth.frame_traits(truth.step_at("helper"), 1) & both == {Trait.FP_REUSED, Trait.UNLINKED}
+
+
+_POINTERS = {
+    "over_data_body": (Trait.FP_REUSED, Trait.UNLINKED),
+    "over_local_body": (Trait.FP_FOR_LOCALS, Trait.UNLINKED),
+    "middle": (Trait.UNLINKED,),
+    "main_body": (),
+}
