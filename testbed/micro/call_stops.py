@@ -37,12 +37,21 @@ class CallStops(NativeStops):
                             uc.mem_map(page, PAGE, READ_WRITE)
                             self.asked.append(page)
                             self.allowed -= 1
+                    self._leave_block(uc)
                     return True
                 except UcError:
                     pass
         self.wild = access in (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
         self.to = address
         return super()._invalid_access(uc, access, address, size, value, unused)
+
+    def _leave_block(self, uc: Uc) -> None:
+        """An access that a hook made possible in a Thumb IT block leaves the block's state behind, as a hooked store
+        does (`testbed.machine.python_hooks`): instructions of other code would not be executed by it."""
+        if stale := self._settings.block_state:
+            number = self._settings.registers[self._machine.arch.flags]
+            if (flags := uc.reg_read(number)) & stale:
+                uc.reg_write(number, flags & ~stale)
 
     def begin(self) -> None:
         """Nothing has happened yet."""

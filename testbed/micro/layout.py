@@ -189,6 +189,8 @@ def _relocated(
         match relocation.kind:
             case RelocationKind.ADDRESS:
                 values = (symbol + base + (addend if relocation.addend is not None or base else 0),)
+            case RelocationKind.SLOT:
+                values = (symbol + base + (relocation.addend or 0),)
             case RelocationKind.RELATIVE:
                 values = (bias + addend,)
             case RelocationKind.RESOLVED:

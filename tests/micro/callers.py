@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from testbed.build.compile import find_zig
+from testbed.build.targets import LLD
 from testbed.checks.inputs import program_file, read_program
-from testbed.image import Image
+from testbed.image import Image, read_image
 from testbed.micro.calling import Caller, CallPath, CallTape
 from testbed.micro.layout import CallableImage, make_callable
 
@@ -21,6 +24,18 @@ def built(text: str, suffix: str, arch: str, *flags: str) -> Image:
         path.write_text(text, encoding="utf-8")
         with program_file(path, arch, flags or (("-O1",) if suffix == ".c" else ())) as file:
             return read_program(file, path)
+
+
+def library(text: str, arch: str, folder: Path) -> Image:
+    """A C source as a shared library whose functions call each other through its linkage table, as any library's do."""
+    pytest.importorskip("ziglang", reason="needs pip install ziglang")
+    (folder / "code.c").write_text(text, encoding="utf-8")
+    target = {"x86_64": "x86_64", "arm64": "aarch64", "arm32": "armv7"}[arch]
+    abi = "-linux-gnueabihf" if arch == "arm32" else "-linux-gnu"
+    compiled = ("clang", "-target", target + abi, "-mthumb", "-Qunused-arguments", "-O1", "-fPIC", "-c", "code.c")
+    for command in (compiled, ("ld.lld", "-m", LLD[arch], "-shared", "code.o", "-o", "code.so")):
+        subprocess.run((find_zig(), *command), cwd=folder, check=True, capture_output=True)
+    return read_image(folder / "code.so")
 
 
 def ready(image: Image) -> Caller:

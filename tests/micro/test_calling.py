@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from testbed.arch import ARCHES
 from testbed.machine.native.detours import HALT
 from testbed.micro.calling import CallPath, Over
-from tests.micro.callers import built, called, ready, result
+from tests.micro.callers import built, called, library, ready, result
 
 SOURCE = """
 extern int elsewhere(int);
@@ -60,6 +61,25 @@ def test_an_import_is_answered_and_one_that_never_returns_ends_the_path(arch: st
 
 
 @pytest.mark.parametrize("arch", ARCHES)
+def test_a_call_through_the_linkage_table_comes_to_the_function(arch: str, tmp_path: Path) -> None:
+    """On arm32 the slot holds the table's address at first, and that is no addend, though AAELF32 counts it as one."""
+    image = library(THROUGH_TABLE, arch, tmp_path)
+    assert any(name.startswith(".plt") for name in image.sections)
+    caller = ready(image)
+    tape = called(caller, "outer", 5)
+    assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 42)
+
+
+def test_a_page_that_is_asked_for_in_an_it_block_changes_no_other_code() -> None:
+    """The emulator leaves the block's state behind: the callee's push would not be executed."""
+    caller = ready(built(IT_BLOCK, ".S", "arm32"))
+    tape = called(caller, "f", 0x1234_5000)
+    assert [page.address for page in caller.forget_asked()] == [0x1234_5000]
+    assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 0x77)
+    assert len(tape) == 13, "eleven instructions, and two of the harness"
+
+
+@pytest.mark.parametrize("arch", ARCHES)
 def test_a_path_is_bounded_and_a_made_up_function_is_answered(arch: str) -> None:
     caller = ready(built(SOURCE, ".c", arch))
     tape = called(caller, "forever", steps=500)
@@ -94,6 +114,37 @@ def test_detours_without_a_stop_are_those_that_the_caller_makes(arch: str) -> No
         assert np.array_equal(one.registers, other.registers) and one.skipped == other.skipped
         assert (one.over, one.detail) == (other.over, other.detail)
 
+
+THROUGH_TABLE = """
+__attribute__((noinline)) int inner(int a) { return a * 8; }
+int outer(int a) { return inner(a) + 2; }
+"""
+
+# The condition holds in the block and does not when g is called.
+IT_BLOCK = """
+        .syntax unified
+        .thumb
+        .text
+        .globl  f, g
+        .type   f, %function
+        .thumb_func
+f:      push    {r4, lr}
+        cmp     r0, #0
+        ite     eq
+        moveq   r1, #1
+        ldrne   r1, [r0]
+        cmp     r1, #0
+        ldr     r2, =g
+        blx     r2
+        pop     {r4, pc}
+        .size   f, .-f
+        .type   g, %function
+        .thumb_func
+g:      push    {r5, lr}
+        movs    r0, #0x77
+        pop     {r5, pc}
+        .size   g, .-g
+"""
 
 DETOURS = """
 extern int *find_it(int);
