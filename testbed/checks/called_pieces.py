@@ -16,8 +16,9 @@ from testbed.arch import Arch
 from testbed.checks.readers import AT_CALLS
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
 from testbed.image import Image
-from testbed.micro.code import leading_filling
+from testbed.micro.code_scan import size_of_filling
 from testbed.micro.functions import CodePiece, pieces_of
+from testbed.micro.merged_entries import with_merged
 from testbed.words.errors import UnwindError
 
 
@@ -34,11 +35,13 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
             return True
         if not any(_is_entrys(row, image.arch) for row in rows):
             return False
-        filling = 0 if piece.names else leading_filling(image, piece.start)
+        filling = 0 if piece.names else size_of_filling(image, piece.start)
         behind = _rows_at(known, piece.start + filling) if filling else ()
         return not behind or any(row.cfa == _first_cfa(image.arch) for row in behind)
 
-    return tuple(replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in pieces_of(image))
+    return tuple(
+        replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in with_merged(image, pieces_of(image))
+    )
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:

@@ -71,7 +71,13 @@ def table_ranges(image: Image) -> Iterator[tuple[int, int]]:
     """The ranges of code that the entries of a file's tables are for, as far as their search tables say."""
     if header := image.sections.get(".eh_frame_hdr"):
         yield from _searched(image, header)
-    elif index := image.sections.get(".ARM.exidx"):
+    else:
+        yield from indexed_ranges(image)
+
+
+def indexed_ranges(image: Image) -> Iterator[tuple[int, int]]:
+    """The ranges of code that the entries of ``.ARM.exidx`` are for; none in a file without."""
+    if index := image.sections.get(".ARM.exidx"):
         yield from _indexed(index)
 
 

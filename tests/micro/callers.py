@@ -26,14 +26,18 @@ def built(text: str, suffix: str, arch: str, *flags: str) -> Image:
             return read_program(file, path)
 
 
-def library(text: str, arch: str, folder: Path) -> Image:
-    """A C source as a shared library whose functions call each other through its linkage table, as any library's do."""
+def library(text: str, arch: str, folder: Path, suffix: str = ".c", *options: str) -> Image:
+    """A source as a shared library whose functions call each other through its linkage table, as any library's do.
+
+    ``options`` are the linker's.
+    """
     pytest.importorskip("ziglang", reason="needs pip install ziglang")
-    (folder / "code.c").write_text(text, encoding="utf-8")
+    (folder / f"code{suffix}").write_text(text, encoding="utf-8")
     target = {"x86_64": "x86_64", "arm64": "aarch64", "arm32": "armv7"}[arch]
     abi = "-linux-gnueabihf" if arch == "arm32" else "-linux-gnu"
-    compiled = ("clang", "-target", target + abi, "-mthumb", "-Qunused-arguments", "-O1", "-fPIC", "-c", "code.c")
-    for command in (compiled, ("ld.lld", "-m", LLD[arch], "-shared", "code.o", "-o", "code.so")):
+    flags = ("-mthumb", "-Qunused-arguments", "-O1", "-fPIC")
+    compiled = ("clang", "-target", target + abi, *flags, "-c", f"code{suffix}", "-o", "code.o")
+    for command in (compiled, ("ld.lld", "-m", LLD[arch], "-shared", *options, "code.o", "-o", "code.so")):
         subprocess.run((find_zig(), *command), cwd=folder, check=True, capture_output=True)
     return read_image(folder / "code.so")
 
