@@ -83,8 +83,9 @@ def test_a_key_stays_while_the_line_stays(tree: Path) -> None:
         (lambda code: "assert code.larger(2, 1) and not code.larger(1, 1)", Fate.KILLED),
         (lambda code: "assert code.larger(2, 1)", Fate.SURVIVED),
         (lambda code: "while not code.larger(2, 1) or code.larger(1, 1): pass", Fate.TIMEOUT),
+        (lambda code: "while code.larger(1, 1): __import__('time').sleep(1)", Fate.TIMEOUT),
     ],
-    ids=["a test that looks", "a test that does not", "a hang"],
+    ids=["a test that looks", "a test that does not", "a hang", "one that waits"],
 )
 def test_a_mutant_meets_its_fate(
     tree: Path, monkeypatch: pytest.MonkeyPatch, check: Callable[[str], str], fate: Fate
@@ -93,7 +94,8 @@ def test_a_mutant_meets_its_fate(
     (tree / "code.py").rename(tree / "code_under_test.py")
     room = MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)
     monkeypatch.setattr(trial, "ROOMS", {"small": room})
-    monkeypatch.setattr(trial, "_SPARE", 5.0)
+    monkeypatch.setattr(trial, "_SPARE", 3.0)
+    monkeypatch.setattr(trial, "_WAITS", 2)
     monkeypatch.setattr(trial, "_seconds", {})
     monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
     (equal,) = (m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))

@@ -24,8 +24,10 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.rooms import ROOMS, ROOT
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
+# Processor time, so that a busy machine kills no mutant.
 _LONGER = 3  # a mutant may take this many times what the unchanged code takes, and ...
 _SPARE = 40.0  # ... this many seconds more, before it counts as noticed: it hangs
+_WAITS = 30  # one that hangs without computing may take so many times that by the clock
 _MEMORY = 4 << 30  # bytes that it may hold: one that never stops collecting is ended before the machine is
 
 
@@ -90,7 +92,7 @@ def _try(room: str, mutant: Mutant) -> Trial:
             _seconds[stage] = _of_unchanged(room, stage, root)
             unchanged += _seconds[stage]
         with use_mutation(root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
-            status = _tests(stage, root, timeout=_LONGER * _seconds[stage] + _SPARE)
+            status, _ = _tests(stage, root, most=_LONGER * _seconds[stage] + _SPARE)
         if status != 0:
             fate = Fate.TIMEOUT if status is None else Fate.KILLED
             return Trial(room, mutant, fate, number, time.monotonic() - started - unchanged)
@@ -101,30 +103,39 @@ _seconds: dict[tuple[str, ...], float] = {}
 
 
 def _of_unchanged(room: str, stage: tuple[str, ...], root: Path) -> float:
-    """How long a stage takes on the code as it is; asked when a mutant first comes to it."""
-    started = time.monotonic()
-    if (status := _tests(stage, root, timeout=3600.0)) != 0:
+    """The processor seconds of a stage on the code as it is; asked when a mutant first comes to it."""
+    status, seconds = _tests(stage, root, most=3600.0)
+    if status != 0:
         raise RuntimeError(f"{room}: {' '.join(stage)} does not pass on the unchanged code: status {status}")
-    return time.monotonic() - started
+    return seconds
 
 
-def _tests(stage: tuple[str, ...], root: Path, *, timeout: float) -> int | None:
-    """The exit status of some tests in a tree, stopped at the first failure; None: too long, or too much memory.
+def _tests(stage: tuple[str, ...], root: Path, *, most: float) -> tuple[int | None, float]:
+    """The exit status of some tests in a tree, stopped at the first failure, and the processor seconds that they took.
+
+    None for the status: more than ``most`` seconds, or too much memory.
 
     Nothing compiled is written: a change within one second would not be seen.
     """
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *stage]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    quiet, end = subprocess.DEVNULL, time.monotonic() + timeout
+    quiet, end, busy = subprocess.DEVNULL, time.monotonic() + _WAITS * most, 0.0
     process = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
-    while time.monotonic() < end and _resident(process.pid) < _MEMORY:
+    while time.monotonic() < end and busy < most and _resident(process.pid) < _MEMORY:
+        busy = _busy(process.pid)
         try:
-            return process.wait(0.2)
+            return process.wait(0.2), busy
         except subprocess.TimeoutExpired:
             continue
     os.killpg(process.pid, 9)
     process.wait()
-    return None
+    return None, busy
+
+
+def _busy(process: int) -> float:
+    """The processor seconds of a process and of its children that have ended."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # utime, stime, cutime, cstime
 
 
 def _resident(process: int) -> int:
