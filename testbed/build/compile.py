@@ -158,7 +158,8 @@ def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[
     # ARM's tables mention __aeabi_unwind_cpp_pr0 with R_ARM_NONE relocations: lld leaves those symbols undefined
     # without complaint, and nothing that runs here calls them.
     options = ("-m", LLD[arch.name], "-static", "--eh-frame-hdr", "-e", source.header.entry)
-    _run(zig, folder, source, ("ld.lld", *options, *inputs, "-o", "program.elf"))
+    asked = [flag.removeprefix("-Wl,") for flag in source.header.flags if flag.startswith("-Wl,")]
+    _run(zig, folder, source, ("ld.lld", *options, *asked, *inputs, "-o", "program.elf"))
 
 
 def _run(

@@ -131,6 +131,6 @@ def _link(
     gcc: str, folder: Path, source: Source, arch: Arch, inputs: Sequence[str], placed: Sequence[str] = ()
 ) -> None:
     options = ("--eh-frame-hdr", "--build-id=none", "-e", source.header.entry, *GNU[arch.name].link_flags, *placed)
-    passed = [f"-Wl,{option}" for option in options]
+    passed = [f"-Wl,{option}" for option in options] + [f for f in source.header.flags if f.startswith("-Wl,")]
     command = (gcc, "-static", "-nostdlib", "-no-pie", *passed, *inputs, "-o", "program.elf")
     run_tool(command, folder, source, links=True)

@@ -28,7 +28,7 @@ def for_any_program() -> Iterator[Recipe]:
             tool=Tool.CLANG,
             arches=arches,
             flags=("-O2", pointer, "-fasynchronous-unwind-tables", flag),
-            traits=frozenset({Trait.FP_OMITTED} if pointer == _NO_POINTER else ()),
+            traits=frozenset({Trait.FP_OMITTED if pointer == _NO_POINTER else Trait.B_KEY}),
             cpu="signing" if arches is _ARM64 else None,
         )
 

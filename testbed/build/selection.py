@@ -39,7 +39,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gcc*-O2-fp": (*_SHAPES, "genc_f3976s2c1*"),
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
         "gcc*-O3*": ("big_frame",),
-        "gcc*-Os": (*_SHAPES, "genc_f8r3a1v1c1*", "genc_f152i1*"),
+        "gcc*-Os": (*_SHAPES, "adjoining", "genc_f8r3a1v1c1*", "genc_f152i1*"),
         "gcc*-Os-fp": ("switch_table",),
     }
 )

@@ -132,13 +132,15 @@ class RowTable:
     """All rows of one image and one format, sorted by start; ``source`` names the section they came from.
 
     What cannot be read is kept beside them: ``broken`` are the parts whose pcs are known, sorted and disjoint.
-    ``unplaced`` is the reason of entries that do not even say their pcs: whatever has no row may be theirs.
+    ``unplaced`` is the reason of entries that do not even say their pcs: whatever has no row may be theirs. ``entries``
+    are what functions the rows belong to, where the format says it: start, end, and the entry's place in the section.
     """
 
     source: str
     rows: tuple[UnwindRow, ...] = field(repr=False)
     broken: tuple[BrokenPart, ...] = field(default=(), repr=False)
     unplaced: UnwindError | None = None
+    entries: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -1,7 +1,8 @@
 """The tables that a real tool believes, as traits of frames: a file's missing or wrong row is what limits the tool.
 
 No header says of a library which of its rows are wrong. The truth does: where a row is not there a frame has NO_TABLE,
-where it says something false WRONG_TABLE, and where it says falsely that nobody called CANNOT_UNWIND, too.
+where it says something false WRONG_TABLE, and where it says falsely that nobody called CANNOT_UNWIND, too. What is
+special about a right row, `testbed.profiling.row_traits` says.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from testbed.checks.native.codes import NO_ROW, OUTERMOST, UNREADABLE
 from testbed.checks.row_rules import Evaluate
 from testbed.contract.unwinder import Unwinder
+from testbed.profiling.row_traits import traits_of_row
 from testbed.profiling.tables import ProcessTables
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites, frame_sites
@@ -21,7 +23,12 @@ from testbed.words.traits import Trait
 TableTraits = Callable[[int, int], frozenset[Trait]]
 """The traits of a frame by step and depth."""
 
-_OF_TABLES = frozenset({Trait.NO_TABLE, Trait.WRONG_TABLE, Trait.CANNOT_UNWIND})
+_OF_TABLES = frozenset(
+    {
+        *(Trait.NO_TABLE, Trait.WRONG_TABLE, Trait.CANNOT_UNWIND),
+        *(Trait.INEXPRESSIBLE, Trait.TAKEN_BACK, Trait.ENTRY_LOST),
+    }
+)
 
 
 def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth) -> Unwinder | None:
@@ -46,7 +53,9 @@ def traits_of_tables(watched: Truth, reader: Unwinder | None, evaluate: Evaluate
     def of_frame(step: int, depth: int) -> frozenset[Trait]:
         if not tables:
             tables.append(ProcessTables(watched, reader, evaluate))
-        return _traits(int(tables[0].masks(_site(watched, step, depth))[0]))
+        site = _site(watched, step, depth)
+        table, pc = tables[0].looked_up(site)
+        return _traits(int(tables[0].masks(site)[0])) | (traits_of_row(table, pc) if table else frozenset())
 
     return of_frame
 

@@ -90,6 +90,14 @@ class ProcessTables:
                 found[later] = np.where(since, since, found[later])
         return found
 
+    def looked_up(self, site: FrameSites) -> tuple[RowTable | None, int]:
+        """The table of the code of one frame, and the link-time pc that its row is looked up by."""
+        pc = int(site.pc[0]) - (0 if site.depth[0] == 0 or self._trace.sizes[site.own[0]] == 0 else 1)
+        number = self.image_at(pc)
+        if number < 0:
+            return None, pc
+        return self._images[number].table, pc - self._images[number].loaded.bias
+
     def _trampolines(self, sites: FrameSites) -> NDArray[np.bool_]:
         """Which frames are those of signals, whose handlers return to their trampolines."""
         if self._trace.sizes.all():

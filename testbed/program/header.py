@@ -127,7 +127,8 @@ _SIGNAL = re.compile(
 _TRAP = re.compile(r"^(?P<number>\d{1,9})\s+(?P<references>.+)$")
 _REFERENCE = re.compile(r"^(?:[\w.-]+/[\w.-]+#\d+|https://\S+)$")
 BESIDE = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # a file or folder below that of the source
-_FLAG = re.compile(r"-(?:pg|g0|[fmO][\w=+,.:-]*|[DU]\w+(?:=[\w.+-]*)?|std=[\w+]+|Wa,[\w=,-]+)")
+_FLAG = re.compile(r"-(?:pg|g0|[fmO][\w=+,.:-]*|[DU]\w+(?:=[\w.+-]*)?|std=[\w+]+|Wa,[\w=,-]+|Wl,--no-eh-frame-hdr)")
+_FLAGS_SAID = "-f... -m... -O... -D... -U... -std=... -Wa,... -Wl,--no-eh-frame-hdr"
 _RUNS_CODE = re.compile(r"-f(?:pass-)?plugin|-fload|-fuse-ld|-mllvm|-fdebug-prefix-map|-fdump|-fprofile-use|-fdiag")
 _REPEATED = ("frames", "logical", "trap", "signal")
 _KEYS = (
@@ -244,9 +245,7 @@ def _beside(path: Path | str, key: str, value: str, line: int) -> tuple[str, ...
 def _flags(path: Path | str, value: str, line: int) -> tuple[str, ...]:
     for flag in value.split():
         if not _FLAG.fullmatch(flag) or _RUNS_CODE.match(flag):
-            raise ProgramError(
-                path, line, f"flags: {flag!r} is not among -f... -m... -O... -D... -U... -std=... -Wa,..."
-            )
+            raise ProgramError(path, line, f"flags: {flag!r} is not among {_FLAGS_SAID}")
     return tuple(value.split())
 
 

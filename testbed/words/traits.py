@@ -83,6 +83,10 @@ class Trait(Enum):
     CANNOT_UNWIND = "a table says of a function in mid-stack that it cannot be unwound, as the header declares"
     INEXPRESSIBLE = "a rule that only an expression can say: compact formats have none, as the header declares"
     VECTOR_RULE = "a row with a rule for a vector register, as the header declares"
+    TAKEN_BACK = "the row takes back a register's rule that an earlier row of the function has, as the header declares"
+    ENTRY_LOST = "the table's entry of the function ends where one begins that stands before it, as the header declares"
+    B_KEY = "some row of the file says that return addresses are signed with the B key, as the header declares"
+    NO_INDEX = "the file has no search table beside its table, as the header declares"
     WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
     OTHER_STACK = "the stack goes on on another one, as the header declares"
@@ -115,6 +119,10 @@ _DECLARED = frozenset(
         Trait.CANNOT_UNWIND,
         Trait.INEXPRESSIBLE,
         Trait.VECTOR_RULE,
+        Trait.TAKEN_BACK,
+        Trait.ENTRY_LOST,
+        Trait.B_KEY,
+        Trait.NO_INDEX,
         Trait.WRONG_INDEX,
         Trait.LOST_REGISTER,
         Trait.OTHER_STACK,

@@ -89,7 +89,8 @@ class IndexedTable:
                 broken.append(BrokenPart(part.start, part.end, found))
             else:
                 rows += found.rows
-        return RowTable(self.source, tuple(rows), tuple(broken), self.unplaced)
+        entries = tuple((part.start, part.end, part.entry) for part in self.parts)
+        return RowTable(self.source, tuple(rows), tuple(broken), self.unplaced, entries)
 
     def _too_many(self) -> MalformedTable:
         return MalformedTable(self.source, 0, f"more than {self.most_rows} rows")

@@ -29,6 +29,6 @@ FINDINGS = (
         "arm64",
         "keystone",
         "leaf",
-        UNREAD[0],
+        UNREAD,
     ),
 )

@@ -48,11 +48,8 @@ _B_KEY = (
     "signed with the B key, makes all of them unknown"
 )
 _AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
-UNREAD = (
-    limit(Trait.CALLED, "refused", _B_KEY, _AADWARF, frozenset({"arm64"})),
-    limit(Trait.ROOT, "stopped", _B_KEY, _AADWARF, frozenset({"arm64"})),
-)
-EH_FRAME = (*_BELIEVED, *UNREAD, GCC_REALIGNED)
+UNREAD = limit(Trait.B_KEY, "refused stopped", _B_KEY, _AADWARF, frozenset({"arm64"}))
+EH_FRAME = (*_BELIEVED, UNREAD, GCC_REALIGNED)
 
 THUMB = limit(
     Trait.LAST_CALL,

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.libunwindstack.limits import BEHIND_SIGNAL, NARROW_ADDRESSES, NO_CFA
+from testbed.referee.libunwindstack.limits import BEHIND_SIGNAL, LOST_ENTRY, NARROW_ADDRESSES, NO_CFA
 from testbed.referee.model import Finding
 
 
-def _finding(title: str, program: str, arch: str, recipe: str, at: str, limit: Limit, upstream: str = "") -> Finding:
+def _finding(
+    title: str,
+    program: str,
+    arch: str,
+    recipe: str,
+    at: str,
+    limit: Limit,
+    upstream: str = "",
+    since: str = "2026-11-22",
+) -> Finding:
     return Finding(
         title=title,
         unwinder="libunwindstack",
         tool="libunwindstack 1:29.0.6-28",
-        since="2026-11-22",
+        since=since,
         program=program,
         arch=arch,
         recipe=recipe,
@@ -47,5 +56,14 @@ FINDINGS = (
         "keystone",
         "helper",
         NO_CFA,
+    ),
+    _finding(
+        "libunwindstack loses the entry of a function that ends where one begins whose entry stands before its own",
+        "adjoining",
+        "x86_64",
+        "gcc-Os",
+        "leaf",
+        LOST_ENTRY,
+        since="2026-11-23",
     ),
 )

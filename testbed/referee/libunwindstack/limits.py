@@ -28,6 +28,11 @@ _REASONS = {
         "interrupted, whose row is then that of the instruction before, or of the function before",
         _SOURCES + "/Unwinder.cpp",
     ),
+    "ENTRY_LOST": (
+        "without a search table the entries are read in their order, and kept by where they end: one that ends where a "
+        "kept one begins is not kept, and once it is read past, its function has no row",
+        _SOURCES + "/DwarfSection.cpp",
+    ),
     "SIGNED": (
         "this version takes the signature off no return address: such an address lies in no mapping",
         _SOURCES + "/RegsArm64.cpp",
@@ -69,6 +74,8 @@ LIMITS = limits_of(
     OPEN_END       arm64   stopped phantom
     OPEN_END       arm32   stopped phantom
     WRONG_INDEX    arm64   refused
+    ENTRY_LOST     x86_64  stopped
+    ENTRY_LOST     arm64   stopped
     LOST_REGISTER  x86_64  skipped
     LOST_REGISTER  arm64   skipped
     LOST_REGISTER  arm32   skipped
@@ -93,4 +100,5 @@ LIMITS = limits_of(
 )
 BEHIND_SIGNAL = limit_on(LIMITS, "SIGNAL", "arm64")
 NARROW_ADDRESSES = limit_on(LIMITS, "CALLED", "arm64")
+LOST_ENTRY = limit_on(LIMITS, "ENTRY_LOST", "x86_64")
 NO_CFA = limit_on(LIMITS, "INEXPRESSIBLE", "x86_64")

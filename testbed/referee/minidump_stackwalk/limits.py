@@ -113,8 +113,25 @@ WITH_SYMBOLS = (
         _SCAN,
         inner=1,
     ),
+    Limit(
+        Trait.NO_TABLE,
+        frozenset({Outcome.WRONG}),
+        "a caller that the frame pointer leads to is given the SP behind the frame record, as if it lay at the end of "
+        "the frame: where the compiler puts it at the beginning, the caller's own record counts from a wrong SP",
+        _WALKER,
+        frozenset({"arm64"}),
+    ),
+    Limit(
+        Trait.ROOT,
+        frozenset({Outcome.PHANTOM}),
+        "a record without a return address is not taken for the end: the stack is scanned, and where a process begins, "
+        "the address of its first instruction lies there (AT_ENTRY), which counts where a function ends in front of it",
+        _SCAN,
+        frozenset({"x86_64"}),
+        frozenset({Trait.CODE_POINTER}),
+    ),
     *WITH_SYMBOLS,
-    *UNREAD,  # without symbolic's text there is no symbol file
+    UNREAD,  # without symbolic's text there is no symbol file
 )
 
 _ANY = "ended_early phantom skipped wrong"

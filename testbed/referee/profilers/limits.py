@@ -29,9 +29,18 @@ INDEX_BELIEVED = Limit(
     "https://github.com/libunwind/libunwind/issues/41",
     _CFI,
 )
+NO_INDEX = Limit(
+    Trait.NO_INDEX,
+    frozenset({Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.STOPPED}),
+    "a table without a search table (PT_GNU_EH_FRAME) is found only where start files register it, and these are not "
+    "linked: no code has a row",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/crtstuff.c",
+    _CFI,
+)
 BELIEVED = (
     replace(GCC_REALIGNED, inner=1),
     INDEX_BELIEVED,
+    NO_INDEX,
     Limit(
         Trait.WRONG_TABLE,
         _ANY,

@@ -54,7 +54,9 @@ def _found(source: AgentLibrary) -> Found | None:
 
 
 def _tool(source: AgentLibrary) -> str:
-    return "; ".join(str(found_for(source, arch)) for arch in ARCHES.values())
+    """Which versions there are, each once; an architecture for which there is none says nothing."""
+    there = [found for arch in ARCHES.values() if (found := found_for(source, arch))]
+    return "; ".join(dict.fromkeys(str(found) for found in there))
 
 
 def _forced(source: AgentLibrary, summary: str, *limits: Limit) -> Unwinder:

@@ -50,7 +50,7 @@ FINDINGS = (
         "arm64",
         "keystone",
         "leaf",
-        UNREAD[0],
+        UNREAD,
     ),
     _finding(
         "symbolic writes a frame size of zero for large x86_64 frames in compact unwind tables",

@@ -56,6 +56,11 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "unchanged, or for the return address that there is none",
             _SOURCE,
         ),
+        Trait.TAKEN_BACK: (
+            "symbolic writes nothing where a register's rule is gone again (DW_CFA_restore, DW_CFA_undefined): what "
+            "the text said before stays, and reads another slot, or a register of which nothing is known",
+            _SOURCE,
+        ),
         Trait.FP_REUSED: (_RESTORED, _SOURCE),
         Trait.EPILOGUE: (_RESTORED + _LLVM_ARM, _SOURCE),
         Trait.FRAMELESS: (_RESTORED, _SOURCE),
@@ -100,7 +105,7 @@ def _limits(shown: Mapping[Trait, str], said: Collection[tuple[Trait, ...]] = ()
 
 EH_FRAME = _limits(
     {
-        Trait.WRONG_TABLE: "ended_early skipped stopped wrong wrong_register",
+        Trait.WRONG_TABLE: "ended_early phantom skipped stopped wrong wrong_register",
         Trait.NO_TABLE: "ended_early refused stopped",
         Trait.NO_CODE: "refused stopped",
         Trait.SIGNAL: "refused stopped",
@@ -111,6 +116,7 @@ EH_FRAME = _limits(
         Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
         Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
+        Trait.TAKEN_BACK: "stopped wrong_register",
     }
 )
 _B_KEY = (
@@ -118,10 +124,7 @@ _B_KEY = (
     "signed with the B key, is an error, and there is no text at all"
 )
 _AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
-UNREAD = tuple(
-    Limit(trait, frozenset({outcome}), _B_KEY, _AADWARF, frozenset({"arm64"}))
-    for trait, outcome in ((Trait.CALLED, Outcome.REFUSED), (Trait.ROOT, Outcome.STOPPED))
-)
+UNREAD = Limit(Trait.B_KEY, frozenset({Outcome.REFUSED, Outcome.STOPPED}), _B_KEY, _AADWARF, frozenset({"arm64"}))
 EH_FRAME = (
     Limit(
         Trait.SIGNED,
@@ -130,7 +133,7 @@ EH_FRAME = (
         _TEXT,
     ),
     *EH_FRAME,
-    *UNREAD,
+    UNREAD,
 )
 DEBUG_FRAME = (
     *_limits(
