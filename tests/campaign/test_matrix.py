@@ -126,7 +126,8 @@ def test_golden_counts_of(program: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         update(planned, whole=selected(request.session) >= PROGRAMS.keys())
     for unit in here:
-        there = {name for name, unwinder in UNWINDERS.items() if unwinder.applies_to(image_of(unit))}
+        image = image_of(unit)
+        there = {name for name, unwinder in UNWINDERS.items() if unwinder.applies_to(image)}
         assert of_unit(STRATEGIES, unit).keys() == there, f"{unit}: {UPDATE}"
     assert of_program(STRATEGIES, program).keys() <= {f"{unit.arch}-{unit.recipe}" for unit in planned}, UPDATE
 
