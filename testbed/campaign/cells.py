@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.verdicts.one import Tally, Verdict, tally
 from testbed.verdicts.trace import Verdicts
+from testbed.words.outcome import Outcome
 
 if TYPE_CHECKING:
     from testbed.runs.long import LongRun  # it loads numba
@@ -77,11 +78,22 @@ def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], 
 
 def _causes(counted: Tally, limits: Sequence[Limit]) -> tuple[CountedCause, ...]:
     """What was explained, by limit and outcome, in the limits' words; the most frequent first."""
-    told = []
-    for (mechanism, outcome), steps in counted.shown.items():
-        by = next(limit for limit in limits if limit.mechanism == mechanism and outcome in limit.outcomes)
-        told.append(CountedCause(by.because, by.reference, outcome, steps))
+    told = [
+        CountedCause(limit.because, limit.reference, outcome, steps)
+        for limit, outcome in _first_of_each(limits)
+        if (steps := counted.shown.get((limit.mechanism, outcome), 0))
+    ]
     return tuple(sorted(told, key=lambda cause: -cause.steps))
+
+
+def _first_of_each(limits: Sequence[Limit]) -> Iterator[tuple[Limit, Outcome]]:
+    """Each mechanism and outcome once, in the order of the limits; a second limit of the same explains nothing more."""
+    seen: set[tuple[str, Outcome]] = set()
+    for limit in limits:
+        for outcome in Outcome:
+            if outcome in limit.outcomes and (limit.mechanism, outcome) not in seen:
+                seen.add((limit.mechanism, outcome))
+                yield limit, outcome
 
 
 def difference(
