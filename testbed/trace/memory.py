@@ -68,6 +68,12 @@ class Regions:
         return self._regions[i].end
 
     def read(self, address: int, size: int) -> bytes:
+        i = bisect_right(self._starts, address) - 1
+        if i >= 0:  # nearly always it is all in one region
+            region = self._regions[i]
+            whole = region.data[address - region.address : address - region.address + size]
+            if len(whole) == size:
+                return whole
         out = b""
         while len(out) < size:
             at = address + len(out)
@@ -137,6 +143,10 @@ class History:
         initial = self.regions.read(address, size)  # raises where nothing is mapped
         granules = self._granules
         first = address & -GRANULE
+        if address + size <= first + GRANULE:  # a word, as nearly everything is that unwinders read
+            entry = granules.get(first)
+            i = bisect_left(entry[0], step) - 1 if entry else -1
+            return entry[1][i][address - first : address - first + size] if entry and i >= 0 else initial
         if size <= 4 * GRANULE:
             met: Sequence[int] = range(first, address + size, GRANULE)
         else:
