@@ -1,8 +1,8 @@
 """The tables that a real tool believes, as traits of frames: a file's missing or wrong row is what limits the tool.
 
 No header says of a library which of its rows are wrong. The truth does: where a row is not there a frame has NO_TABLE,
-where it says something false WRONG_TABLE, and where it says falsely that nobody called CANNOT_UNWIND, too. What is
-special about a right row, `testbed.profiling.row_traits` says.
+where it says something false WRONG_TABLE, and where it says that nobody called, or that the function cannot be unwound,
+CANNOT_UNWIND, too. What is special about a right row, `testbed.profiling.row_traits` says.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from testbed.profiling.row_traits import traits_of_row
 from testbed.profiling.tables import ProcessTables
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites, frame_sites
+from testbed.words.errors import CannotUnwind
 from testbed.words.traits import Trait
 
 TableTraits = Callable[[int, int], frozenset[Trait]]
@@ -31,31 +32,43 @@ _OF_TABLES = frozenset(
 )
 
 
-def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth) -> Unwinder | None:
-    """The reader of the tables that a strategy believes; None where no limit of it speaks of tables.
+# Of several kinds of tables a tool prefers the first that has a row. These do not read what is written for EHABI.
+_NOT_EHABI = frozenset({"libdw"})
 
-    A tool that needs a kind of table believes that; any other the first kind that one of the files has.
+
+def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth) -> tuple[Unwinder, ...] | None:
+    """The readers of the tables that a strategy believes, the preferred one first.
+
+    None where no limit of it speaks of tables, or nobody says how tables are read. A tool that needs a kind of table
+    believes that alone; any other each kind that one of the files has: there may be none that it reads.
     """
     arch, images = watched.trace.arch, [loaded.image for loaded in watched.trace.images]
-    if unwinder.rows is not None or not any(limit.trait in _OF_TABLES for limit in unwinder.limits_on(arch)):
+    speaks = any(limit.trait in _OF_TABLES for limit in unwinder.limits_on(arch))
+    if not readers or unwinder.rows is not None or not speaks:
         return None
     there = [reader for reader in readers if any(reader.applies_to(image) for image in images)]
     needed = [reader for reader in there if reader.needs and reader.needs & unwinder.needs]
-    return next(iter(needed or there), None)
+    return tuple(needed[:1] or (each for each in there if unwinder.name not in _NOT_EHABI or each.name != "ehabi"))
 
 
-def traits_of_tables(watched: Truth, reader: Unwinder | None, evaluate: Evaluate | None) -> TableTraits:
-    """What the tables that ``reader`` reads say wrongly, frame by frame."""
-    if reader is None:
+def traits_of_tables(watched: Truth, readers: Sequence[Unwinder] | None, evaluate: Evaluate | None) -> TableTraits:
+    """What the tables that ``readers`` read say wrongly, frame by frame: the first that has a row is believed."""
+    if readers is None:
         return lambda step, depth: frozenset()
-    tables: list[ProcessTables] = []  # made where the first frame is asked about: exact steps ask about none
+    tables: dict[str, ProcessTables] = {}  # made where the first frame is asked about: exact steps ask about none
 
     def of_frame(step: int, depth: int) -> frozenset[Trait]:
-        if not tables:
-            tables.append(ProcessTables(watched, reader, evaluate))
-        site = _site(watched, step, depth)
-        table, pc = tables[0].looked_up(site)
-        return _traits(int(tables[0].masks(site)[0])) | (traits_of_row(table, pc) if table else frozenset())
+        site, without = _site(watched, step, depth), {Trait.NO_TABLE}
+        for reader in readers:
+            if reader.name not in tables:
+                tables[reader.name] = ProcessTables(watched, reader, evaluate)
+            mask = int(tables[reader.name].masks(site)[0])
+            table, pc = tables[reader.name].looked_up(site)
+            if not mask & (NO_ROW | UNREADABLE):
+                return _traits(mask) | (traits_of_row(table, pc) if table else frozenset())
+            if table is not None and isinstance(table.stop_at(pc), CannotUnwind):
+                without.add(Trait.CANNOT_UNWIND)
+        return frozenset(without)
 
     return of_frame
 
@@ -68,6 +81,4 @@ def _site(watched: Truth, step: int, depth: int) -> FrameSites:
 def _traits(mask: int) -> frozenset[Trait]:
     if not mask:
         return frozenset()
-    if mask & (NO_ROW | UNREADABLE):
-        return frozenset({Trait.NO_TABLE})
     return frozenset({Trait.WRONG_TABLE, Trait.CANNOT_UNWIND} if mask & OUTERMOST else {Trait.WRONG_TABLE})

@@ -28,11 +28,10 @@ TOOLS = (  # those that read tables of a file; LLVM's with the row at the pc, so
     *("libdw", "libunwind", "llvm_libunwind", "llvm_libunwind_exact", "libunwindstack", "perf", "gdb", "lldb", "drgn"),
     *("symbolic", "minidump_stackwalk"),
 )
-# Debian's libraries of 32-bit ARM have .debug_frame in parts and .ARM.exidx whole: of the others it is not settled
-# which of them they believe where.
-ON_ARM32 = ("gdb", "lldb")
+# Of the others none reads what there is: the libraries have no .eh_frame, and no debug information beside them.
+ON_ARM32 = ("libdw", "libunwindstack", "gdb", "lldb")
 READERS = tuple(UNWINDERS[name] for name in BELIEVED)
-PROGRAMS = ("hello", "signals", "threads")
+PROGRAMS = ("hello", "signals", "threads", "contexts", "sort", "exceptions")
 TARGETS = ("x86_64", "arm64", "thumb")
 LINKS = ("static", "dynamic")
 SAMPLE = 60  # steps of a process that each tool is asked about
@@ -98,8 +97,10 @@ def section(asked: Sequence[AskedTool], sample: int) -> Iterator[str]:
     yield "What goes wrong is explained by the tool's limits of the corpus. That a row is wrong or missing, as headers"
     yield "declare of programs of the corpus, is found by holding the tables against what was executed. perf unwinds"
     yield "with the library that it was built with: Debian's with libunwind. One with libdw asks what `libdw` does."
-    yield f"On 32-bit ARM only {' and '.join(f'`{name}`' for name in ON_ARM32)} are asked: Debian's libraries have"
-    yield "there three kinds of tables in parts, and which of them the others believe where is not settled here.\n"
+    yield f"On 32-bit ARM {', '.join(f'`{name}`' for name in ON_ARM32)} are asked. Debian's libraries have there"
+    yield "`.ARM.exidx`, which says of most of their code that it cannot be unwound (EXIDX_CANTUNWIND): who reads it"
+    yield "stops or ends there, who does not guesses. `__libc_start_main` never returns and saves no `r4`: who says that"
+    yield "of `_start` says a false one, so where tables are few, hardly an answer is exact.\n"
     yield f"| tool | {' | '.join(f'{target} {link}' for target in TARGETS for link in LINKS)} | unexplained |"
     yield "|---|" + "---|" * (len(TARGETS) * len(LINKS)) + "---:|"
     by_tool: defaultdict[str, list[AskedTool]] = defaultdict(list)

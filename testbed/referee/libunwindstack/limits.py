@@ -33,6 +33,14 @@ _REASONS = {
         "kept one begins is not kept, and once it is read past, its function has no row",
         _SOURCES + "/DwarfSection.cpp",
     ),
+    "CANNOT_UNWIND": (
+        "EXIDX_CANTUNWIND, which linkers write for code without a table, is taken for the end of the stack",
+        _SOURCES + "/ElfInterfaceArm.cpp",
+    ),
+    "NO_TABLE+LINK_STALE": (
+        "no table covers this code: the link register is taken for the return address, and a call has changed it",
+        _SOURCES + "/Unwinder.cpp",
+    ),
     "SIGNED": (
         "this version takes the signature off no return address: such an address lies in no mapping",
         _SOURCES + "/RegsArm64.cpp",
@@ -67,7 +75,9 @@ LIMITS = limits_of(
     WRONG_TABLE    arm32   refused stopped ended_early skipped phantom wrong_register wrong
     NO_TABLE       x86_64  refused stopped wrong_register
     NO_TABLE       arm64   refused stopped wrong_register phantom
+    CANNOT_UNWIND  arm32   ended_early
     NO_TABLE       arm32   refused stopped wrong_register skipped
+    NO_TABLE+LINK_STALE  arm32  wrong
     NO_CODE        x86_64  wrong_register
     IN_NO_FILE     x86_64  ended_early
     OPEN_END       x86_64  phantom
@@ -97,6 +107,14 @@ LIMITS = limits_of(
     ROOT           arm64   stopped
     """,
     _REASONS,
+) + limits_of(
+    "ROOT arm32 stopped",
+    {
+        "ROOT": (
+            "in a file with an .eh_frame, be it empty, EXIDX_CANTUNWIND of the start code is an error, not the end",
+            _SOURCES + "/ElfInterfaceArm.cpp",
+        )
+    },
 )
 BEHIND_SIGNAL = limit_on(LIMITS, "SIGNAL", "arm64")
 NARROW_ADDRESSES = limit_on(LIMITS, "CALLED", "arm64")
