@@ -99,7 +99,7 @@ def section(asked: Sequence[AskedTool], sample: int) -> Iterator[str]:
     yield "with the library that it was built with: Debian's with libunwind. One with libdw asks what `libdw` does."
     yield f"On 32-bit ARM {', '.join(f'`{name}`' for name in ON_ARM32)} are asked. Debian's libraries have there"
     yield "`.ARM.exidx`, which says of most of their code that it cannot be unwound (EXIDX_CANTUNWIND): who reads it"
-    yield "stops or ends there, who does not guesses. `__libc_start_main` never returns and saves no `r4`: who says that"
+    yield "stops or ends there, who does not guesses. `__libc_start_main` never returns and saves no `r4`: who says it"
     yield "of `_start` says a false one, so where tables are few, hardly an answer is exact.\n"
     yield f"| tool | {' | '.join(f'{target} {link}' for target in TARGETS for link in LINKS)} | unexplained |"
     yield "|---|" + "---|" * (len(TARGETS) * len(LINKS)) + "---:|"
