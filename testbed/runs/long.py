@@ -220,8 +220,9 @@ class _Surveyed:
     def run(self, chunks: Chunks, known: Known) -> LongRun:
         """The run, with the tallies that hold; its pieces are found again from places at which the state holds."""
         firsts = [assumed.first for assumed in self._assumed]
+        starts: dict[int, int] = {}
         for assumed in self._assumed:
-            if not assumed.holds(known):
+            if not assumed.holds(known, starts):
                 for _, counted in self._tallies.values():
                     del counted[assumed.first]
         places = {

@@ -10,6 +10,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.image import LoadedImage, image_covering
 from testbed.trace import Trace
 from testbed.truth.model import Activations
 from testbed.truth.transfers import distinct
@@ -73,3 +74,10 @@ def executed(trace: Trace, steps: slice = slice(None)) -> NDArray[np.uint64]:
     pc, size = trace.pc[steps], trace.sizes[steps].astype(np.uint64)
     code = distinct(pc[size > 0] << np.uint64(8) | size[size > 0])
     return np.stack((code >> np.uint64(8), code & np.uint64(0xFF)), axis=1)
+
+
+def function_start(images: tuple[LoadedImage, ...], pc: int) -> int:
+    """The start of the function at a pc, the pc itself where no function is."""
+    loaded = image_covering(images, pc)
+    symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
+    return symbol.address + loaded.bias if loaded and symbol else pc

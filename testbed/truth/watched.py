@@ -14,7 +14,7 @@ from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.words import WordHistory
-from testbed.truth.function_facts import Pcs, executed, framed_pcs, moving_pcs, saving_pcs, setting_pcs
+from testbed.truth.function_facts import Pcs, executed, framed_pcs, function_start, moving_pcs, saving_pcs, setting_pcs
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
@@ -181,9 +181,7 @@ class Watched:
     def function(self, pc: int) -> int:
         """The start of the function at a pc, the pc itself where no function is."""
         if pc not in self._functions:
-            loaded = image_covering(self.trace.images, pc)
-            symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
-            self._functions[pc] = symbol.address + loaded.bias if loaded and symbol else pc
+            self._functions[pc] = function_start(self.trace.images, pc)
         return self._functions[pc]
 
     def named_function(self, pc: int) -> int:

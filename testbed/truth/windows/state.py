@@ -47,7 +47,7 @@ class WindowTruth(Truth):
     def _all_code(self, name: str) -> NDArray[np.uint64]:
         """What is known of all code of the run, which is noted as asked for."""
         found: NDArray[np.uint64] = getattr(self.known, name)
-        return self.assumed.asked.setdefault(name, found)
+        return self.assumed.ask(name, found, self.trace.pc)
 
     @property
     def signed(self) -> Bools:
