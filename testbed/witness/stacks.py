@@ -4,7 +4,8 @@ An activation is open from the call until control goes on at its continuation; w
 A continuation that control never goes on at has an activation as long as it could still have been used:
 
 * **a landing**: a jump (of an unwinder, of an exception's last instruction) after which SP is beyond the activation's
-  own frame; or where SP is exactly back, or on a stack further out, into the middle of the function that made the call;
+  own frame; or where SP is exactly back, or on a stack further out, into the middle of the function that made the call.
+  A pad may stand right behind a call that never returns: who leaves several activations for it has not returned;
 * **no call at all**: a call instruction that goes into its own function, not to its beginning, and whose continuation
   is read as data only (``call next; pop``), or dropped unread by moving SP, or on a link-register machine not read;
 * **a call used as a jump**: the link register's continuation was never even read, and the activation ended as control
@@ -244,7 +245,7 @@ class _Stacks:
         if gone is not None:
             outer = self.activations[gone].parent
             assert outer is not None
-            if self.activations[gone].address == happening.to:
+            if gone == self.current and self.activations[gone].address == happening.to:
                 self.unfollowed.append(happening.step)
             self.current = outer
 

@@ -39,8 +39,8 @@ class Whereabouts:
 class Testimony:
     """All activations of a run, and by step the index of the innermost one.
 
-    ``unfollowed`` are steps that jump to where an activation goes on, and leave its frame behind, with a value that did
-    not come from its call: as good as a return, but nothing that was followed proves it.
+    ``unfollowed`` are steps that jump to where their own activation goes on, and leave its frame behind, with a value
+    that did not come from its call: as good as a return, but nothing that was followed proves it.
     """
 
     activations: tuple[Seen, ...] = field(repr=False)

@@ -29,7 +29,7 @@ from testbed.witness.operands import Reading
 from testbed.witness.passage import Flow, MemoryWord, Passage
 from testbed.words.errors import ToolchainMissing, UsageError
 from tests.process.builds import ran
-from tests.witness.rules import RULES
+from tests.witness.rules import LEAVING, RULES
 from tests.witness.witnessed import recorded
 
 PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -253,3 +253,12 @@ def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatc
     jsonschema.validate(found, schema)
     assert (wrong.exit_code, found["runs"][0]["disagreed"], found["disagreed"]) == (1, 20, 20)
     assert "by provenance:     leaf\n" in invoked("leaf_call").stdout
+
+
+@pytest.mark.parametrize("isa", ["arm64", "a32", "thumb"])
+def test_a_leaf_that_leaves_its_caller_for_a_pad_right_behind_the_callers_call_is_told_wrong_and_noticed(
+    isa: str,
+) -> None:
+    """By its effect ``bl throw`` was a jump, and ``throw`` returned for ``f``: the same as a long branch."""
+    proof = prove(observe(recorded(isa, LEAVING[isa] + "\n")))
+    assert proof.disagreed and all("throw" in each.where for each in proof.dissents)

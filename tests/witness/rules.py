@@ -112,6 +112,12 @@ LANDING = {
     "fn f\npush {r4, lr}\nbl throw\nnop\nfn throw\nmov sp, r7\nthrowing: b.w pad",
 }
 
+# The same, with the pad right behind main's call: f never returns, and nobody jumped there by f's return address.
+# Where calls link, throw has kept its own return address, as unwinders do; who has not (LEAVING) is told by value only.
+LEAVING = {isa: body.replace(" f\nnop\npad", " f\npad") for isa, body in LANDING.items()}
+KEEPS = {"x86_64": "", "arm64": "str x30, [sp, #-16]!\n", "a32": "push {r4, lr}\n", "thumb": "push {r4, lr}\n"}
+BEHIND = {isa: body.replace("fn throw\n", f"fn throw\n{KEEPS[isa]}") for isa, body in LEAVING.items()}
+
 # main leaves its stack by a jump, without a continuation; who runs on the other one jumps back.
 LEFT = {
     "x86_64": "fn main\npush rbx\nmov rbx, rsp\nlea rcx, [rip + stack]\nmov rsp, rcx\njmp other\nnop\n"
@@ -156,6 +162,7 @@ RULES = {
     "moved": MOVED,
     "longjmp": LONGJMP,
     "landing": LANDING,
+    "behind": BEHIND,
     "unread": UNREAD,
     "passed_over": PASSED_OVER,
     "left": LEFT,

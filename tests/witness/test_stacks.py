@@ -7,6 +7,7 @@ import pytest
 from testbed.program.header import Signal
 from testbed.witness import attest
 from tests.witness.rules import (
+    BEHIND,
     BY_HAND,
     BYTES,
     INLINE,
@@ -91,6 +92,26 @@ def test_longjmp_goes_on_where_setjmp_was_called(isa: str) -> None:
 @pytest.mark.parametrize("isa", LANDING)
 def test_a_landing_ends_what_it_cuts_off(isa: str) -> None:
     witness(isa, LANDING[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
+
+
+@pytest.mark.parametrize("isa", BEHIND)
+def test_a_landing_pad_right_behind_the_call_is_no_return_that_was_lost(isa: str) -> None:
+    witness(isa, BEHIND[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
+
+
+# f computes the address of the label anew: nothing proves that it returns.
+LOST = {
+    "x86_64": "fn main\nsub rsp, 8\ncall f\nback: mov eax, 42\nadd rsp, 8\nret\n"
+    "fn f\nlea rax, [rip + back]\nadd rsp, 8\njmp rax",
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nback: mov x0, #42\nldr x30, [sp], #16\nret\n"
+    "fn f\nadr x9, back\nbr x9",
+    "a32": "fn main\npush {r4, lr}\nbl f\nback: mov r0, #42\npop {r4, pc}\nfn f\nadr r3, back\nbx r3",
+}
+
+
+@pytest.mark.parametrize("isa", LOST)
+def test_a_return_by_a_value_that_was_not_followed_is_told(isa: str) -> None:
+    assert len(attest(recorded(isa, LOST[isa] + "\n")).unfollowed) == 1
 
 
 @pytest.mark.parametrize("isa", UNREAD)
