@@ -42,10 +42,10 @@ class Guess(NamedTuple):
         return first, max(min(extent.last, self.last), self.first - 1), extent.still
 
 
-Rows = list[tuple[int, ...]]  # of one function: pcs in order, of ``executed`` with the sizes
+FactRows = list[tuple[int, ...]]  # of one function: pcs in order, of ``executed`` with the sizes
 
 # Facts that are asked for by the function of an instruction: what of a function's pcs is looked at.
-OF_FUNCTIONS: Mapping[str, Callable[[int, Rows], object]] = {
+OF_FUNCTIONS: Mapping[str, Callable[[int, FactRows], object]] = {
     "executed": lambda start, rows: rows,
     "framed": lambda start, rows: (start,) in rows,  # that it has any frame, and whether at its first instruction
     "moving": lambda start, rows: rows[0],
@@ -94,7 +94,7 @@ class Assumed:
         looked_at = OF_FUNCTIONS[name]
         return all(looked_at(start, rows) == looked_at(start, after[start]) for start, rows in before.items())
 
-    def _by_function(self, found: NDArray[np.uint64], starts: dict[int, int]) -> dict[int, Rows]:
+    def _by_function(self, found: NDArray[np.uint64], starts: dict[int, int]) -> dict[int, FactRows]:
         """What was found in the functions of ``code``."""
 
         def start_of(pc: int) -> int:
@@ -103,7 +103,7 @@ class Assumed:
             return starts[pc]
 
         own = set(map(start_of, self.code.tolist()))
-        parted: dict[int, Rows] = {}
+        parted: dict[int, FactRows] = {}
         for row in found.reshape(len(found), -1).tolist():
             if (start := start_of(row[0])) in own:
                 parted.setdefault(start, []).append(tuple(row))
