@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, Rule, UnwindRow
-from testbed.image import Image, LoadedImage
+from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.frames import ARM32, START, image, snapshot, u, words
+from tests.unwinders.formats.ehabi_texts import operations, undone
 from unwinders.formats.ehabi import OperationBytes
 from unwinders.formats.ehabi_operations import (
     AuthenticateHere,
-    EhabiOperation,
     MoveVsp,
     Pop,
     PopAuthenticationCode,
@@ -20,42 +17,6 @@ from unwinders.formats.ehabi_operations import (
     SetVsp,
     decode,
 )
-from unwinders.formats.ehabi_rows import exidx_row
-from unwinders.rows.apply import apply
-
-INDEX, TABLE = 0x3000, 0x4000
-
-
-def operations(text: str) -> tuple[EhabiOperation, ...]:
-    """The operations of bytes spelled in hexadecimal, standing from offset 0x10 on."""
-    content = bytes.fromhex(text)
-    return decode(OperationBytes(".ARM.extab", tuple((0x10 + i, byte) for i, byte in enumerate(content))))
-
-
-def described(text: str) -> Image:
-    """An image whose one function, at START, has these bytes in a long entry (personality routine 1)."""
-    content = bytes.fromhex(text)
-    content += b"\xb0" * (-(len(content) - 2) % 4)
-    body = b"\x81" + bytes([(len(content) - 2) // 4]) + content
-    table = b"".join(body[i : i + 4][::-1] for i in range(0, len(body), 4))
-    index = u(4, START - INDEX & 0x7FFF_FFFF) + u(4, TABLE - (INDEX + 4))
-    return image(ARM32, _ARM_exidx=(INDEX, index), _ARM_extab=(TABLE, table))
-
-
-def renamed(made: Image) -> Image:
-    """`frames.image` turns the first underscore into a dot only."""
-    sections = {name.replace("_", "."): section for name, section in made.sections.items()}
-    return Image(made.path, made.arch, made.entry, made.segments, sections, ())
-
-
-def row(text: str) -> UnwindRow:
-    return exidx_row(renamed(described(text)), START)
-
-
-def undone(text: str) -> tuple[Rule | None, dict[str, Rule], str]:
-    said = row(text)
-    return said.cfa, dict(said.registers), said.return_address
-
 
 # The table, from its top
 
@@ -302,46 +263,3 @@ def test_what_was_popped_before_vsp_moved_elsewhere_keeps_its_place() -> None:
 
 def test_a_register_popped_twice_is_where_it_was_popped_last() -> None:
     assert undone("a0 a0")[1] == {"r4": AtCfa(-4)}
-
-
-STACK = 0x8000
-
-
-def caller(text: str, *stack: int, **registers: int) -> Frame:
-    values = {register.name: 0x7000 for register in ARM32.registers} | {"pc": START, "sp": STACK, **registers}
-    made = renamed(described(text))
-    at = snapshot(ARM32, values, [(STACK, words(ARM32, *stack))], [LoadedImage(made)])
-    _, found = apply(exidx_row(made, START), Frame(FrameKind.CALLER, START, values), at)
-    assert found is not None
-    return found
-
-
-def test_applied_the_return_address_loses_its_thumb_bit() -> None:
-    found = caller("84 08", 0x1234, 0x1041)
-    assert (found.pc, found.registers["r7"], found.registers["sp"]) == (0x1040, 0x1234, STACK + 8)
-
-
-def test_applied_a_popped_pc_wins_over_lr() -> None:
-    assert caller("8c 00", 0x1010, 0x1020, lr=0x1030).pc == 0x1020
-    assert caller("b0", lr=0x1030).pc == 0x1030
-
-
-def test_applied_vsp_comes_from_the_register_as_it_was_popped() -> None:
-    """`pop {r7}; mov sp, r7; pop {lr}`: vsp is what the stack says, not what this frame's r7 is."""
-    found = caller("80 08 97 84 00", STACK + 8, 0x5, 0x1040, 0x6, r7=0x666)
-    assert (found.pc, found.registers["sp"], found.registers["r7"]) == (0x1040, STACK + 12, STACK + 8)
-
-
-def test_applied_a_popped_sp_is_the_callers() -> None:
-    found = caller("86 00", STACK + 12, 0x1040)
-    assert (found.pc, found.registers["sp"]) == (0x1040, STACK + 12)
-
-
-def test_a_stack_found_through_two_loads_is_refused() -> None:
-    with pytest.raises(UnsupportedRule, match="vsp is taken from r8"):
-        row("80 08 97 80 10 98")
-
-
-def test_a_pop_from_a_loaded_stack_that_was_left_is_refused() -> None:
-    with pytest.raises(UnsupportedRule, match="r4 was popped from a stack"):
-        row("80 08 97 a0 9b")
