@@ -28,7 +28,7 @@ _NO_CODE = limit(
 WITH_TABLES = (
     limit(
         Trait.WRONG_TABLE,
-        "ended_early phantom skipped wrong wrong_register",
+        "ended_early phantom refused skipped wrong wrong_register",
         "a table is believed, not checked: where its row is wrong, so are the CFA and what is read from it",
         "https://github.com/llvm/llvm-project/issues/63598",
     ),
