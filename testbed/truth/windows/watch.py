@@ -234,10 +234,12 @@ class _Look:
                 known.revised.append((found.late, window.end))
             if self._shown:
                 made = guesses(steps, before, found, bool(alive[index]))
-                if alive[index]:
-                    self._open.append((len(self._assumed.guesses) + len(made) - 1, at, steps))
-                self._assumed.guesses += made
                 self._place(at, steps, *extents_of(steps, made))
+                # Of a segment that begins and ends here nothing more will be known: a run may have millions of them.
+                kept = [guess for guess in made if guess.key < guess.first or (guess is made[-1] and alive[index])]
+                if alive[index]:
+                    self._open.append((len(self._assumed.guesses) + len(kept) - 1, at, steps))
+                self._assumed.guesses += kept
         return segments
 
     def look_again(self, later: Mapping[int, OpenSegment]) -> None:
