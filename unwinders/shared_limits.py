@@ -67,6 +67,11 @@ RECORDS: Reasons = MappingProxyType(
             "the record has moved up into the caller's frame with the return address: the CFA is not right above it",
             "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
         ),
+        "FP_BACK+UNLINKED": (
+            "a function that uses the frame-pointer register for something else has its caller's value in it again for "
+            "a while: the chain starts at the caller's record, if that is one, and skips the caller",
+            "System V AMD64 ABI section 3.2.2, note on %rbp",
+        ),
         "PROLOGUE+UNLINKED": (
             "the function has linked no frame record yet, so the chain starts at the caller's record and skips the "
             "caller",

@@ -18,7 +18,9 @@ from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
 from testbed.truth.frame_traits import RULES
 from testbed.truth.step_columns import (
     allocated_in_part,
+    back_for_now,
     bare,
+    first,
     fp_set_late,
     jumped_to,
     returned,
@@ -184,11 +186,6 @@ def _frame_elsewhere(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
-def _first(truth: Watched, at: FrameSites) -> Bools:
-    found: Bools = (at.depth == 0) & (truth.activations.opened[at.node] == at.own)
-    return found
-
-
 def _unsaved(truth: Watched, at: FrameSites) -> Bools:
     return _ahead(truth, at, truth.saves_until)
 
@@ -258,6 +255,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.LAST_RECORD: _last_record,
         Trait.FP_REUSED: _reuses_pointer,
         Trait.FP_FOR_LOCALS: _for_locals,
+        Trait.FP_BACK: back_for_now,
         Trait.FP_MOVED_ON: _standing_at(lambda truth, pc: pc > truth.moves_pointer_from.get(truth.function(pc), pc)),
         Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: _mixed_isa,
@@ -267,7 +265,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.BARE: bare,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
-        Trait.FIRST: _first,
+        Trait.FIRST: first,
         Trait.ENTERED_FRAMED: _executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.UNSAVED: _unsaved,

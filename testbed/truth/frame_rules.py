@@ -63,6 +63,13 @@ def reuses_pointer(truth: Watched, at: FrameSite) -> bool:
     return not int(truth.trace.sp[at.own]) <= int(truth.sites.frame_pointer[at.own]) < end
 
 
+def back_for_now(truth: Watched, at: FrameSite) -> bool:
+    """FP has its entry value between two instructions at which the settled one was another."""
+    if not stands_anywhere(truth, at) or truth.sites.moved[at.own]:
+        return False
+    return not (truth.sites.prologue[at.own] or truth.sites.epilogue[at.own] or truth.sites.frameless[at.own])
+
+
 def for_locals(truth: Watched, at: FrameSite) -> bool:
     """FP was set to an address in the activation's own frame, where no record is."""
     return (

@@ -13,6 +13,7 @@ import numpy as np
 from testbed.image import image_covering
 from testbed.truth.frame_rules import (
     allocated_in_part,
+    back_for_now,
     bare,
     called,
     caller_of,
@@ -211,6 +212,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LAST_RECORD: last_record,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
+        Trait.FP_BACK: back_for_now,
         Trait.FP_MOVED_ON: moved_on,
         Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: mixed_isa,

@@ -48,6 +48,17 @@ def bare(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def first(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = (at.depth == 0) & (truth.activations.opened[at.node] == at.own)
+    return found
+
+
+def back_for_now(truth: Watched, at: FrameSites) -> Bools:
+    sites = truth.sites
+    found: Bools = ~(sites.moved | sites.prologue | sites.epilogue | sites.frameless)[at.step] & (at.depth == 0)
+    return found
+
+
 def fp_set_late(truth: Watched, at: FrameSites) -> Bools:
     pointer, pc, late = truth.sites.frame_pointer, truth.trace.pc, truth.sets_pointer_late
     found: Bools = pointer[at.own] != pointer[truth.activations.opened[at.node]]

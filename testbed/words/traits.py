@@ -25,6 +25,7 @@ class Trait(Enum):
     LAST_RECORD = "FP leads to the record of this activation, and none of its caller's can be reached from there"
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
     FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
+    FP_BACK = "the interrupted activation has FP as it was at the entry, between instructions at which it is another"
     FP_MOVED_ON = "the function moves FP on within its frame, by an instruction in front of this one"
     FP_SET_LATE = "the activation has set FP, in a function that sets it behind its first two instructions"
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"

@@ -80,6 +80,7 @@ LIMITS = limits_of(
     FP_REUSED                  x86_64  refused stopped ended_early
     FP_REUSED                  arm64   refused stopped ended_early
     FP_REUSED                  arm32   refused stopped ended_early wrong
+    FP_BACK+UNLINKED           x86_64  refused ended_early
     PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
     PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped

@@ -68,6 +68,7 @@ LIMITS = limits_of(
     FP_REUSED                  x86_64  refused stopped ended_early skipped wrong
     FP_REUSED                  arm64   refused stopped ended_early skipped wrong
     FP_REUSED                  arm32   refused stopped ended_early skipped wrong
+    FP_BACK+UNLINKED           x86_64  refused skipped wrong
     PROLOGUE+UNLINKED          x86_64  refused skipped wrong
     PROLOGUE+UNLINKED          arm64   refused skipped wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong
@@ -77,7 +78,7 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         x86_64  refused skipped wrong
     FRAMELESS+UNLINKED         arm64   refused skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  x86_64  stopped skipped
+    FRAMELESS_CALLER+UNLINKED  x86_64  stopped skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   stopped skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped skipped
     UNLINKED                   arm32   ended_early wrong

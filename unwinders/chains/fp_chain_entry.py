@@ -75,9 +75,11 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   ended_early skipped
     MIXED_ISA+UNLINKED         arm32   ended_early skipped
     MIXED_ISA                  arm32   stopped
-    FP_REUSED                  x86_64  refused stopped ended_early skipped wrong
+    FP_REUSED+MOVED_UP         x86_64  wrong_register
+    FP_REUSED                  x86_64  refused stopped ended_early skipped wrong_register wrong
     FP_REUSED                  arm64   refused stopped ended_early skipped
     FP_REUSED                  arm32   refused stopped ended_early skipped
+    FP_BACK+UNLINKED           x86_64  refused ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong_register wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
@@ -87,13 +89,12 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         x86_64  refused ended_early skipped wrong
     FRAMELESS+UNLINKED         arm64   refused ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped ended_early skipped
     UNLINKED                   arm32   refused stopped ended_early wrong
     FP_FOR_LOCALS              x86_64  ended_early wrong
     FP_FOR_LOCALS              arm64   refused ended_early
-    FP_REUSED+MOVED_UP         x86_64  wrong_register
     REALIGNED+LINKED           x86_64  ended_early wrong_register
     OPEN_END                   x86_64  stopped phantom
     OPEN_END                   arm64   refused stopped phantom

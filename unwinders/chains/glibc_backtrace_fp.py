@@ -61,6 +61,7 @@ LIMITS = limits_of(
     FP_REUSED                  x86_64  ended_early skipped wrong
     FP_REUSED                  arm64   ended_early skipped wrong
     FP_REUSED                  arm32   ended_early skipped wrong
+    FP_BACK+UNLINKED           x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
     PROLOGUE+UNLINKED          arm32   ended_early skipped wrong
@@ -70,7 +71,7 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
     FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped
     UNLINKED                   arm32   wrong

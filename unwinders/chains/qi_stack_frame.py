@@ -101,6 +101,7 @@ LIMITS = limits_of(
     FP_REUSED                  x86_64  ended_early skipped wrong
     FP_REUSED                  arm64   ended_early wrong
     FP_REUSED                  arm32   ended_early wrong
+    FP_BACK+UNLINKED           x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
     PROLOGUE+UNLINKED          arm32   ended_early skipped
@@ -110,7 +111,7 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
     FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
+    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
     UNLINKED                   arm32   ended_early wrong
