@@ -95,10 +95,13 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
 
     _only_of_short_runs(given, own)
     timeline = given["timeline"]
-    for path in (own.stdout, timeline):
+    for path in (own.stdout, timeline, given["html"]):
         if path is not None:
             try_writing(path)
     budget = budget_of(given["budget"])
+    if given["location"] is not None or given["html"] is not None:
+        _show_thread(given, own, named, budget)
+        return
     process: WatchedProcess | CountedProcess
     try:
         in_pieces = _in_pieces(given, own, named, budget) if given["chunk"] or budget > BUDGET else None
@@ -176,6 +179,21 @@ def _in_pieces(
         return judge_in_pieces(long, applicable, evaluate=evaluate_rule, progress=work.at)
 
 
+def _show_thread(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
+    """One step of a process, or a page of its first thread. Raises UsageError where it is too long for that."""
+    from testbed.cli.process_thread import show_page, show_step
+
+    if given["chunk"] or budget > BUDGET:
+        raise UsageError("--at and --html need a process that is held whole: up to 4 million steps, without --chunk")
+    process = watched_process(given["program"], given["seed"], budget, own)
+    images = [loaded.image for loaded in process.run.images]
+    applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
+    if given["location"] is not None:
+        show_step(process, given["location"], applicable, explain=given["explain"])
+    if given["html"] is not None:
+        show_page(process, applicable, given["html"])
+
+
 def _profiles(
     process: WatchedProcess, unwinders: Sequence[Unwinder], timeline: Path | None, every: int | None
 ) -> list[SampledProfile]:
@@ -225,10 +243,8 @@ def _only_of_short_runs(given: Mapping[str, Any], own: ProcessOptions) -> None:
 
 
 _OF_STEPS = {
-    "--at": "location",
     "--differences": "differences",
     "--steps": "every_step",
-    "--html": "html",
     "--svg": "svg",
     "--plot": "plot",
     "--trace": "trace",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -20,6 +20,8 @@ from testbed.runs.frames_beside import LEGEND, told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 
+Reason = Callable[[Unwinder], str | None]  # None: the limit that holds, as ever
+
 
 def print_site(
     console: Console,
@@ -30,11 +32,12 @@ def print_site(
     title: str | None = None,
     number: int | None = None,
     explain: bool = False,
+    reason: Reason | None = None,
 ) -> None:
     """Print one step: where it is, what is true there, and every strategy's frames beside the true ones.
 
     ``explain``: with the meaning of each trait. ``title`` and ``number`` are what run and step are called, where
-    ``run`` is a piece of a long one.
+    ``run`` is a piece of a long one. ``reason`` says why a strategy is not exact, where limits are not what does.
     """
     snapshot = run[step]
     console.print(Text(title or str(run), style="bold"))
@@ -49,10 +52,10 @@ def print_site(
             f"what holds here (--explain says what it means): {', '.join(t.name for t in traits)}", style="dim"
         )
     console.print()
-    console.print(frames_tables(run, step, unwinders))
+    console.print(frames_tables(run, step, unwinders, reason))
 
 
-def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> RenderableType:
+def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder], reason: Reason | None = None) -> RenderableType:
     """The true frames, then every strategy's, the differing ones marked; below, what differs first and why."""
     snapshot = run[step]
     said = [unwinder.unwind(snapshot) for unwinder in unwinders]
@@ -68,6 +71,8 @@ def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Rendera
         if not verdict.exact:
             limit = verdict.explained_by
             why = f"{limit.mechanism} {causes.letter(limit.because, limit.reference)}" if limit else "UNEXPLAINED"
+            if reason is not None and (given := reason(unwinder)) is not None:
+                why = given or "UNEXPLAINED"
             why = "in transition: no single answer is right" if verdict.transition else why
             notes.append(Text(f"{unwinder.name}: {run.difference(verdict)}. {why}"))
     legend = [Text(LEGEND, "dim"), Text()] if notes else []

@@ -49,7 +49,7 @@ PROGRAMS = {
 }
 
 
-STRATEGIES = ("eh_frame", "eh_frame_hdr", "fp_chain")
+STRATEGIES = ("eh_frame", "eh_frame_hdr", "fp_chain", "fp_chain_entry")
 PAGE = Path(__file__).parents[2] / "docs" / "processes-long.md"
 
 
@@ -98,13 +98,18 @@ def main() -> int:
                 done.append((name, pool.submit(judged, name, given.folder.resolve(), budget, strategies).result()))
             given.page.write_text("\n".join(_page(done)) + "\n", encoding="utf-8")
             print(_row(*done[-1]), file=sys.stderr, flush=True)
+            for each in done[-1][1].shares:
+                for place in each.places:
+                    if not place.explained:
+                        print(f"{each.name}: {place}, {place.steps} from {place.where}", file=sys.stderr, flush=True)
     return int(any(each.unexplained for _, found in done for each in found.shares))
 
 
 _INTRODUCTION = """# Long processes, judged
 
 Made by `python -m tests.process.long FOLDER`: programs of Debian 12's packages, recorded, watched and judged in pieces
-of 65,536 steps by strategies of rows, at every step. *Run*: once, to see what memory there ever is. *Judged*: the two
+of 65,536 steps by all strategies of rows together, at every step (but `prologue_analysis`, which begins at functions'
+symbols, and these files are stripped). *Run*: once, to see what memory there ever is. *Judged*: the two
 runs after that, with the truth and all strategies. *Peak*: of the whole process, of which Python, Unicorn and numba
 take some 170 MB before anything runs. Seconds are CPU time, of one core.
 """

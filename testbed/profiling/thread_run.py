@@ -1,0 +1,122 @@
+"""A thread of a process as a run: what shows one step, or draws a page of all, shows a thread as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from testbed.build import Built
+from testbed.build.recipes import PREBUILT
+from testbed.checks.row_rules import Evaluate
+from testbed.contract.unwinder import Unwinder
+from testbed.image import LoadedImage
+from testbed.process import ProcessRun
+from testbed.profiling.judge import declared_of, follows_tables, judge_thread
+from testbed.profiling.result import WatchedProcess, WatchedThread
+from testbed.program.header import Header
+from testbed.program.model import Language, Program, Source
+from testbed.runs.run import Run
+from testbed.words.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadRun(Run):
+    """One thread, whose steps are rows of its trace from ``thread.begins`` on."""
+
+    process: ProcessRun
+    thread: WatchedThread
+
+    def __str__(self) -> str:
+        count, ending = self.thread.steps, self.process.ending
+        return f"{self.process.path.name} · {self.arch} · thread {self.thread.number}: {count} steps, {ending}"
+
+    @property
+    def ending(self) -> str:
+        return self.process.ending
+
+    @property
+    def failure(self) -> str:
+        return ""
+
+    def step_at(self, location: str) -> int:
+        """As `Run.step_at`, in the program and in every library that was loaded; ``@N`` counts the thread's steps."""
+        if location.startswith("@") and location[1:].isdecimal():
+            if len(location) > 16 or int(location[1:]) >= self.thread.steps:
+                raise UsageError(f"{location[:60]}: this thread has the steps @0 to @{self.thread.steps - 1}")
+            return int(location[1:]) + self.thread.begins
+        return super().step_at(location)
+
+    def located(self, location: str) -> tuple[int, int]:
+        name = location.partition("#")[0].partition("+")[0]
+        for loaded in self.process.images:
+            if loaded.image.symbol_named(name) is not None:
+                return self._in(loaded).located_here(location)
+        return self.located_here(location)
+
+    def located_here(self, location: str) -> tuple[int, int]:
+        """As `Run.located`, in one file."""
+        return super().located(location)
+
+    @property
+    def loaded(self) -> LoadedImage:
+        return next(each for each in self.process.images if each.image is self.built.image)
+
+    def _in(self, loaded: LoadedImage) -> ThreadRun:
+        return _run_in(self.process, self.thread, loaded)
+
+
+def thread_run(process: WatchedProcess, thread: WatchedThread) -> ThreadRun:
+    """A thread as a run of the process's program file."""
+    path = process.run.path
+    own = next((each for each in process.run.images if each.image.path == path), process.run.images[0])
+    return _run_in(process.run, thread, own)
+
+
+def _run_in(process: ProcessRun, thread: WatchedThread, loaded: LoadedImage) -> ThreadRun:
+    image = loaded.image
+    source = Source(process.path, Language.ELF, None, "", Header(summary=f"the process {process.path}", exit=None))
+    built = Built(
+        program=Program(process.path.stem, MappingProxyType({"elf": source})),
+        arch=image.arch,
+        recipe=PREBUILT,
+        isa=image.isa_at(image.entry),
+        source=source,
+        path=process.path,
+        image=image,
+        traits=declared_of(thread),
+    )
+    return ThreadRun(built, thread.watched.trace, thread.watched, process, thread)
+
+
+def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:
+    """The thread and its row at ``LOCATION``, in the first thread that comes there, or at ``THREAD:LOCATION``.
+
+    Raises UsageError where no thread does.
+    """
+    number, found, place = location.partition(":")
+    runs = [thread_run(process, thread) for thread in process.threads]
+    if found and number.isdecimal():
+        runs = [run for run in runs if str(run.thread.number) == number]
+        if not runs:
+            known = ", ".join(str(thread.number) for thread in process.threads)
+            raise UsageError(f"{location}: no thread {number}; there are {known}")
+        return runs[0], runs[0].step_at(place)
+    for run in runs[:-1]:
+        try:
+            return run, run.step_at(location)
+        except UsageError:
+            continue  # another thread may come there
+    return runs[-1], runs[-1].step_at(location)
+
+
+def reason_at(run: ThreadRun, row: int, unwinder: Unwinder, evaluate: Evaluate | None) -> str | None:
+    """The function whose row is wrong, where a strategy that follows tables is not exact; "" where none is.
+
+    None for a strategy that its limits explain.
+    """
+    if not follows_tables(unwinder):
+        return None
+    share = judge_thread(run.thread, unwinder, np.array([row], np.int64), evaluate)
+    return "; ".join(f"{place}: {place.because}" for place in share.places if place.explained)
