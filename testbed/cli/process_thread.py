@@ -12,6 +12,7 @@ from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
+from testbed.profiling.judge import follows_tables
 from testbed.profiling.result import WatchedProcess
 from testbed.profiling.thread_run import reason_at, thread_at, thread_run
 from testbed.words.errors import UsageError
@@ -52,3 +53,7 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     others = len(process.threads) - 1
     more = f"; its {others} other threads are not on it" if others else ""
     click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
+    if any(map(follows_tables, unwinders)):
+        click.echo(
+            "What a table gets wrong is marked unexplained there; --at @STEP names the function whose row is wrong."
+        )

@@ -45,10 +45,55 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
 
 def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     hello = str(built("hello", "x86_64", "static"))
-    assert "not for a process" in testbed("run", hello, "--at", "main").err
+    assert "not for a process" in testbed("run", hello, "--differences").err
     assert "with --sample N" in testbed("run", hello, "--timeline", "x.json").err
     said = testbed("run", "leaf_call", "--", "abc")
     assert said.status == 2 and "need an ELF program" in said.err
+
+
+def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
+    hello, threads = str(built("hello", "x86_64", "dynamic")), str(built("threads", "x86_64", "static"))
+    said = testbed("run", hello, "--at", "malloc", "-u", "eh_frame", "-u", "fp_chain", "--", "abc")  # in a library
+    assert said.status == 0, said.err
+    assert "malloc   " in said.out and "(root)" in said.out and "Its steps by cause" not in said.out
+    own = testbed("run", threads, "--at", "work", "-u", "eh_frame")  # the first thread that comes there
+    assert own.status == 0 and "start_thread" in own.out and "main" not in own.out.partition("#")[2]
+    number = own.out.partition("thread ")[2].partition(":")[0]
+    assert testbed("run", threads, "--at", f"{number}:work", "-u", "eh_frame").out == own.out
+    assert testbed("run", threads, "--at", f"{number}:@0", "-u", "eh_frame").status == 0
+    for wrong, why in (
+        ("main#2", "is executed"),
+        ("9:main", "no thread 9"),
+        ("mian", "no symbol"),
+        ("@99999999", "@0"),
+    ):
+        refused = testbed("run", threads, "--at", wrong)
+        assert refused.status == 2 and why in refused.err
+    assert "held whole" in testbed("run", threads, "--at", "main", "--chunk", "5000").err
+
+
+def test_a_table_is_told_wrong_by_its_function_at_one_step(testbed: Testbed) -> None:
+    """`_init` of a static program goes through a linkage table without rows."""
+    said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--json", "--", "abc")
+    (share,) = json.loads(said.out)["strategies"]
+    place = share["places"][0]
+    step = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--at", f"@{place['first']}")
+    assert step.status == 0 and place["because"].split(":")[0] in " ".join(step.out.split())
+    assert "UNEXPLAINED" not in step.out
+
+
+def test_a_page_steps_through_the_first_thread(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, threads = tmp_path / "page.html", str(built("threads", "x86_64", "static"))
+    said = testbed("run", threads, "-u", "eh_frame", "--html", str(page))
+    assert said.status == 0, said.err
+    assert "3 other threads are not on it" in said.out and page.read_text().startswith("<!doctype html>")
+    monkeypatch.setattr("testbed.cli.process_thread.MOST_ON_A_PAGE", 2_000)
+    refused = testbed("run", threads, "-u", "eh_frame", "--html", str(page))
+    assert refused.status == 2 and "--budget 2000 shows the first 2,000" in refused.err
+    begun = testbed("run", threads, "-u", "eh_frame", "--html", str(page), "--budget", "2000")
+    assert begun.status == 0 and "2,000 steps" in begun.out
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
