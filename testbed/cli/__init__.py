@@ -21,6 +21,7 @@ import click
 from testbed.words.distribution import DISTRIBUTION
 from testbed.words.edges import TRACEBACK, edge, is_edge
 from testbed.words.errors import TestbedError, UsageError
+from testbed.words.interrupts import hear_ignored_interrupts, is_interrupt
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
 _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
@@ -100,6 +101,8 @@ def cli() -> None:
 def main() -> None:
     """Entry point: every expected failure is one message on standard error."""
     gc.set_threshold(_GARBAGE)
+    _open_closed_streams()
+    hear_ignored_interrupts()
     try:
         if any("\0" in argument for argument in sys.argv):  # not from a shell, but from who calls this
             raise UsageError("an argument has a zero byte in it, which no name and no number has")
@@ -128,9 +131,19 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except Exception as error:
+        if is_interrupt(error):
+            click.echo("interrupted", err=True)
+            sys.exit(130)
         if not is_edge(error) or os.environ.get(TRACEBACK):
             raise
         from testbed.words.printable import printable_lines
 
         click.echo(printable_lines(f"error: {edge(error)}"), err=True)
         sys.exit(2)
+
+
+def _open_closed_streams() -> None:
+    """Where a standard stream is closed (``testbed ... >&-``), what is written to it goes nowhere, as to /dev/null."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # in this order each gets the number that it should have
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
