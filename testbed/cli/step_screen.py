@@ -10,7 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
@@ -21,20 +21,25 @@ from testbed.report.stepper_moves import Move, moved
 from testbed.words.errors import UsageError
 
 _HELP = """\
-→ n space   next step                ← b   step back
-c           into the next call       o     out: back in the caller
-l  L        next, previous lie of the focused strategy
-d  D        next, previous difference of the focused strategy
-↓ ↑ tab     focus the next, previous strategy
-/           go to: leaf, leaf+0x4, leaf+0x4#2 (second visit), @17
-w           why: the whole sentence  q     quit
+→ n space   next step
+← b         step back
+c  o        into the next call; out, to the caller
+l  L        next, previous lie of the strategy in focus
+d  D        next, previous difference of it
+↓ ↑ tab     the next, previous strategy gets the focus
 0  $        first, last step
+/           go to leaf, leaf+0x4, @17; #2: second visit
+w           why: the whole sentence
+?  q        this help; quit
+mouse       an instruction: its nearest visit; a
+            strategy: the focus; the strip: its step
 
-Mouse: an instruction goes to its nearest visit, a strategy is focused, the strip
-goes to its step.
-
-. exact   - refused   s stopped: honest   CAPITALS: a lie   ?: unexplained   ~: in transition
-[name]: a true caller that the answer lacks   ≠name: a frame that never was"""
+.           exact
+-  s        refused, stopped: honest
+CAPITALS    a lie;   ?: unexplained;   ~: in transition
+[name]      a true caller that the answer lacks
+≠name       a frame that never was"""
+_SCROLL = {"down": 1, "up": -1, "pagedown": 8, "pageup": -8}
 
 
 class _ScreenPart(Widget):
@@ -52,17 +57,31 @@ class _ScreenPart(Widget):
 
 
 class _TextScreen(ModalScreen[None]):
-    """A text over the screen, until a key is pressed."""
+    """A text over the screen, until a key is pressed; what does not fit is scrolled by arrows."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self._text = text
 
     def compose(self) -> ComposeResult:
-        yield Static(self._text, markup=False)
+        with VerticalScroll(can_focus=False) as box:
+            yield Static(self._text, markup=False)
+        self._box = box
 
-    def on_key(self) -> None:
-        self.dismiss()
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._say_if_more)
+
+    def _say_if_more(self) -> None:
+        self._box.border_subtitle = "↓ ↑ more" if self._box.max_scroll_y else None
+
+    def on_key(self, event: events.Key) -> None:
+        """The key is for this text alone: what lies below must not hear it, and end."""
+        event.stop()
+        event.prevent_default()
+        if event.key in _SCROLL and self._box.max_scroll_y:
+            self._box.scroll_relative(y=_SCROLL[event.key], animate=False)
+        else:
+            self.dismiss()
 
     def on_click(self) -> None:
         self.dismiss()
@@ -82,10 +101,13 @@ class StepScreen(App[None]):
     Input { display: none; height: 1; border: none; }
     Input.asked { display: block; }
     _TextScreen { align: center middle; }
-    _TextScreen Static { width: auto; max-width: 100%; height: auto; max-height: 100%; overflow-y: auto; }
-    _TextScreen Static { padding: 1 2; border: round $primary; }
+    _TextScreen VerticalScroll { width: auto; max-width: 100%; height: auto; max-height: 100%; }
+    _TextScreen VerticalScroll { padding: 0 1; border: round $primary; background: $surface; }
+    _TextScreen Static { width: auto; max-width: 100%; height: auto; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS: ClassVar[list[BindingType]] = [  # a narrow screen shows the first of them
+        Binding("question_mark", "help", "help"),
+        Binding("q,ctrl+d", "quit", "quit"),
         Binding("right,n,space", "move('NEXT')", "next"),
         Binding("left,b", "move('BACK')", "back"),
         Binding("c", "move('NEXT_CALL')", "call"),
@@ -95,8 +117,6 @@ class StepScreen(App[None]):
         Binding("down,tab", "focus_strategy(1)", "strategy", priority=True),
         Binding("slash", "ask", "go to"),
         Binding("w", "why", "why", show=False),  # the line that is cut names it
-        Binding("question_mark", "help", "help"),
-        Binding("q,ctrl+d", "quit", "quit"),
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
         Binding("up,shift+tab", "focus_strategy(-1)", "strategy", show=False, priority=True),
         Binding("L", "lie(-1)", "previous lie", show=False),
@@ -170,6 +190,10 @@ class StepScreen(App[None]):
         if 0 <= strategy < len(self.shown.unwinders):
             self.focused_strategy = strategy
             self._go(self.step)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a text lies over the screen, arrows and tab are for the text."""
+        return not (action == "focus_strategy" and isinstance(self.screen, _TextScreen))
 
     def action_move(self, name: str) -> None:
         self._go(moved(self.shown.run, self.step, Move[name], self.shown.unwinders))

@@ -101,6 +101,33 @@ def test_keys_move_focus_and_search(shown: ScreenRun) -> None:
     driven(shown, act)
 
 
+def test_a_key_that_closes_the_help_does_nothing_else(shown: ScreenRun) -> None:
+    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
+        before = app.step, app.focused_strategy
+        for key in ("escape", "q", "n", "l", "tab", "w", "down"):
+            assert "this help" in "".join(await press("question_mark")), key
+            assert "this help" not in "".join(await press(key)), key
+            assert app.is_running and (app.step, app.focused_strategy) == before, key
+
+    driven(shown, act)
+
+
+def test_a_low_terminal_scrolls_the_help_and_a_narrow_one_says_how_to_get_it(shown: ScreenRun) -> None:
+    async def low(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
+        first = "".join(await press("question_mark"))
+        assert "next step" in first and "more" in first and "never was" not in first
+        assert "never was" in "".join(await press("pagedown", "pagedown", "pagedown"))
+        assert app.focused_strategy == 0
+
+    async def narrow(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
+        assert "? help" in (lines := await press())[-1] and "q quit" in lines[-1]
+        whole = "".join(await press("question_mark"))
+        assert "next step" in whole and "never was" in whole and "more" not in whole
+
+    driven(shown, low, (60, 12))
+    driven(shown, narrow, (60, 20))
+
+
 @pytest.mark.parametrize("size", [(60, 24), (80, 24), (160, 40)])
 def test_the_whole_reason_is_seen_at_any_width(shown: ScreenRun, size: tuple[int, int]) -> None:
     async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
