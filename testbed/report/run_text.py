@@ -21,6 +21,7 @@ from testbed.words.traits import Trait
 
 MOST_STEPS = 200  # of a longer run only instructions at which something differs are shown,
 MOST_LINES = 40  # and so many of those
+_DOES = {Outcome.CRASHED: "crashes", Outcome.HUNG: "hangs"}
 
 
 def run_page(
@@ -95,15 +96,21 @@ def _summaries(cells: Sequence[Cell], explain: bool) -> Iterator[RenderableType]
         yield _glossary(cells)
 
 
+def _unanswered(cell: Cell) -> int:
+    """At how many steps it crashed, or hung: that is no lie, and no honest stop."""
+    return cell.outcomes.get(Outcome.CRASHED, 0) + cell.outcomes.get(Outcome.HUNG, 0)
+
+
 def _summary(cells: Sequence[Cell]) -> Table:
     columns: dict[str, Callable[[Cell], int]] = {
         "exact": lambda cell: cell.exact,
-        "honest stops": lambda cell: sum(n for outcome, n in cell.outcomes.items() if outcome.honest) - cell.exact,
+        "honest stops": lambda cell: cell.outcomes.get(Outcome.REFUSED, 0) + cell.outcomes.get(Outcome.STOPPED, 0),
+        "no answer": _unanswered,
         "lies": lambda cell: cell.lying,
         "in transition": lambda cell: cell.transition,
         "unexplained": lambda cell: cell.unexplained,
     }
-    for name in ("in transition", "unexplained"):
+    for name in ("no answer", "in transition", "unexplained"):
         if not any(columns[name](cell) for cell in cells):
             del columns[name]
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -128,7 +135,7 @@ def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
         first = cell.first_unexplained or cell.first_lie or cell.first
         if first is None:
             continue
-        head = f"{cell.unwinder} {'lies' if first.outcome.lying else 'stops'} first "
+        head = f"{cell.unwinder} {_DOES.get(first.outcome, 'lies' if first.outcome.lying else 'stops')} first "
         if first.mechanism is None:
             yield _paragraph(Text.assemble((head, "bold"), first.seen, (f" UNEXPLAINED: {first.because}.", "bold red")))
             continue
@@ -167,6 +174,8 @@ def answer(cells: Sequence[Cell]) -> Text:
     if liars:
         lie, cell = min(liars, key=lambda each: each[0].step)
         return Text(f"\n{said}; {cell.unwinder} lies first, at {lie.where} (step {lie.step}): {_clause(lie)}.", "bold")
+    if dead := [f"{cell.unwinder} gives no answer at {_unanswered(cell):,}" for cell in cells if _unanswered(cell)]:
+        return Text(f"\n{said}; nobody lies, and {', '.join(dead)}.", "bold")
     return Text(f"\n{said}" + ("." if right == len(cells) else "; the others stop honestly: nobody lies."), "bold")
 
 

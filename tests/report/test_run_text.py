@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from io import StringIO
 
@@ -13,11 +14,13 @@ from rich.console import Console
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.campaign.cells import cell_of
+from testbed.campaign.results import Difference
 from testbed.report.run_text import run_page
 from testbed.report.step_lines import EXACT, TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.verdicts.trace import OUTCOMES
+from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
 
@@ -47,6 +50,17 @@ def test_each_mark_stands_below_the_end_of_its_strategys_line() -> None:
         for step, verdict in enumerate(by_step):
             (line,) = [line for line in lines if re.match(rf" *{step}  ", line)]
             assert line[places[cell.unwinder]] == verdict.outcome.mark, (cell.unwinder, step)
+
+
+def test_a_crash_is_no_honest_stop() -> None:
+    run, ((cell, verdicts),) = judged("leaf_call", "arm64", ("eh_frame",))
+    dead = {Outcome.EXACT: 20, Outcome.STOPPED: 2, Outcome.CRASHED: 2, Outcome.HUNG: 1}
+    first = Difference(3, "main", Outcome.CRASHED, "NO_CODE", "seen.", "because")
+    text = shown(run_page(run, [(replace(cell, outcomes=dead, explained=5, first=first), verdicts)]))
+    assert re.search(r"exact  honest stops  no answer  lies", text)
+    assert re.search(r"^eh_frame +20 +2 +3 +0 ", text, re.M)
+    assert "eh_frame crashes first" in text and "nobody lies, and eh_frame gives no answer at 3." in text
+    assert "no answer" not in shown(run_page(run, [(cell, verdicts)]))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
