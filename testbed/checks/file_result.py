@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +18,15 @@ from testbed.checks.groups import (
     PieceCounts,
     TableChecks,
 )
-from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding, WrongThing
+from testbed.checks.model import (
+    AT_CALLS_ONLY,
+    FileCheck,
+    FindingKind,
+    FunctionCheck,
+    HowKnown,
+    TableFinding,
+    WrongThing,
+)
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, summed
@@ -99,7 +109,7 @@ def file_check(
         if not isinstance(table, RowTable):
             findings.append(_unreadable(name, table))
             continue
-        said.append(f"{table.source} (at calls)" if name in AT_CALLS else table.source)
+        said.append(f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source)
         one = _OneTable.of(table, [result.tables[name] for result in results])
         compared += int(one.every.visits.sum())
         if name not in AT_CALLS:
@@ -257,6 +267,16 @@ def _one_each(findings: Sequence[TableFinding]) -> Iterator[TableFinding]:
     yield from open_ones.values()
 
 
+def _unquoted(file: str) -> str:
+    """A file's name. Of a preprocessed source clang keeps it as the preprocessor quotes it: \\303\\251 for an é."""
+    plain = re.sub(rb"\\([0-7]{3}|[\\\"])", _unquoted_byte, os.fsencode(file))
+    return os.fsdecode(plain) if Path(os.fsdecode(plain)).exists() else file
+
+
+def _unquoted_byte(quoted: re.Match[bytes]) -> bytes:
+    return bytes([int(quoted[1], 8) & 0xFF]) if len(quoted[1]) == 3 else quoted[1]
+
+
 def _words(image: Image) -> CodeWords:
     """How the code of a file is named."""
 
@@ -268,7 +288,7 @@ def _words(image: Image) -> CodeWords:
 
     def source(pc: int) -> tuple[str, int]:
         line = debug_info(image).line_at(pc)
-        return (line.file, line.line) if line is not None and line.line else ("", 0)
+        return (_unquoted(line.file), line.line) if line is not None and line.line else ("", 0)
 
     own = (LoadedImage(image, 0),)
 

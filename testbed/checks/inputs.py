@@ -93,16 +93,21 @@ def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path) 
 
 
 def _guessed(path: Path, command: Sequence[str], flags: Sequence[str], out: Path) -> Path:
-    """The object file of a source whose architecture nobody said; where another one would do, that is said."""
+    """The object file of a source whose architecture nobody said: of the usual one, or the only other that it is for.
+
+    Raises BuildError: what it is not for, in the words of the usual one's compiler; or that it is for several others.
+    """
     try:
         return _made(path, command, out)
-    except BuildError as error:
+    except BuildError:
         fits = [name for name in ARCHES if name != _FIRST and _is_for(path, name, flags, out)]
         if not fits:
             raise
-        named = " or ".join(f"--arch {name}" for name in fits)
-        reason = f"{error.detail}; it was built for {_FIRST}, and for {' and '.join(fits)} it builds: say {named}"
-        raise BuildError(reason, command=error.command, output=error.output) from error
+        if len(fits) > 1:
+            named = " or ".join(f"--arch {name}" for name in fits)
+            reason = f"{path}: it does not build for {_FIRST}, but for {' and '.join(fits)}: say {named}"
+            raise BuildError(reason) from None
+    return _compiled(path, fits[0], flags, out.parent)
 
 
 def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
@@ -115,7 +120,8 @@ def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
 
 
 def _made(path: Path, command: Sequence[str], out: Path) -> Path:
-    _run([*command, "-c", str(path), "-o", str(out)], path, out.parent, _readable(path, command))
+    named = f"./{path}" if str(path).startswith(("-", "@")) else str(path)  # no option, and no file of options
+    _run([*command, "-c", named, "-o", str(out)], path, out.parent, _readable(path, command))
     if not out.exists() or not _is_object(out.read_bytes()[:64]):
         raise BuildError(
             f"{path}: the compiler made no object file: leave out what asks it for another", command=command

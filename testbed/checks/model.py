@@ -154,6 +154,9 @@ class FunctionCheck:
         return self.instructions - self.executed - self.forced - self.static
 
 
+AT_CALLS_ONLY = " (at calls)"  # behind the name of a table that promises nothing elsewhere
+
+
 @dataclass(frozen=True, slots=True)
 class FileCheck:
     """All that was found in one file. ``compared`` are (instruction, visit) pairs held against a row.

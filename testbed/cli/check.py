@@ -82,7 +82,12 @@ class _HowTold:
     metavar="CALL",
     help="Call a function with arguments of your own: 'f(buf:64, 3, \"text\")'; repeatable.",
 )
-@click.option("--arch", "-a", metavar="ARCH", help="Of a source: x86_64 (the default), arm64, arm32.")
+@click.option(
+    "--arch",
+    "-a",
+    metavar="ARCH",
+    help="Of a source: x86_64, arm64, arm32 (default: x86_64, or the only one it builds for).",
+)
 @click.option(
     "--table",
     "-t",

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
-from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
+from testbed.checks.model import AT_CALLS_ONLY, FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
 from testbed.report.phrases import count, share
 from testbed.words.printable import printable
 
@@ -141,11 +141,20 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     elif not tried:
         said = "nothing was tried, so nothing is known of its rows"
     elif not any(check.compared for check in checks):
-        said = f"no row was compared with what happens, so nothing is known of them; {extent}"
+        said = f"no row was compared with what happens{_at_calls(checks)}, so nothing is known of them; {extent}"
     else:
         said = f"every row {'' if tried == instructions else 'that was tried '}is right{_but(checks)}; {extent}"
     rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""
     return f"{name}: {said}{rest}."
+
+
+def _at_calls(checks: Sequence[FileCheck]) -> str:
+    """Why there was nothing to compare, of tables that promise nothing elsewhere."""
+    tables = {table for check in checks for table in check.tables}
+    if not tables or not all(table.endswith(AT_CALLS_ONLY) for table in tables):
+        return ""
+    named = listed([printable(table.removesuffix(AT_CALLS_ONLY)) for table in sorted(tables)])
+    return f" ({named} promises rows at calls only, and none was made)"
 
 
 def _but(checks: Sequence[FileCheck]) -> str:

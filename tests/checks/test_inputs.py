@@ -16,6 +16,7 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.image import read_image
+from testbed.report.check_words import answer
 from testbed.words.errors import BuildError, TestbedError, UsageError
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
@@ -159,15 +160,44 @@ g:      .fnstart
     assert check.total("forced") == 0
 
 
-def test_a_source_for_another_architecture_is_told_which(tmp_path: Path) -> None:
+FOR_OTHERS = ".globl f\n.type f, %function\nf: .cfi_startproc\n {}\n.cfi_endproc\n"
+
+
+def test_a_source_for_another_architecture_is_built_for_that(tmp_path: Path) -> None:
     path = tmp_path / "f.S"
-    path.write_text(".globl f\n.type f, %function\nf: .cfi_startproc\n ldr x0, [x1]\n ret\n.cfi_endproc\n", "utf-8")
-    with pytest.raises(BuildError, match=r"for arm64 it builds: say --arch arm64"):
+    path.write_text(FOR_OTHERS.format("ldr x0, [x1]\n ret"), "utf-8")
+    assert checked(path).arch.name == "arm64"
+    path.write_text(FOR_OTHERS.format("bx lr"), "utf-8")
+    assert checked(path).arch.name == "arm32"
+
+
+def test_a_source_for_several_others_is_asked_about_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "f.c"
+    path.write_text("#ifdef __x86_64__\n#error not here\n#endif\nint f(void) { return 1; }\n", "utf-8")
+    with pytest.raises(BuildError) as asked:
         checked(path)
+    sentence = "it does not build for x86_64, but for arm64 and arm32: say --arch arm64 or --arch arm32"
+    assert str(asked.value) == f"{path}: {sentence}"
     path.write_text("this is no assembly\n", "utf-8")
     with pytest.raises(BuildError) as error:
         checked(path)
-    assert "--arch" not in str(error.value)
+    assert "--arch" not in str(error.value) and "command: " in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["-c.S", "@f.S", "a b.S", "gr\u00fc\u00df.S", 'a"b\\c.S'])
+def test_a_source_has_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = FOR_OTHERS.format("push %rax\n nop\n pop %rax\n ret")
+    Path(name).write_text(wrong, "utf-8")
+    findings = checked(Path(name)).findings
+    assert findings and {Path(finding.source).name for finding in findings} == {name}
+
+
+def test_a_table_of_calls_of_a_function_without_any_says_why_nothing_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "f.S"
+    path.write_text(".globl f\n.type f, %function\nf: .fnstart\n .pad #4\n bx lr\n .fnend\n", "utf-8")
+    said = answer("f.S", [checked(path)])
+    assert ".ARM.exidx promises rows at calls only, and none was made" in said
 
 
 @pytest.mark.skipif(not landlock_version(), reason="the kernel has no Landlock switched on")
