@@ -20,6 +20,7 @@ import click
 
 from testbed.words.distribution import DISTRIBUTION
 from testbed.words.edges import TRACEBACK, edge, is_edge
+from testbed.words.encodings import draw_in_any_encoding
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.interrupts import hear_ignored_interrupts, is_interrupt
 
@@ -102,6 +103,7 @@ def main() -> None:
     """Entry point: every expected failure is one message on standard error."""
     gc.set_threshold(_GARBAGE)
     _open_closed_streams()
+    draw_in_any_encoding()
     hear_ignored_interrupts()
     try:
         if any("\0" in argument for argument in sys.argv):  # not from a shell, but from who calls this

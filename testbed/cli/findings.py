@@ -47,7 +47,7 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool, report: tuple
     chosen = matching(REFEREES, referees, "referee")
     shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
     if as_json:
-        json.dump(findings_data(shown), sys.stdout, indent=1, ensure_ascii=False)
+        json.dump(findings_data(shown), sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         print_findings(console_for_reports(), shown)
@@ -61,7 +61,7 @@ def _report(name: str, folder: str, known: Mapping[str, Unwinder]) -> None:
 
     found = {finding.id: (referee, finding) for referee in REFEREES.values() for finding in referee.findings}
     if name not in found:
-        raise UsageError(f"no finding {name!r}{nearest(name, found)}; `testbed findings` prints each finding's id")
+        raise UsageError(f"no finding {name!r}; {nearest(name, found)}; `testbed findings` prints each finding's id")
     shown = show(*found[name], known, PROGRAMS)
     if shown.missing or shown.problem:
         raise UsageError(f"{name} cannot be shown here: {shown.missing or shown.problem}")

@@ -160,12 +160,12 @@ def command(what: str, traps: bool, share: bool, every: int, names: tuple[str, .
     from testbed.cli.terminal import console_for_reports
 
     if names and (what != "limits" or share):
-        raise UsageError("-u goes with limits, and not with --share")
+        raise UsageError(f"-u goes with limits, not with {'--share' if what == 'limits' else what}")
     listed = partial(_CATALOGUES[what], names=names) if names else _CATALOGUES[what]
     if as_json:
         if share or traps:
             raise UsageError("--json lists a catalogue: not with --share or --traps")
-        json.dump(next(listed(True)), sys.stdout, indent=1, ensure_ascii=False)
+        json.dump(next(listed(True)), sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
     if share:

@@ -23,16 +23,19 @@ def _sentence(error: click.ClickException, context: click.Context | None, comman
         options = [name for param in context.command.params for name in param.opts] if context else []
         return f"no option {error.option_name}; {nearest(error.option_name, options)}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        is_option = isinstance(error.param, click.Option)
-        name = max(error.param.opts, key=len) if is_option else error.param.human_readable_name.upper()
         choices = error.param.type.choices if isinstance(error.param.type, click.Choice) else ()
-        return f"{name} is missing" + (f"; there are: {', '.join(map(str, choices))}" if choices else "")
+        return f"{_name(error.param)} is missing" + (f"; there are: {', '.join(map(str, choices))}" if choices else "")
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
         given = error.message.partition("'")[2].partition("'")[0]
         names = [str(choice) for choice in error.param.type.choices]
-        return f"{error.param.human_readable_name.upper()} cannot be {given!r}; {nearest(given, names)}"
+        return f"{_name(error.param)} cannot be {given!r}; {nearest(given, names)}"
     message = error.format_message()
     unknown = message.partition("No such command '")[2].partition("'")[0]
     if unknown:
         return f"no command {unknown!r}; {nearest(unknown, commands)}"
     return message[:1].lower() + message[1:] if message[1:2].islower() else message
+
+
+def _name(param: click.Parameter) -> str:
+    """An option by its long name, an argument as --help writes it."""
+    return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.upper()

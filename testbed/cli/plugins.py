@@ -21,6 +21,7 @@ from functools import partial, wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from testbed.cli.guarded import guarded, raised
@@ -52,7 +53,7 @@ def strategy_at(spec: str) -> Unwinder:
         raise UsageError(f"-u {spec}: {module} cannot be imported: {raised(error)}") from error
     for part in name.split("."):
         if not hasattr(found, part):
-            raise UsageError(f"-u {spec}: {module} has no {name}; {nearest(name, _strategies_in(found))}")
+            raise UsageError(f"-u {spec}: {module} has no {name}{_instead(name, found)}")
         found = getattr(found, part)
     return brought(found, f"-u {spec}")
 
@@ -119,8 +120,16 @@ def _loaded(entry: EntryPoint) -> Any:
         raise UsageError(f"the entry point {entry.name} ({entry.value}) cannot be loaded: {raised(error)}") from error
 
 
+def _instead(name: str, module: Any) -> str:
+    """What of it can be named."""
+    return f"; {nearest(name, known)}" if (known := _strategies_in(module)) else ", and no Unwinder or function at all"
+
+
 def _strategies_in(module: Any) -> list[str]:
-    return [name for name, value in vars(module).items() if isinstance(value, Unwinder)] or ["no Unwinder at all"]
+    """What of a module can be named: its strategies; without any its own functions."""
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    functions = [name for name, value in own.items() if isinstance(value, FunctionType)]
+    return [name for name, value in vars(module).items() if isinstance(value, Unwinder)] or functions
 
 
 def _told(unwind_trace: Callable[[Trace], Backtraces], called: str) -> Callable[[Trace], Backtraces]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -123,7 +124,19 @@ def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
     try:
         return matching(known, patterns, "strategy")
     except UsageError:
-        return matching(all_strategies(), patterns, "strategy")  # says what there is
+        return _of_everybody(patterns)
+
+
+def _of_everybody(patterns: Sequence[str]) -> list[Unwinder]:
+    """Those that match, of all there are. Raises UsageError, which says what there is, and how a file is asked for."""
+    try:
+        return matching(all_strategies(), patterns, "strategy")
+    except UsageError as error:
+        modules = [pattern.removesuffix(".py") for pattern in patterns]
+        here = next((name for name in modules if name.isidentifier() and Path(f"{name}.py").is_file()), None)
+        if here is None:
+            raise
+        raise UsageError(f"{error}; a function in {here}.py is asked for by -u {here}:NAME") from None
 
 
 def strategy_named(name: str) -> Unwinder:

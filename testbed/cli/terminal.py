@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 
@@ -17,7 +18,21 @@ def console_for_reports(**options: Any) -> Console:
     console = Console(highlight=False, markup=False, **options)
     if not console.is_terminal:
         console.width = WIDTH
+        console.file = cast("IO[str]", _WithoutPadding(sys.stdout))
     return console
+
+
+class _WithoutPadding:
+    """Standard output in a file or a pipe: lines end where their text ends, not where a column does."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        return self._out.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
 
 
 def status(what: str) -> AbstractContextManager[object]:

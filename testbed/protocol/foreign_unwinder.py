@@ -158,7 +158,16 @@ def command_words(command: str | Sequence[str]) -> tuple[str, ...]:
 
 def does_not_start(words: Sequence[str], error: OSError) -> UsageError:
     """The mistake that a command is which starts nothing."""
-    return UsageError(f"{_title(words)} does not start: {_why(error)}")
+    return UsageError(f"{_title(words)} does not start: {_why(error)}{_instead(words[0], error)}")
+
+
+def _instead(program: str, error: OSError) -> str:
+    """What may have been meant: a file of this folder, a script."""
+    if error.errno == errno.ENOENT and "/" not in program and os.path.isfile(program):
+        return f"; the one in this folder is ./{program}"
+    if error.errno == errno.EACCES and program.endswith(".py"):
+        return f"; of a script that is not executable: 'python3 {program}'"
+    return ""
 
 
 def _title(words: Sequence[str]) -> str:

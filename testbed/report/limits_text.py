@@ -18,21 +18,19 @@ if TYPE_CHECKING:  # what is printed is given
 
 
 def limits_overview(unwinders: Iterable[Unwinder]) -> Table:
-    """A row per strategy: how many limits it declares, and by which mechanisms."""
+    """A row per strategy: how many limits it declares, counted as `limits_told` tells them, and by which mechanisms."""
     table = Table("strategy", "limits", "mechanisms", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.columns[0].no_wrap = True
     table.columns[1].justify = "right"
     for unwinder in unwinders:
         mechanisms = dict.fromkeys(limit.mechanism for limit in unwinder.limits)
-        table.add_row(unwinder.name, str(len(unwinder.limits)), ", ".join(mechanisms) or "none")
+        table.add_row(unwinder.name, str(len(_told_once(unwinder))), ", ".join(mechanisms) or "none")
     return table
 
 
 def limits_told(unwinder: Unwinder) -> Iterator[RenderableType]:
     """One strategy's limits: each mechanism with its reason once, where it shows as which outcomes, who says so."""
-    alike: dict[tuple[str, str, str], list[Limit]] = {}
-    for limit in unwinder.limits:
-        alike.setdefault((limit.mechanism, limit.because, limit.reference), []).append(limit)
+    alike = _told_once(unwinder)
     yield Text(f"{unwinder.name}: {len(alike)} {'limit' if len(alike) == 1 else 'limits'}", style="bold")
     for (mechanism, because, reference), limits in alike.items():
         yield Padding(Text(mechanism), (1, 0, 0, 2))
@@ -43,6 +41,14 @@ def limits_told(unwinder: Unwinder) -> Iterator[RenderableType]:
             yield Padding(Text(f"{where}: {shown}"), (0, 0, 0, 4))
         yield Padding(Text(reference, overflow="fold"), (0, 0, 0, 4))
     yield Text()
+
+
+def _told_once(unwinder: Unwinder) -> dict[tuple[str, str, str], list[Limit]]:
+    """A strategy's limits by what they say: one may be declared for each architecture apart, and is one."""
+    alike: dict[tuple[str, str, str], list[Limit]] = {}
+    for limit in unwinder.limits:
+        alike.setdefault((limit.mechanism, limit.because, limit.reference), []).append(limit)
+    return alike
 
 
 def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], arches: Sequence[str]) -> Table:

@@ -12,7 +12,7 @@ from testbed.build import Built
 from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge
-from testbed.runs.run import Run, failure_of
+from testbed.runs.run import Run, failure_of, visited
 from testbed.runs.side_by_side import SideBySide, ahead, side_by_side
 from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks, Keyframe
@@ -119,7 +119,7 @@ class LongRun:
             if seen < visit <= seen + len(found):
                 return window.first + int(found[visit - seen - 1])
             seen += len(found)
-        raise UsageError(f"{location}: pc {pc:#x} is executed {seen} times in this run")
+        raise UsageError(visited(location, pc, seen))
 
     @property
     def failure(self) -> str:

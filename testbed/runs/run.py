@@ -105,7 +105,7 @@ class Run:
         pc, visit = self.located(location)
         visits = self._visits.get(pc, ())
         if not 1 <= visit <= len(visits):
-            raise UsageError(f"{location}: pc {pc:#x} is executed {len(visits)} times in this run")
+            raise UsageError(visited(location, pc, len(visits)))
         return visits[visit - 1]
 
     def located(self, location: str) -> tuple[int, int]:
@@ -250,6 +250,12 @@ class Run:
         except UnreadableMemory as error:
             why = f"{self}: no memory at pc {pc:#x} (step @{step}): the trace is damaged; record it again"
             raise TestbedError(why) from error
+
+
+def visited(location: str, pc: int, visits: int) -> str:
+    """Why a visit that was asked for does not exist."""
+    times = {0: "never executed", 1: "executed once"}.get(visits, f"executed {visits} times")
+    return f"{location}: pc {pc:#x} is {times} in this run"
 
 
 def failure_of(built: Built, end: Exited | EmulationError) -> str:

@@ -41,6 +41,8 @@ def test_limits_are_an_overview_and_of_a_named_strategy_told_whole(testbed: Test
     words = " ".join(told.out.split())
     for unwinder in (UNWINDERS[name] for name in (named[1], "eh_frame", "eh_frame_hdr")):
         assert unwinder.limits
+        counted = re.search(rf"^{unwinder.name}: (\d+) limits$", told.out, re.M)
+        assert counted and re.search(rf"^{unwinder.name} +{counted[1]} ", overview.out, re.M)
         for limit in unwinder.limits:
             assert limit.because in words
             assert limit.reference in told.out.replace("\n    ", "")

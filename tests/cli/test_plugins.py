@@ -117,6 +117,8 @@ def test_the_command_of_what_was_found_names_the_module(testbed: Testbed) -> Non
     ("spec", "message"),
     [
         ("my_unwinding:MIEN", "-u my_unwinding:MIEN: my_unwinding has no MIEN; did you mean MINE?"),
+        ("my_unwinding.py", "a function in my_unwinding.py is asked for by -u my_unwinding:NAME"),
+        ("my_unwinding", "a function in my_unwinding.py is asked for by -u my_unwinding:NAME"),
         ("my_unwinding:NUMBER", "it is int, not an Unwinder or a function Snapshot -> Backtrace"),
         ("nowhere:MINE", "nowhere cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("broken:MINE", "No module named 'nothing_of_this_name'"),

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command wherever it arrives: 130 and one word; and standard streams that are closed are no mistake."""
+"""Ctrl-C ends a command wherever it arrives, 130 and one word; streams that are closed, or know few signs."""
 
 from __future__ import annotations
 
@@ -86,3 +86,28 @@ def test_a_closed_stream_is_no_mistake(closed: str, command: str) -> None:
 def test_what_is_wrong_is_told_by_the_status_where_nobody_can_read_it() -> None:
     done = _done("sh", "-c", '"$0" -c "from testbed.cli import main; main()" run leaf_cal >&- 2>&-', sys.executable)
     assert (done.returncode, done.stderr) == (2, "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_encoding_without_lines_and_arrows_gets_similar_signs(encoding: str) -> None:
+    command = [sys.executable, "-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    plain = subprocess.run(command, capture_output=True, check=True, env={**environment, "PYTHONIOENCODING": "utf-8"})
+    said = subprocess.run(command, capture_output=True, check=True, env={**environment, "PYTHONIOENCODING": encoding})
+    lines, similar = plain.stdout.decode().splitlines(), said.stdout.decode(encoding).splitlines()
+    assert "?" not in said.stdout.decode(encoding) and said.stdout.decode(encoding).isascii() == (encoding == "ascii")
+    marks = [line for line in lines if line.startswith("  11 ")]
+    assert marks and marks == [line for line in similar if line.startswith("  11 ")]
+    assert [len(line) for line in lines[:30]] == [len(line) for line in similar[:30]]
+
+
+def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
+    for words in ("run leaf_call", "list limits -u fp_chain", "show leaf_call --at leaf"):
+        said = subprocess.run(
+            [sys.executable, "-m", "testbed.cli", *words.split()],
+            capture_output=True,
+            check=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        assert len(said.stdout) > 500 and not [line for line in said.stdout.splitlines() if line != line.rstrip()]
