@@ -2,7 +2,8 @@
 
 A program file is run as a process if it says that it needs a kernel's start: it names a dynamic linker (``.interp``),
 it has thread-local storage (``.tdata``, ``.tbss``) or ``__libc_start_main``, as everything that is linked with a libc
-does; or if something was asked for that only a process has. Any other file is run on the simple machine of the corpus.
+does; it is Go's (``.note.go.buildid``); or if something was asked for that only a process has. Any other file is run on
+the simple machine of the corpus.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
 
 
 def needs_a_kernel(path: Path) -> bool:
-    """True for a program file that a kernel and a libc start."""
+    """True for a program file that a kernel and a libc start, or a kernel and Go's runtime."""
     image = read_image(path)
     started = image.symbol_named("__libc_start_main") is not None
-    return started or bool(image.sections.keys() & {".interp", ".tdata", ".tbss"})
+    return started or bool(image.sections.keys() & {".interp", ".tdata", ".tbss", ".note.go.buildid"})
 
 
 def watched_process(program: str, seed: int, budget: int, options: ProcessOptions) -> WatchedProcess:

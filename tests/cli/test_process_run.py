@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -148,3 +149,17 @@ def test_only_what_a_libc_starts_needs_a_kernel(testbed: Testbed) -> None:
     from testbed.build.recipes import RECIPES
 
     assert not needs_a_kernel(build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path)
+
+
+@pytest.mark.everything
+def test_a_program_of_go_is_run_as_a_process(testbed: Testbed, tmp_path: Path) -> None:
+    """Static, without a libc, and with threads that its own runtime makes."""
+    source, program = tmp_path / "hello.go", tmp_path / "hello"
+    source.write_text('package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("hello", 1+1) }\n')
+    cache = {"GOCACHE": str(tmp_path / "cache"), "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"}
+    try:
+        subprocess.run(["go", "build", "-o", program, source], check=True, env={**os.environ, **cache}, cwd=tmp_path)
+    except FileNotFoundError:
+        pytest.skip("apt-get install golang-go")
+    said = testbed("run", str(program), "-u", "debug_frame")
+    assert "hello 2" in said.out and "threads, exit 0" in said.out
