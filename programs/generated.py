@@ -46,6 +46,13 @@ _FLAGGED = {
     "fv1c1+f8r3a1n": ("clang-thumb-O2",),  # Thumb: the frame pointer is there for the locals of a leaf
     "fs1c1+fa1s2": ("clang-Os",),  # arm64: at a function's entry, the scan finds the caller's caller, and it again
     "f152i1+fc2+f": ("gcc-thumb-Os",),  # Thumb: a pointer to a function comes before the return address
+    "f4104": ("gcc-thumb-O2-fp",),  # a leaf's frame pointer is moved to the end of a large frame by two instructions
+    "f4096r1c1+f": ("gcc-thumb-O2-fp",),  # the same of a function that calls, and other instructions between the two
+    "fc2c1+fc2+f24s2": ("gcc-O2-fp",),  # A32: at a function's entry, the scan finds the outer lap's caller too
+    "f8m": ("gcc-thumb-O2-fp",),  # a leaf's frame pointer is moved on, long before the epilogue
+    "ft1+fs2,-finstrument-functions": ("clang-Oz",),  # x86_64: a tail call's return address is another call's
+    "fr1c1c1+fv1c2+fv1": ("clang-thumb-O2",),  # Thumb: below a frame pointer for locals one that is a number
+    "fr6c1c1+f,-finstrument-functions": ("clang-O3",),  # arm64: below a caller without a record x29 is a number
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 

@@ -23,8 +23,8 @@ _EVERY_DIRECTIVE = (
 # Patterns of programs by patterns of recipes; where several fit a recipe, their programs are added up.
 SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "clang*-O3": _FEW,
-        "clang*-Oz*": (*_FEW, "big_frame"),
+        "clang*-O3": (*_FEW, "genc_fr6c1c1*"),
+        "clang*-Oz*": (*_FEW, "big_frame", "genc_ft1_fs2*"),
         "clang*-leaf-fp": _FEW,
         "clang*-aapcs": _FEW,
         "clang*-sync": (*_FEW, "big_frame"),
@@ -36,7 +36,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gcc*-O0": ("alloca_vla",),
         "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*"),
         "gcc*-O2": ("*",),
-        "gcc*-O2-fp": (*_SHAPES, "genc_f3976s2c1*"),
+        "gcc*-O2-fp": (*_SHAPES, "genc_f3976s2c1*", "genc_f4104*", "genc_f4096r1c1*", "genc_f8m*", "genc_fc2c1*"),
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
         "gcc*-O3*": ("big_frame",),
         "gcc*-Os": (*_SHAPES, "adjoining", "genc_f8r3a1v1c1*", "genc_f152i1*"),

@@ -8,6 +8,7 @@ CANNOT_UNWIND, too. What is special about a right row, `testbed.profiling.row_tr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,12 +33,22 @@ _OF_TABLES = frozenset(
 )
 
 
-# Of several kinds of tables a tool prefers the first that has a row. These do not read what is written for EHABI.
+# Of several kinds of tables a tool prefers the first that has a row. What is written for EHABI libdw does not read, and
+# gdb and LLDB of callers only, since it holds at calls: where code is interrupted their analysers go first.
 _NOT_EHABI = frozenset({"libdw"})
+_EHABI_OF_CALLERS = frozenset({"gdb", "lldb"})
 
 
-def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth) -> tuple[Unwinder, ...] | None:
-    """The readers of the tables that a strategy believes, the preferred one first.
+@dataclass(frozen=True, slots=True)
+class BelievedTable:
+    """Who reads one kind of table, and whether it is believed of callers only."""
+
+    reader: Unwinder
+    of_callers: bool = False
+
+
+def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth) -> tuple[BelievedTable, ...] | None:
+    """The kinds of tables that a strategy believes, the preferred one first.
 
     None where no limit of it speaks of tables, or nobody says how tables are read. A tool that needs a kind of table
     believes that alone; any other each kind that one of the files has: there may be none that it reads.
@@ -48,22 +59,27 @@ def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth)
         return None
     there = [reader for reader in readers if any(reader.applies_to(image) for image in images)]
     needed = [reader for reader in there if reader.needs and reader.needs & unwinder.needs]
-    return tuple(needed[:1] or (each for each in there if unwinder.name not in _NOT_EHABI or each.name != "ehabi"))
+    read = needed[:1] or [each for each in there if unwinder.name not in _NOT_EHABI or each.name != "ehabi"]
+    return tuple(BelievedTable(each, each.name == "ehabi" and unwinder.name in _EHABI_OF_CALLERS) for each in read)
 
 
-def traits_of_tables(watched: Truth, readers: Sequence[Unwinder] | None, evaluate: Evaluate | None) -> TableTraits:
-    """What the tables that ``readers`` read say wrongly, frame by frame: the first that has a row is believed."""
-    if readers is None:
+def traits_of_tables(
+    watched: Truth, believed: Sequence[BelievedTable] | None, evaluate: Evaluate | None
+) -> TableTraits:
+    """What tables say wrongly, frame by frame: the first that has a row is believed."""
+    if believed is None:
         return lambda step, depth: frozenset()
     tables: dict[str, ProcessTables] = {}  # made where the first frame is asked about: exact steps ask about none
 
     def of_frame(step: int, depth: int) -> frozenset[Trait]:
         site, without = _site(watched, step, depth), {Trait.NO_TABLE}
-        for reader in readers:
-            if reader.name not in tables:
-                tables[reader.name] = ProcessTables(watched, reader, evaluate)
-            mask = int(tables[reader.name].masks(site)[0])
-            table, pc = tables[reader.name].looked_up(site)
+        for kind in believed:
+            if kind.of_callers and depth == 0:
+                continue
+            if kind.reader.name not in tables:
+                tables[kind.reader.name] = ProcessTables(watched, kind.reader, evaluate)
+            mask = int(tables[kind.reader.name].masks(site)[0])
+            table, pc = tables[kind.reader.name].looked_up(site)
             if not mask & (NO_ROW | UNREADABLE):
                 return _traits(mask) | (traits_of_row(table, pc) if table else frozenset())
             if table is not None and isinstance(table.stop_at(pc), CannotUnwind):

@@ -102,11 +102,15 @@ _BEHIND = (
     "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another path "
     "through a function without a frame pointer, still has the row of the whole frame"
 )
+_MOVED_IN_PART = (
+    "GCC writes one row for a frame pointer that two instructions move to the frame's end, after the second: between "
+    "them the row does not count the first"
+)
 _BETWEEN = (
     "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: between "
     "them the row does not count the first"
 )
-# What LLVM's ARM `.debug_frame` leaves out, by mechanism: the compiler's bugs, in whatever tool believes it.
+# What LLVM's and GCC's ARM `.debug_frame` leave out, by mechanism: compilers' bugs, in whatever tool believes it.
 LLVM_ARM: Reasons = MappingProxyType(
     {
         "EPILOGUE+ROW_BEGINS": (_LAST, _LLVM_ARM),
@@ -114,6 +118,7 @@ LLVM_ARM: Reasons = MappingProxyType(
         "PROLOGUE+ALLOCATED_IN_PART": (_BETWEEN, _LLVM_ARM),
         "FRAMELESS+FRAME_ELSEWHERE": (_BEHIND, _LLVM_ARM),
         "FRAMELESS+PASSED_OVER": (_BEHIND, _LLVM_ARM),
+        "FP_MOVED_IN_PART": (_MOVED_IN_PART, _LLVM_ARM),
     }
 )
 

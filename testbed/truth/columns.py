@@ -233,8 +233,7 @@ def _vector_restored(truth: Watched, at: FrameSites) -> Bools:
 
 
 def _last_call(truth: Watched, at: FrameSites) -> Bools:
-    different = _functions(truth, at.pc) != _functions(truth, truth.trace.pc[at.own])
-    found: Bools = (at.depth > 0) & different
+    found: Bools = (at.depth > 0) & (_functions(truth, at.pc) != _functions(truth, truth.trace.pc[at.own]))
     return found
 
 
@@ -256,7 +255,8 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FP_REUSED: _reuses_pointer,
         Trait.FP_FOR_LOCALS: _for_locals,
         Trait.FP_BACK: back_for_now,
-        Trait.FP_MOVED_ON: _standing_at(lambda truth, pc: pc > truth.moves_pointer_from.get(truth.function(pc), pc)),
+        Trait.FP_MOVED_ON: _standing_at(Watched.moves_pointer_before),
+        Trait.FP_MOVED_IN_PART: _standing_at(Watched.moves_pointer_around),
         Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: row_begins,

@@ -129,13 +129,20 @@ def returned(truth: Watched, at: FrameSite) -> bool:
     return before >= 0 and truth.node[at.own - 1] != at.node and not truth.trace.interrupted(at.own - 1)
 
 
+def entered_framed(truth: Watched, at: FrameSite) -> bool:
+    return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.entered_framed
+
+
 def bare(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and int(truth.trace.sp[at.own]) == truth.activations[at.node].entry_sp
 
 
 def moved_on(truth: Watched, at: FrameSite) -> bool:
-    pc = int(truth.trace.pc[at.own])
-    return stands_anywhere(truth, at) and pc > truth.moves_pointer_from.get(truth.function(pc), pc)
+    return stands_anywhere(truth, at) and truth.moves_pointer_before(int(truth.trace.pc[at.own]))
+
+
+def moved_in_part(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and truth.moves_pointer_around(int(truth.trace.pc[at.own]))
 
 
 def fp_set_late(truth: Watched, at: FrameSite) -> bool:

@@ -17,6 +17,7 @@ from testbed.truth.frame_rules import (
     bare,
     called,
     caller_of,
+    entered_framed,
     for_locals,
     fp_set_late,
     frameless_caller,
@@ -26,6 +27,7 @@ from testbed.truth.frame_rules import (
     last_record,
     linked,
     mixed_isa,
+    moved_in_part,
     moved_on,
     returned,
     reuses_pointer,
@@ -123,10 +125,6 @@ def _frame_elsewhere(truth: Watched, at: FrameSite) -> bool:
     return not truth.sites.prologue[at.own] and truth.function(int(truth.trace.pc[at.own])) in truth.framed
 
 
-def _entered_framed(truth: Watched, at: FrameSite) -> bool:
-    return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.entered_framed
-
-
 def _unsaved(truth: Watched, at: FrameSite) -> bool:
     pc = int(truth.trace.pc[at.own])
     return stands_anywhere(truth, at) and pc <= truth.saves_until.get(truth.function(pc), -1)
@@ -214,6 +212,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,
         Trait.FP_MOVED_ON: moved_on,
+        Trait.FP_MOVED_IN_PART: moved_in_part,
         Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: mixed_isa,
         Trait.ROW_BEGINS: row_begins,
@@ -223,7 +222,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
         Trait.FIRST: lambda truth, at: at.depth == 0 and truth.activations[at.node].opened == at.own,
-        Trait.ENTERED_FRAMED: _entered_framed,
+        Trait.ENTERED_FRAMED: entered_framed,
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,

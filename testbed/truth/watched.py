@@ -141,6 +141,19 @@ class Watched:
         return {self.function(pc): pc for pc in reversed(self.moving_pcs.tolist())}
 
     @cached_property
+    def moves_pointer_until(self) -> Mapping[int, int]:
+        """By function: the last of them."""
+        return {self.function(pc): pc for pc in self.moving_pcs.tolist()}
+
+    def moves_pointer_before(self, pc: int) -> bool:
+        """True behind the first of them."""
+        return pc > self.moves_pointer_from.get(self.function(pc), pc)
+
+    def moves_pointer_around(self, pc: int) -> bool:
+        """True between the first and the last of them, and at that one."""
+        return self.moves_pointer_before(pc) and pc <= self.moves_pointer_until[self.function(pc)]
+
+    @cached_property
     def moving_pcs(self) -> Pcs:
         """In order."""
         return moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)

@@ -27,6 +27,7 @@ class Trait(Enum):
     FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
     FP_BACK = "the interrupted activation has FP as it was at the entry, between instructions at which it is another"
     FP_MOVED_ON = "the function moves FP on within its frame, by an instruction in front of this one"
+    FP_MOVED_IN_PART = "an instruction in front has moved FP on within its frame, and this or a later one does it again"
     FP_SET_LATE = "the activation has set FP, in a function that sets it behind its first two instructions"
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
     ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"

@@ -8,7 +8,7 @@ import pytest
 
 from testbed.cli.expressions import evaluate_rule
 from testbed.contract.unwinder import Unwinder
-from testbed.profiling.believed import believed_by, traits_of_tables
+from testbed.profiling.believed import BelievedTable, believed_by, traits_of_tables
 from testbed.profiling.judge import SAMPLE_OF_TOOLS, judge_process, steps_asked, watch_process
 from testbed.profiling.result import WatchedProcess
 from testbed.referee import present
@@ -22,6 +22,10 @@ READERS = [UNWINDERS[name] for name in ("eh_frame", "debug_frame", "ehabi")]
 @cache
 def watched(target: str = "x86_64") -> WatchedProcess:
     return watch_process(ran("hello", target, "dynamic", "abc"))
+
+
+def tables(*names: str) -> list[BelievedTable]:
+    return [BelievedTable(UNWINDERS[name]) for name in names]
 
 
 def tool(name: str) -> Unwinder:
@@ -48,23 +52,23 @@ def test_without_its_missing_row_the_start_of_a_dynamic_linker_explains_nothing(
 
 def test_traits_of_frames_are_those_of_their_rows() -> None:
     truth = watched("arm64").threads[0].watched
-    traits = traits_of_tables(truth, [UNWINDERS["eh_frame"]], evaluate_rule)
+    traits = traits_of_tables(truth, tables("eh_frame"), evaluate_rule)
     share = judge_process(watched("arm64"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
     wrong = next(place for place in share.places if place.because == "CFA is sp+0xd0, true sp+0xe0")
     missing = next(place for place in share.places if place.because.startswith("no row"))
     assert traits(wrong.first, 0) == {Trait.WRONG_TABLE}
     assert Trait.NO_TABLE in {trait for depth in range(4) for trait in traits(missing.first, depth)}
-    entry = traits_of_tables(watched().threads[0].watched, [UNWINDERS["eh_frame"]], evaluate_rule)(0, 0)
+    entry = traits_of_tables(watched().threads[0].watched, tables("eh_frame"), evaluate_rule)(0, 0)
     assert entry == {Trait.NO_TABLE}, "the dynamic linker's"
 
 
 def test_the_tables_that_a_tool_believes_are_those_that_it_needs_or_the_first() -> None:
     truth = watched("thumb").threads[0].watched
-    believed = [each.name for each in believed_by(tool("gdb"), READERS, truth) or ()]
+    believed = [each.reader.name for each in believed_by(tool("gdb"), READERS, truth) or ()]
     assert believed == [each for each in ("eh_frame", "debug_frame", "ehabi") if each in believed]
     assert "ehabi" in believed
     others = believed_by(tool("libdw"), READERS, truth)
-    assert others is not None and "ehabi" not in [each.name for each in others], "it reads none"
+    assert others is not None and "ehabi" not in [each.reader.name for each in others], "it reads none"
     assert believed_by(UNWINDERS["stack_scan"], READERS, truth) is None
     assert believed_by(UNWINDERS["eh_frame"], READERS, truth) is None, "its own rows explain it"
     assert believed_by(tool("gdb"), (), truth) is None, "nobody says what its tables are"
@@ -75,9 +79,12 @@ def test_the_first_table_with_a_row_is_believed_and_what_cannot_be_unwound_is_sa
     """Most of Debian's libraries of 32-bit ARM is marked EXIDX_CANTUNWIND."""
     truth = watched("thumb").threads[0].watched
     steps = range(0, len(truth.trace), 997)
-    with_ehabi = traits_of_tables(truth, [UNWINDERS["eh_frame"], UNWINDERS["ehabi"]], evaluate_rule)
-    without = traits_of_tables(truth, [UNWINDERS["eh_frame"]], evaluate_rule)
+    with_ehabi = traits_of_tables(truth, tables("eh_frame", "ehabi"), evaluate_rule)
+    without = traits_of_tables(truth, tables("eh_frame"), evaluate_rule)
     said = [with_ehabi(step, 0) for step in steps]
     assert {Trait.NO_TABLE, Trait.CANNOT_UNWIND} in said
     assert any(Trait.NO_TABLE not in traits for traits in said), "the first kind has no row, the second one has"
     assert {without(step, 0) for step in steps} == {frozenset({Trait.NO_TABLE})}
+    of_callers = traits_of_tables(truth, [BelievedTable(UNWINDERS["ehabi"], of_callers=True)], evaluate_rule)
+    assert {of_callers(step, 0) for step in steps} == {frozenset({Trait.NO_TABLE})}
+    assert any(Trait.NO_TABLE not in of_callers(step, 1) for step in steps)

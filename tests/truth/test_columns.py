@@ -39,7 +39,7 @@ ONLY = {
 # is in no file has a test of its own, and so has a frame pointer that moves on.
 NOT_SHOWN = {
     *(Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED, Trait.IN_NO_FILE),
-    *(Trait.FP_MOVED_ON, Trait.VECTOR_RESTORED, Trait.ALLOCATED_IN_PART),
+    *(Trait.FP_MOVED_ON, Trait.FP_MOVED_IN_PART, Trait.VECTOR_RESTORED, Trait.ALLOCATED_IN_PART),
 }
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {

@@ -49,6 +49,41 @@ def test_a_frame_pointer_that_moves_on_in_its_frame() -> None:
         assert Trait.FP_MOVED_ON not in truth.frame_traits(step, 1)
 
 
+# As GCC does it at the end of a frame that is too large for one instruction, with others between them.
+MOVES_TWICE = """
+fn main
+    push {r7, lr}
+    mov r7, sp
+    bl work
+    mov r0, #42
+    pop {r7, pc}
+fn work
+    push {r7, lr}
+    sub sp, #16
+    add r7, sp, #0
+    adds r7, #8
+work_between:
+    nop
+    adds r7, #8
+work_moved:
+    mov sp, r7
+    pop {r7, pc}
+"""
+
+
+def test_a_frame_pointer_that_moves_on_by_two_instructions() -> None:
+    truth = watch("thumb", MOVES_TWICE, "work_moved = work, main, _start")
+    agree_in_columns(truth)
+    where = truth.trace.images[0].image.symbol_named
+    between, moved = (symbol.address for name in ("work_between", "work_moved") if (symbol := where(name)))
+    shown = {
+        int(truth.trace.pc[step])
+        for step in range(len(truth.trace))
+        if Trait.FP_MOVED_IN_PART in truth.frame_traits(step, 0)
+    }
+    assert shown == set(range(between, moved, 2))
+
+
 def test_a_frame_pointer_at_a_local_is_told_from_one_elsewhere() -> None:
     """`over_data` points FP at its caller's numbers, `over_local` at its own; `helper` links a record."""
     truth = run_program(PROGRAMS["pointer_reused"], ARCHES["x86_64"], "clang-asm")

@@ -95,7 +95,7 @@ LIMITS = limits_of(
     FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped
-    UNLINKED                   arm32   refused ended_early wrong
+    UNLINKED                   arm32   refused stopped ended_early wrong
     FP_FOR_LOCALS              x86_64  ended_early wrong
     FP_FOR_LOCALS              arm64   refused ended_early
     REALIGNED+LINKED           x86_64  ended_early wrong_register

@@ -90,7 +90,7 @@ LIMITS = limits_of(
     FRAMELESS+UNLINKED         arm64   refused ended_early skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED  arm64   stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped ended_early skipped
     UNLINKED                   arm32   refused stopped ended_early wrong
     FP_FOR_LOCALS              x86_64  ended_early wrong

@@ -75,7 +75,7 @@ LIMITS = limits_of(
     EPILOGUE+UNLINKED                arm32   ended_early skipped
     FRAMELESS+UNLINKED               arm64   ended_early skipped wrong
     FRAMELESS+UNLINKED               arm32   ended_early skipped
-    FRAMELESS_CALLER+UNLINKED        arm64   ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED        arm64   stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
     UNLINKED                         arm32   refused stopped ended_early wrong
     OPEN_END                         arm64   refused stopped phantom

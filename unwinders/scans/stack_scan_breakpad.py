@@ -51,7 +51,7 @@ LIMITS = limits_of(
     SIGNED+UNKEPT     arm64   refused skipped
     NOT_KEPT+UNKEPT   arm32   refused
     LINK_LIVE+UNKEPT  arm64   refused skipped wrong_register wrong
-    LINK_LIVE+UNKEPT  arm32   refused skipped wrong_register wrong
+    LINK_LIVE+UNKEPT  arm32   refused skipped phantom wrong_register wrong
     UNKEPT            x86_64  refused stopped
     UNKEPT            arm64   refused stopped wrong
     UNKEPT            arm32   refused stopped wrong

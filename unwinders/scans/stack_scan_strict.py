@@ -46,9 +46,9 @@ LIMITS = limits_of(
     SIGNAL              x86_64  ended_early wrong
     SIGNAL              arm64   ended_early wrong
     SIGNAL              arm32   ended_early skipped wrong
-    TAIL_CALLED         x86_64  ended_early skipped phantom
+    TAIL_CALLED         x86_64  ended_early skipped phantom wrong
     TAIL_CALLED         arm64   ended_early skipped phantom
-    TAIL_CALLED         arm32   ended_early skipped phantom
+    TAIL_CALLED         arm32   ended_early skipped phantom wrong
     ENTERED_FRAMED      x86_64  ended_early
     HANDLER             x86_64  ended_early skipped wrong
     HANDLER             arm64   ended_early wrong

@@ -54,6 +54,7 @@ LIMITS = limits_of(
     FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
     FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
     EPILOGUE                   arm32   refused
+    FP_MOVED_IN_PART           arm32   ended_early wrong_register
     """,
     {
         **CFI,
@@ -74,6 +75,11 @@ LIMITS = limits_of(
         "FRAMELESS+PASSED_OVER": BEHIND_AN_EPILOGUE,
         "EPILOGUE": (
             "GCC writes one row for a frame that several instructions give back: between them it is another's",
+            _LLVM_ARM,
+        ),
+        "FP_MOVED_IN_PART": (
+            "GCC writes one row for a frame pointer that two instructions move to the frame's end, after the second: "
+            "between them the row does not count the first",
             _LLVM_ARM,
         ),
     },

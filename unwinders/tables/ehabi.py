@@ -69,7 +69,7 @@ LIMITS = limits_of(
     OPEN_END              arm32   stopped phantom
     OTHER_STACK+ROOT      arm32   stopped
     WRONG_TABLE           arm32   stopped wrong
-    FP_MOVED_ON           arm32   ended_early
+    FP_MOVED_ON           arm32   ended_early wrong_register
     """,
     {
         "CANNOT_UNWIND": (

@@ -73,6 +73,7 @@ DEBUG_FRAME = (
             "EPILOGUE+ROW_BEGINS": "ended_early refused skipped wrong wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "FRAMELESS+PASSED_OVER": "ended_early wrong_register",
+            "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),
     THUMB,

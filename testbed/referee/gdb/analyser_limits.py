@@ -192,7 +192,7 @@ WITHOUT_TABLES = (
     *(
         limit(
             Trait.FP_OMITTED,
-            "ended_early phantom wrong",
+            "ended_early phantom skipped wrong",
             "amd64's analyser knows one prologue, push rbp; mov rbp, rsp: without it the frame pointer is taken for "
             "the caller's, or SP for unchanged since the entry",
             _AMD64,

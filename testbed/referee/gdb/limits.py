@@ -39,6 +39,14 @@ WITH_TABLES = (
         _GUESSES,
     ),
     limit(
+        Trait.ROOT,
+        "stopped",
+        "EHABI's table does not say that start code has no caller: its link register is shown as it is, so that the "
+        "frame is the same again, and the walk stops there",
+        "https://github.com/adamgreen/CrashCatcher/issues/8",
+        _ARM32,
+    ),
+    limit(
         Trait.SYNCHRONOUS,
         "ended_early skipped wrong_register",
         "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
@@ -58,6 +66,7 @@ WITH_TABLES = (
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
             "FRAMELESS+PASSED_OVER": "ended_early wrong_register",
+            "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),
     limit(

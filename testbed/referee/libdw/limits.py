@@ -40,6 +40,7 @@ LIMITS = (
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
             "FRAMELESS+PASSED_OVER": "ended_early wrong_register wrong",
+            "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),
     GCC_REALIGNED,

@@ -37,8 +37,9 @@ _REASONS = {
         "EXIDX_CANTUNWIND, which linkers write for code without a table, is taken for the end of the stack",
         _SOURCES + "/ElfInterfaceArm.cpp",
     ),
-    "NO_TABLE+LINK_STALE": (
-        "no table covers this code: the link register is taken for the return address, and a call has changed it",
+    "NO_TABLE": (
+        "no table covers this code: the link register, or the word at SP, is taken for the return address, and SP is "
+        "left where it is: these are the caller's only where no call has changed the one, and nothing moved the other",
         _SOURCES + "/Unwinder.cpp",
     ),
     "SIGNED": (
@@ -73,11 +74,10 @@ LIMITS = limits_of(
     WRONG_TABLE<1  x86_64  wrong
     WRONG_TABLE    arm64   refused stopped ended_early skipped phantom wrong_register wrong
     WRONG_TABLE    arm32   refused stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE       x86_64  refused stopped wrong_register
+    NO_TABLE       x86_64  refused stopped wrong_register wrong
     NO_TABLE       arm64   refused stopped wrong_register phantom
     CANNOT_UNWIND  arm32   ended_early
-    NO_TABLE       arm32   refused stopped wrong_register skipped
-    NO_TABLE+LINK_STALE  arm32  wrong
+    NO_TABLE       arm32   refused stopped wrong_register skipped wrong
     NO_CODE        x86_64  wrong_register
     IN_NO_FILE     x86_64  ended_early
     OPEN_END       x86_64  phantom
@@ -101,6 +101,7 @@ LIMITS = limits_of(
     PROLOGUE+ALLOCATED_IN_PART  arm32   ended_early
     FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
     FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
+    FP_MOVED_IN_PART           arm32   ended_early wrong_register
     CALLED         x86_64  refused
     CALLED         arm64   refused
     ROOT           x86_64  stopped

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.referee.limits import GCC_REALIGNED, limit, llvm_arm
 from testbed.words.traits import Trait
 
@@ -34,6 +36,16 @@ WITH_TABLES = (
         "code that nobody wrote a table for: LLDB follows instructions from the symbol next before pc, or a chain of "
         "frame pointers",
         _PLANS,
+    ),
+    replace(
+        limit(
+            Trait.NO_TABLE,
+            "ended_early",
+            "a caller in code without a table, of which no CFA comes out, is not listed",
+            _PLANS,
+            _ARM32,
+        ),
+        inner=-1,
     ),
     limit(
         Trait.SYNCHRONOUS,
@@ -103,6 +115,7 @@ WITH_TABLES = (
             "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
             "FRAMELESS+FRAME_ELSEWHERE": "ended_early",
             "FRAMELESS+PASSED_OVER": "ended_early wrong_register",
+            "FP_MOVED_IN_PART": "ended_early wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
         }
     ),

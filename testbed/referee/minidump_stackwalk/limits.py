@@ -79,7 +79,7 @@ WITH_SYMBOLS = _limits(
             _TEXT,
         ),
         Trait.INEXPRESSIBLE: (
-            "ended_early phantom skipped",
+            "ended_early phantom skipped wrong",
             "the text leaves out rules that are expressions: without one for the CFA or the return address the walker "
             "follows the frame pointer, or scans",
             _TEXT,

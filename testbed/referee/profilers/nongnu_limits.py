@@ -83,7 +83,7 @@ NONGNU_EXIDX_LIMITS = limits_of(
     PROLOGUE       arm32  ended_early skipped wrong_register wrong crashed
     EPILOGUE       arm32  ended_early skipped wrong_register wrong crashed
     FRAMELESS      arm32  ended_early skipped wrong_register wrong crashed
-    FP_MOVED_ON    arm32  ended_early
+    FP_MOVED_ON    arm32  ended_early wrong_register
     LAST_CALL      arm32  ended_early wrong
     """,
     _EXIDX_REASONS,

@@ -152,7 +152,9 @@ DEBUG_FRAME = (
         },
         said=((Trait.FRAMELESS, Trait.PASSED_OVER),),
     ),
-    *llvm_arm({"FRAMELESS+PASSED_OVER": "ended_early wrong_register"}),
+    *llvm_arm(
+        {"FRAMELESS+PASSED_OVER": "ended_early wrong_register", "FP_MOVED_IN_PART": "ended_early wrong_register"}
+    ),
     Limit(
         Trait.EPILOGUE,
         frozenset({Outcome.REFUSED}),
