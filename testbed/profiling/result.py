@@ -8,6 +8,7 @@ from pathlib import Path
 
 from testbed.process import ProcessRun
 from testbed.truth import Truth
+from testbed.words.outcome import Outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,3 +140,8 @@ class StrategyShare:
     @property
     def counted(self) -> int:
         return self.judged - self.transition
+
+    @property
+    def dead(self) -> int:
+        """Those of the stops that are crashes, or no answer in time."""
+        return self.outcomes.get(Outcome.CRASHED.value, 0) + self.outcomes.get(Outcome.HUNG.value, 0)

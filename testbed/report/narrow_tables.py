@@ -6,11 +6,11 @@ each number behind the name of its column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +24,18 @@ class NumberedRow:
     words: tuple[str, ...]
     numbers: tuple[str, ...]
     style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedTable:
+    """The same for whatever width it is printed at."""
+
+    words: tuple[str, ...]
+    numbers: tuple[str, ...]
+    rows: tuple[NumberedRow, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        yield numbered_table(self.words, self.numbers, self.rows, options.max_width)
 
 
 def numbered_table(

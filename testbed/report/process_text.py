@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +12,7 @@ from rich.text import Text
 from testbed.image import describe
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
+from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import count, share
 
 MOST_PLACES = 10
@@ -61,35 +61,39 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
 
 
 def _summary(shares: Sequence[StrategyShare]) -> RenderableType:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column("strategy", no_wrap=True)
-    for name in ("exact", "all callers, no root", "honest stops", "lies", "unexplained", "steps"):
-        table.add_column(name, justify="right")
+    any_dead = any(each.dead for each in shares)
+    unanswered = ("no answer",) if any_dead else ()
+    heads = ("exact", "all callers, no root", "honest stops", *unanswered, "lies", "unexplained", "steps")
+    rows = []
     for each in shares:
-        parts = [share(n, each.counted) for n in (each.exact, each.whole, each.stops, each.lies)]
-        unexplained = Text(f"{each.unexplained:,}", "bold red" if each.unexplained else "")
+        stops = (each.stops - each.dead, each.dead) if any_dead else (each.stops,)
+        parts = [share(n, each.counted) for n in (each.exact, each.whole, *stops, each.lies)]
         steps = f"{each.counted:,}" + (" sampled" if each.sampled else "")
-        table.add_row(each.name, *parts, unexplained, steps)
-    return Group(Text(), table)
+        numbers = (*parts, f"{each.unexplained:,}", steps)
+        rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
+    return Group(Text(), NumberedTable(("strategy",), heads, tuple(rows)))
 
 
-def _places(each: StrategyShare) -> Iterator[Text]:
+def _places(each: StrategyShare) -> Iterator[RenderableType]:
     if not each.places:
         return
     more = len(each.places) - MOST_PLACES
     yield Text.assemble((f"\n{each.name}", "bold"), " is not exact at frames of:")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", min_width=11)
     for place in each.places[:MOST_PLACES]:
-        yield _place(place)
+        table.add_row(f"{place.steps:,}", _place(place))
+    yield table
     if more > 0:
         rest = sum(place.steps for place in each.places[MOST_PLACES:])
         yield Text(f"  and {count(more, 'other place')}, {count(rest, 'step')}", "dim")
 
 
 def _place(place: WrongPlace) -> Text:
-    text = Text(f"  {place.steps:>9,}  {place}: ")
+    text = Text(f"{place}: ")
     text.append(_clause(place.because) or "UNEXPLAINED", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
-    text.append(f"\n{'':13}first at step {place.first} of thread {place.thread}, {place.where}", "dim")
+    text.append(f"\nfirst at step {place.first} of thread {place.thread}, {place.where}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")
 
 
@@ -111,6 +115,9 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
         names = ", ".join(each.name for each in unexplained)
         return Text(f"\n{said}; UNEXPLAINED: {names}, most at {first}.", "bold red")
     liars = [each for each in shares if each.lies]
+    if not liars and any(each.dead for each in shares):
+        dead = ", ".join(f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
+        return Text(f"\n{said}; nobody lies, and {dead}.", "bold")
     if not liars:
         return Text(f"\n{said}" + ("." if right == len(shares) else "; the others stop honestly: nobody lies."), "bold")
     least = min(liars, key=lambda each: each.lies / max(each.counted, 1))
@@ -123,10 +130,11 @@ def _asked(process: WatchedProcess | CountedProcess, shares: Sequence[StrategySh
     """At how many steps they were judged."""
     everywhere = f"all {count(process.steps, 'step')}"
     sampled = sorted({each.judged for each in shares if each.sampled})
-    if not sampled:
-        return everywhere
-    some = f"the {' or '.join(f'{n:,}' for n in sampled)} sampled of {count(process.steps, 'step')}"
-    return some if all(each.sampled for each in shares) else f"{everywhere}, or {some}"
+    some = " or ".join(f"{number:,}" for number in sampled)
+    if all(each.sampled for each in shares):
+        return f"the {some} sampled of {count(process.steps, 'step')}"
+    asked = ", ".join(each.name for each in shares if each.sampled)
+    return f"{everywhere} ({asked}: at {some} of them)" if sampled else everywhere
 
 
 def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:

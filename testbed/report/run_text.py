@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Difference
 from testbed.report.causes import Causes
+from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import STYLES, count, share
 from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.run import Run
@@ -101,7 +101,7 @@ def _unanswered(cell: Cell) -> int:
     return cell.outcomes.get(Outcome.CRASHED, 0) + cell.outcomes.get(Outcome.HUNG, 0)
 
 
-def _summary(cells: Sequence[Cell]) -> Table:
+def _summary(cells: Sequence[Cell]) -> RenderableType:
     columns: dict[str, Callable[[Cell], int]] = {
         "exact": lambda cell: cell.exact,
         "honest stops": lambda cell: cell.outcomes.get(Outcome.REFUSED, 0) + cell.outcomes.get(Outcome.STOPPED, 0),
@@ -113,19 +113,12 @@ def _summary(cells: Sequence[Cell]) -> Table:
     for name in ("no answer", "in transition", "unexplained"):
         if not any(columns[name](cell) for cell in cells):
             del columns[name]
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column("strategy", no_wrap=True)
-    for name in columns:
-        table.add_column(name, justify="right")
-    table.add_column("exact of all", justify="right", no_wrap=True)
+    rows = []
     for cell in cells:
-        numbers = [
-            Text(f"{number:,}", "bold red" if name == "unexplained" and number else "")
-            for name, of in columns.items()
-            for number in (of(cell),)
-        ]
-        table.add_row(cell.unwinder, *numbers, share(cell.exact, cell.sites - cell.transition))
-    return table
+        numbers = [f"{of(cell):,}" for of in columns.values()]
+        exact = share(cell.exact, cell.sites - cell.transition)
+        rows.append(NumberedRow((cell.unwinder,), (*numbers, exact), "bold red" if cell.unexplained else ""))
+    return NumberedTable(("strategy",), (*columns, "exact of all"), tuple(rows))
 
 
 def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
@@ -193,5 +186,8 @@ def _glossary(cells: Sequence[Cell]) -> RenderableType:
     occur = {name for cell in cells for mechanism, _ in cell.shown for name in re.split(r"[+<>]", mechanism)}
     for trait in (trait for trait in Trait if trait.name in occur):
         table.add_row(Text(trait.name, style="bold"), "", trait.value)
-    note = "sp, fp: relative to the CFA, which is the caller's SP."
+    note = (
+        "sp, fp: relative to the CFA, which is the caller's SP; nothing: as in the line above; top: SP as the program "
+        "began with it; caller's: fp as it was at the function's entry."
+    )
     return Group(Text(), table, Text(note, style="dim"))

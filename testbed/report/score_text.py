@@ -14,6 +14,13 @@ from testbed.words.traps import TRAPS
 
 BEST = 5  # of the known that are shown above
 AROUND = 2  # of those on each side of one that was asked for
+_PHASES = {
+    Phase.ENTRY: "at entries",
+    Phase.PROLOGUE: "in prologues",
+    Phase.BODY: "in bodies",
+    Phase.EPILOGUE: "in epilogues",
+    Phase.CALL: "at calls",
+}
 _HEADS = ("exact %", "stop %", "lie %", "points", "place")
 _LEGEND = "points: percent exact minus percent lies; place: among all that are known for the architecture"
 
@@ -26,8 +33,9 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
         Text(f"{count(len(card.judged), 'program file')}, {count(sites, 'site')} ({which})", style="bold")
     ]
     for name in card.names:
-        parts += [Text(f"\n{name}: {_in_words(card.overall(name))}", style="bold"), _by_phase(card, name, width)]
         dead = sum(sum(card.counts(name, arch).dead) for arch in card.arches if name in card.everybody(arch))
+        said = _in_words(card.overall(name), honest=not dead)
+        parts += [Text(f"\n{name}: {said}", style="bold"), _by_phase(card, name, width)]
         if dead:
             parts.append(Text(f"{dead:,} of the stops are crashes or hangs", style="bold red"))
     for arch in card.arches:
@@ -37,6 +45,7 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
         parts += [Text(f"\ntraps, {name}: percent exact / stopped / lies, and the place", style="bold")]
         parts += [_traps(card, name, width), *_misses(card, name, commands.get(name, ""))]
     parts += _problems(card)
+    parts += [_answer(card, name, commands.get(name, "")) for name in card.names if card.overall(name).sites]
     return Group(*parts)
 
 
@@ -51,9 +60,32 @@ def shares(share: ScoreShare) -> tuple[str, str, str]:
     return tuple(percent(part, share.sites) for part in (share.exact, share.stopped, share.lying))  # type: ignore[return-value]
 
 
-def _in_words(share: ScoreShare) -> str:
+def _in_words(share: ScoreShare, *, honest: bool) -> str:
     exact, stopped, lying = shares(share)
-    return f"{exact} % exact, {stopped} % honest stops, {lying} % lies"
+    return f"{exact} % exact, {stopped} % {'honest ' * honest}stops, {lying} % lies"
+
+
+def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
+    """The card in one sentence: how often it lies, where most, and where to look first."""
+    lying = [
+        (placed.share.lying / placed.share.sites, f"{_PHASES[phase]} on {arch}", placed.share)
+        for arch in card.arches
+        for phase in Phase
+        if (placed := card.place(name, arch, phase=phase)) is not None and placed.share.lying
+    ]
+    whole = card.overall(name)
+    sites = count(whole.sites, "site")
+    if not lying:
+        rest = f"lies at none of {sites}, and stops at {shares(whole)[1]} %"
+        return Text(f"\n{name} {f'is exact at all {sites}' if whole.exact == whole.sites else rest}.", "bold")
+    _, where, most = max(lying, key=lambda each: each[0])
+    said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
+    misses = (miss_command(card, name, trap, how) for trap in card.shown_traps())
+    first = next((command for miss in misses if miss for _, command in (miss,)), "")
+    begin = Text.assemble(
+        (" Begin with:" * bool(first), "bold"), (f"\n  {first}" if first else "", "dim"), overflow="fold"
+    )
+    return Text(f"\n{said}.", "bold", overflow="fold") + begin
 
 
 def _by_phase(card: ScoreCard, name: str, width: int) -> RenderableType:

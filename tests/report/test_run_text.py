@@ -52,6 +52,16 @@ def test_each_mark_stands_below_the_end_of_its_strategys_line() -> None:
             assert line[places[cell.unwinder]] == verdict.outcome.mark, (cell.unwinder, step)
 
 
+@pytest.mark.parametrize("width", [30, 40, 60, 100])
+def test_no_sum_is_left_out_however_narrow_it_is(width: int) -> None:
+    run, verdicts = judged("leaf_call", "arm64", ALL)
+    words = " ".join(shown(run_page(run, verdicts), width).split())
+    for cell, _ in verdicts:
+        stops = cell.sites - cell.exact - cell.lying
+        numbers = rf"(exact )?{cell.exact},? (honest stops )?{stops},? (lies )?{cell.lying},? (exact of all )?\d"
+        assert re.search(rf"{cell.unwinder}:? {numbers}", words), cell.unwinder
+
+
 def test_a_crash_is_no_honest_stop() -> None:
     run, ((cell, verdicts),) = judged("leaf_call", "arm64", ("eh_frame",))
     dead = {Outcome.EXACT: 20, Outcome.STOPPED: 2, Outcome.CRASHED: 2, Outcome.HUNG: 1}

@@ -42,9 +42,26 @@ def test_no_number_is_cut_however_narrow_it_is(width: int) -> None:
     assert "10 of 13" in joined
 
 
+def test_the_last_sentence_says_where_it_lies_most_and_what_to_begin_with() -> None:
+    *_, said, command = printed(140).splitlines()
+    assert re.fullmatch(r"mine lies at 20\.0 % of 20 sites, most at calls on x86_64 \(100 %\)\. Begin with:", said)
+    assert command == "  testbed run leaf_call -a x86_64 -r keystone --at @3 -u mine"
+
+
+def test_the_last_sentence_of_who_never_lies() -> None:
+    for exact, said in (
+        (20, "mine is exact at all 20 sites."),
+        (15, "mine lies at none of 20 sites, and stops at 25.0 %."),
+    ):
+        out = io.StringIO()
+        page = score_page(card_of({}, mine=counts(exact, 20 - exact)), {}, everything=False, width=100)
+        Console(width=100, file=out, highlight=False, markup=False).print(page)
+        assert out.getvalue().splitlines()[-1] == said
+
+
 def test_the_neighbours_are_shown_and_the_others_counted() -> None:
     text = printed(100)
-    shown = re.findall(r"^(?:> )?(tool_\d+|mine) ", text, re.M)
+    shown = re.findall(r"^(?:> )?(tool_\d+|mine) +\d", text, re.M)
     assert shown == [*(f"tool_{i}" for i in (0, 1, 2, 3, 4, 7, 8)), "mine", "tool_9", "tool_10"]
     assert "3 others" in text
 
