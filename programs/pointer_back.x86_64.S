@@ -74,7 +74,7 @@ user:
     pop rbx
     .cfi_def_cfa_offset 8
     .cfi_restore rbx
-    mov eax, 42
+    mov eax, 0x2a
     ret
     .cfi_endproc
 .size user, . - user
