@@ -153,11 +153,14 @@ def check_group(group: Group) -> GroupResult:
     taken: list[TakenPath] = []
     steps = waiting = 0
     dropped: Counter[str] = Counter()
+    thorough = this.tables.keys() <= AT_CALLS  # else what nothing executed is compared statically
     for piece in this.pieces[group.first : group.end]:
         if not piece.is_entry or not fits(piece, group.options.functions):
             continue
         plans = (*(plan for plan in this.plans if any(map(plan.fits, (str(piece), *piece.names)))), *PLANS)
-        found, paths = this.explorer.explore(piece, plans, runs=group.options.runs, steps=group.options.steps)
+        found, paths = this.explorer.explore(
+            piece, plans, runs=group.options.runs, steps=group.options.steps, thorough=thorough
+        )
         for path in paths:
             taken.append(path)
             steps += len(path.tape)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import ArgumentPlan
 
+BRANCHES = 300  # of a function that `runs` are enough for; one with more has more of them
 TRIES = 3  # how often one side of one branch is tried, behind equally many others that were forced
 _Tries = Counter[tuple[int, int, int]]  # by branch, side, and how many were forced before
 _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads to
@@ -42,12 +43,18 @@ class TakenPath:
 
 @dataclass(eq=False)
 class Exploration:
-    """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes."""
+    """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes.
+
+    ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its
+    callees only it is gone alone too, switches are entered from paths that went astray, large functions have more runs.
+    """
 
     piece: CodePiece
     code: PieceCode
+    thorough: bool = False
     natural: set[int] = field(default_factory=set)
     forced: set[int] = field(default_factory=set)
+    alone: set[int] = field(default_factory=set)  # executed on some path on which callees were answered
     dropped: Counter[str] = field(default_factory=Counter)
     calls: int = 0
     returned: int = 0
@@ -115,10 +122,10 @@ class Explorer:
         return self._pieces[place] if place >= 0 and address < self._pieces[place].end else None
 
     def explore(
-        self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int
+        self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int, thorough: bool = False
     ) -> tuple[Exploration, Iterator[TakenPath]]:
         """What is found of a piece, filled in while its paths are taken one after the other."""
-        found = Exploration(piece, self._code(piece))
+        found = Exploration(piece, self._code(piece), thorough=thorough)
         return found, self._paths(found, plans, runs, steps)
 
     def _paths(self, found: Exploration, plans: Sequence[ArgumentPlan], runs: int, steps: int) -> Iterator[TakenPath]:
@@ -143,25 +150,33 @@ class Explorer:
     def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
         queue, tries = deque(paths), _Tries()
         ways: list[_Way] = []
-        left = runs
-        while queue and left > 0:
+        astray: list[_Way] = []
+        many = found.thorough and len(found.code.branches) > BRANCHES
+        for _ in range(runs * len(found.code.branches) // BRANCHES if many else runs):
+            if not queue:
+                break
             path = queue.popleft()
-            left -= 1
             called = self._caller.call(path, self._alone, steps)
             tape = feasible_part(called, self._caller.image, found.piece, found.code)
             if isinstance(tape, str):
                 found.dropped[tape] += 1
-                # Perhaps another side further on makes it possible.
-                queue.extend(self._other_sides(found, self._way(path, called), tries))
+                # Perhaps another side further on makes it possible, or another case of a switch.
+                astray.append(self._way(path, called))
+                queue.extend(self._other_sides(found, astray[-1], tries))
             else:
+                known = len(found.alone)
                 new = self._note(found, tape, forced=True)
                 way = self._way(path, tape)
                 if new or not path.forced:
                     yield TakenPath(tape, True, found.piece, self._strayed(found, path, tape))
+                if new or not path.forced or (found.thorough and len(found.alone) > known):
                     ways.append(way)
                 queue.extend(self._other_sides(found, way, tries))
+            if not queue and found.missing and found.thorough:
+                queue.extend(self._gates(found, ways[-_SEEDS:], tries))
             if not queue and found.missing:
-                queue.extend(self._strays(found, ways[-_SEEDS:], tries))
+                sources = [*astray[-_SEEDS:], *ways[-_SEEDS:]] if found.thorough else ways[-_SEEDS:]
+                queue.extend(self._strays(found, sources, tries))
 
     def _strayed(self, found: Exploration, path: CallPath, tape: CallTape) -> tuple[int, ...]:
         sent = (step for step, to in path.forced if to - self._bias in found.code.orphans)
@@ -176,6 +191,7 @@ class Explorer:
         new = executed - found.natural - (found.forced if forced else set())
         if forced:
             found.forced |= executed - found.natural
+            found.alone |= executed
         else:
             found.natural |= executed
         return bool(new)
@@ -184,8 +200,20 @@ class Explorer:
         pcs = (tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()
         return _Way(path, pcs, tape.registers[:, self._sp].tolist(), tuple(step for step, _ in tape.skipped))
 
-    def _other_sides(self, found: Exploration, way: _Way, tries: _Tries) -> Iterator[CallPath]:
-        """A path for each side of a branch on this way that was never executed."""
+    def _gates(self, found: Exploration, ways: Sequence[_Way], tries: _Tries) -> Iterator[CallPath]:
+        """Paths to what was executed with its callees only: where those are answered, code behind it may be new."""
+        sides = set[int]()
+        for way in ways:
+            for path in self._other_sides(found, way, tries, found.alone):
+                side = path.forced[-1][1]
+                if side not in sides:
+                    sides.add(side)
+                    yield path
+
+    def _other_sides(
+        self, found: Exploration, way: _Way, tries: _Tries, executed: Set[int] | None = None
+    ) -> Iterator[CallPath]:
+        """A path for each side of a branch on this way that was never executed, be it on a natural path."""
         first = way.path.forced[-1][0] if way.path.forced else 1
         branches = found.code.branches
         for step in range(first, len(way.pcs) - 1):
@@ -193,18 +221,22 @@ class Explorer:
             if sides is not None:
                 taken = way.pcs[step + 1]
                 for side in sides:
-                    if side != taken and (at := self._to(found, way, step + 1, side, tries)):
+                    if side != taken and (at := self._to(found, way, step + 1, side, tries, executed)):
                         yield at
 
-    def _to(self, found: Exploration, way: _Way, step: int, side: int, tries: _Tries) -> CallPath | None:
-        """The way to a step, and from there to some code, unless that was executed, or tried often enough."""
-        if side in found.natural or side in found.forced or side not in found.code.sizes:
+    def _to(
+        self, found: Exploration, way: _Way, step: int, side: int, tries: _Tries, executed: Set[int] | None = None
+    ) -> CallPath | None:
+        """The way to a step, and from there to some code, unless that was ``executed``, or tried often enough."""
+        was = side in found.natural or side in found.forced if executed is None else side in executed
+        if was or side not in found.code.sizes:
             return None
-        key = (way.pcs[step - 1], side, len(way.path.forced))
-        if tries[key] >= TRIES or any(at >= step for at, _ in way.path.forced):
+        before = tuple(detour for detour in way.path.forced if detour[0] < step)
+        key = (way.pcs[step - 1], side, len(before))
+        if tries[key] >= TRIES or (len(before) < len(way.path.forced) and not found.thorough):
             return None
         tries[key] += 1
-        return CallPath(way.path.target, way.path.arguments, (*way.path.forced, (step, side + self._bias)))
+        return CallPath(way.path.target, way.path.arguments, (*before, (step, side + self._bias)))
 
     def _strays(self, found: Exploration, ways: Sequence[_Way], tries: _Tries) -> Iterator[CallPath]:
         """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.micro import exploring
 from testbed.micro.batches import one_trace
 from testbed.micro.calling import Caller, Over
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
@@ -14,12 +15,14 @@ from testbed.truth import observe
 from tests.micro.callers import built
 
 
-def explored(text: str, arch: str, suffix: str = ".S", name: str = "f") -> tuple[Exploration, list[TakenPath], Caller]:
+def explored(
+    text: str, arch: str, suffix: str = ".S", name: str = "f", *, thorough: bool = False, runs: int = 200
+) -> tuple[Exploration, list[TakenPath], Caller]:
     image = built(text, suffix, arch)
     pieces = pieces_of(image)
     caller = Caller(make_callable(image), seed=1)
     piece = next(piece for piece in pieces if piece.name == name)
-    found, paths = Explorer(caller, pieces).explore(piece, PLANS, runs=200, steps=400)
+    found, paths = Explorer(caller, pieces).explore(piece, PLANS, runs=runs, steps=400, thorough=thorough)
     return found, list(paths), caller
 
 
@@ -45,6 +48,72 @@ def test_every_case_of_a_switch_is_reached(arch: str) -> None:
     found, _, _ = explored(SWITCH, arch, ".c")
     assert found.missing == 0
     assert found.forced, "with made-up arguments it does not get to all of them by itself"
+
+
+# Of what `own` is asked it says more than 0; answered, and not executed, it says 0.
+GATE = """
+extern int g(int);
+static volatile int some = 3;
+__attribute__((noinline)) int own(void) { return some; }
+int f(void) {
+    int n = 1;
+    if (own() != 0 && own() != 1) {
+        n = g(0);
+        if (g(1) > 40) n += g(2) * 3 + g(5);
+        g(3);
+    }
+    return g(n);
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_code_behind_what_only_executed_callees_lead_to_is_reached_thoroughly(arch: str) -> None:
+    plain, _, _ = explored(GATE, arch, ".c")
+    found, _, _ = explored(GATE, arch, ".c", thorough=True)
+    assert (plain.missing > 0, found.missing) == (True, 0)
+
+
+# The index is none of the table's: where the jump is reached by force it leads out of the function, behind its frame.
+FAR_SWITCH = """
+        .syntax unified
+        .thumb
+        .text
+        .globl  f
+        .type   f, %function
+        .thumb_func
+f:      push    {r4, lr}
+        movs    r3, #6
+        cmp     r3, #1
+        bhi     9f
+        tbb     [pc, r3]
+1:      .byte   (2f-1b)/2, (3f-1b)/2
+2:      movs    r1, #1
+        movs    r2, #2
+        movs    r0, #200
+        bl      g
+        b       9f
+3:      bl      g
+9:      pop     {r4, pc}
+        .size   f, .-f
+        .space  1000
+"""
+
+
+def test_cases_are_entered_where_only_a_path_that_went_astray_comes_to_the_switch() -> None:
+    plain, _, _ = explored(FAR_SWITCH, "arm32")
+    found, _, _ = explored(FAR_SWITCH, "arm32", thorough=True)
+    assert plain.dropped and found.dropped
+    assert (plain.missing > 0, found.missing) == (True, 0)
+
+
+def test_a_function_with_many_branches_has_more_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploring, "BRANCHES", 10)
+    text = "extern int g(int);\nint f(int n) {\n"
+    text += "".join(f"    if (g({k}) > {k + 3}) n += g(n);\n" for k in range(20)) + "    return n;\n}\n"
+    plain, _, _ = explored(text, "arm32", ".c", runs=15)
+    found, _, _ = explored(text, "arm32", ".c", runs=15, thorough=True)
+    assert found.missing == 0 < plain.missing
 
 
 def test_branches_that_belong_together_throw_a_path_away() -> None:
