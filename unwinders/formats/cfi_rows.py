@@ -156,13 +156,13 @@ class _RowMachine:
                 self.advance(target, reader, at)
             # 6.4.2.2 CFA definition
             case Cfa.DEF_CFA:
-                self.cfa = RegisterPlus(self.register(reader), reader.uleb())
+                self.cfa = RegisterPlus(self.register(reader), self.distance(reader))
             case Cfa.DEF_CFA_SF:
                 self.cfa = RegisterPlus(self.register(reader), reader.sleb() * cie.data_factor)
             case Cfa.DEF_CFA_REGISTER:
                 self.cfa = RegisterPlus(self.register(reader), self.register_cfa(reader, at).offset)
             case Cfa.DEF_CFA_OFFSET:
-                self.cfa = RegisterPlus(self.register_cfa(reader, at).register, reader.uleb())
+                self.cfa = RegisterPlus(self.register_cfa(reader, at).register, self.distance(reader))
             case Cfa.DEF_CFA_OFFSET_SF:
                 offset = reader.sleb() * cie.data_factor
                 self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)
@@ -267,6 +267,12 @@ class _RowMachine:
 
     def register(self, reader: Reader) -> str:
         return register_name(self.arch, reader.uleb())
+
+    def distance(self, reader: Reader) -> int:
+        """An unsigned distance. Assemblers write a negative one as the word that it is: `.cfi_def_cfa_offset -16`."""
+        bits = 8 * self.arch.word
+        value = reader.uleb() & self.arch.word_mask
+        return value - (value >> bits - 1 << bits)
 
     def register_cfa(self, reader: Reader, at: int) -> RegisterPlus:
         if not isinstance(self.cfa, RegisterPlus):

@@ -102,6 +102,14 @@ def test_def_cfa_offset_keeps_the_register() -> None:
     assert one(b"\x0e" + uleb(4096)).cfa == RegisterPlus("rsp", 4096)
 
 
+@pytest.mark.parametrize("instruction", [b"\x0e", b"\x0c\x07"])
+def test_a_negative_cfa_offset_is_the_word_that_assemblers_write_it_as(instruction: bytes) -> None:
+    assert one(instruction + uleb(2**64 - 16)).cfa == RegisterPlus("rsp", -16)
+    assert one(instruction + uleb(2**63 - 1)).cfa == RegisterPlus("rsp", 2**63 - 1)
+    for size in (32, 64):
+        assert one(b"\x0e" + uleb(2**size - 16), b"\x0c\x0d\x08", arch=ARM32).cfa == RegisterPlus("sp", -16)
+
+
 def test_def_cfa_offset_sf_is_factored() -> None:
     assert one(b"\x13" + sleb(-3)).cfa == RegisterPlus("rsp", 24)
 
