@@ -58,7 +58,7 @@ def check_file(
         if not chosen:
             if options.functions:
                 raise NothingAskedFor(f"{path}: it has no function that matches {' or '.join(options.functions)}")
-            raise UsageError(f"{path}: it has no function that is known; assembly says so by `.type NAME, @function`")
+            raise UsageError(f"{path}: it has no function: no symbol, table or call says that one begins somewhere")
         starts = {piece.start for piece in chosen}
         planned = [
             Group(file, path, first, end, options, readers)

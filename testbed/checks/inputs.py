@@ -21,6 +21,7 @@ from testbed.build.compile import find_zig
 from testbed.build.confined import limit_met, run_confined
 from testbed.build.targets import LLD
 from testbed.build.tools import NOT_FOUND
+from testbed.checks.untyped import with_labels_as_functions
 from testbed.image import Image, read_image
 from testbed.words.errors import BuildError, UsageError
 from testbed.words.printable import printable
@@ -232,6 +233,6 @@ def _readable(path: Path, command: Sequence[str]) -> list[Path]:
 
 
 def read_program(path: Path, original: Path) -> Image:
-    """A program file as an image under its user's name."""
+    """A program file as an image under its user's name; labels of assembly that names no function are such."""
     image = read_image(path)
-    return image if path == original else replace(image, path=original)
+    return image if path == original else with_labels_as_functions(replace(image, path=original))
