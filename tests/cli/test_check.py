@@ -199,7 +199,7 @@ def test_a_list_names_files(testbed: Testbed, asked: Asked) -> None:
         (["check", "good.o", "--write-baseline", "no/where"], "no/where cannot be written"),
         (["check", "good.o", "--baseline", "none.json"], "none.json cannot be read"),
         (["check", "good.o", "--baseline", "source.S"], "source.S is no baseline"),
-        (["check", "good.o", "--format", "xml"], "FORM cannot be 'xml'; there are: text, json"),
+        (["check", "good.o", "--format", "xml"], "--format cannot be 'xml'; there are: text, json"),
         (["check", "good.o", "--runs", "0"], "invalid value for '--runs'"),
     ],
 )

@@ -66,7 +66,7 @@ LIMITS = limits_of(
     UNKEPT              arm32   ended_early
     COPIED              x86_64  phantom wrong
     COPIED              arm64   phantom wrong
-    COPIED              arm32   phantom wrong
+    COPIED              arm32   phantom
     LEFTOVER            x86_64  refused stopped phantom wrong
     LEFTOVER            arm64   phantom wrong
     LEFTOVER            arm32   refused stopped phantom wrong
