@@ -58,7 +58,8 @@ FINDINGS = (
         NO_CFA,
     ),
     _finding(
-        "libunwindstack loses the entry of a function that ends where one begins whose entry stands before its own",
+        "libunwindstack loses the entry of a function that ends where one begins whose entry stands before its own; "
+        "newer sources keep it",
         "adjoining",
         "x86_64",
         "gcc-Os",
