@@ -65,6 +65,7 @@ class Assumed:
     first: int
     end: int
     images: tuple[LoadedImage, ...] = field(repr=False)
+    codes: dict[bytes, NDArray[np.uint64]] = field(default_factory=dict, repr=False)  # one copy of equal ``code``
     guesses: list[Guess] = field(default_factory=list)
     asked: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
     code: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
@@ -72,7 +73,8 @@ class Assumed:
     def ask(self, name: str, said: NDArray[np.uint64], pcs: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Note what is ``said`` of all code, the first time. ``pcs`` are where activations stand."""
         if name in OF_FUNCTIONS and not len(self.code):
-            self.code = distinct(pcs)
+            code = distinct(pcs)
+            self.code = self.codes.setdefault(code.tobytes(), code)
         return self.asked.setdefault(name, said)
 
     def holds(self, known: Known, starts: dict[int, int]) -> bool:

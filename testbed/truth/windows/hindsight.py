@@ -64,6 +64,7 @@ class Known:
     code: CodeTable | None = None  # the same as ``executed`` to ``return_saving``, where a native pass notes it
     links: Links = NO_LINKS
     reviving: set[int] = field(default_factory=set)
+    codes: dict[bytes, NDArray[np.uint64]] = field(default_factory=dict)  # the instructions of windows, each set once
     steps: int = 0
     windows: int = 0
     ending: Exited | EmulationError | None = None

@@ -100,7 +100,7 @@ class _Look:
         self, window: Window, before: WindowState | None, known: Known, *, first_time: bool, shown: bool
     ) -> None:
         raw = window.trace
-        self._shown, self._assumed = shown, Assumed(window.first, window.end, raw.images)
+        self._shown, self._assumed = shown, Assumed(window.first, window.end, raw.images, known.codes)
         natively = len(window) >= NATIVE_FROM
         transfers = (find_transfers_natively if natively else find_transfers)(raw, *([before.stored] if before else []))
         self._known, self.before, self._open = known, before, list[tuple[int, Ints, Steps]]()
