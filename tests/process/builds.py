@@ -13,7 +13,7 @@ from testbed.process import ProcessRun, run_process
 from testbed.words.errors import ToolchainMissing
 
 PROGRAMS = Path(__file__).parent / "programs"
-_FOLDER = tempfile.TemporaryDirectory(prefix="testbed-process-tests-")
+FOLDER = tempfile.TemporaryDirectory(prefix="testbed-process-tests-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def built(name: str, target: str, link: str, *flags: str) -> Path:
     source = next(path for path in PROGRAMS.iterdir() if path.stem == name)
     language = "g++" if source.suffix == ".cc" else "gcc"
     # Built in that folder by a name without it, so that what ends in the file is the same everywhere.
-    output = Path(_FOLDER.name) / "-".join((name, target, link, *(flag.strip("-") for flag in flags)))
+    output = Path(FOLDER.name) / "-".join((name, target, link, *(flag.strip("-") for flag in flags)))
     command = [chosen.compiler.format(language), "-O2", "-w", *chosen.flags, *flags, f"-I{PROGRAMS}"]
     command += ["-static"] if link == "static" else []
     try:
@@ -76,7 +76,7 @@ def elsewhere(name: str, target: str, link: str, *arguments: str) -> tuple[bytes
             capture_output=True,
             timeout=60,
             env={"PATH": "/usr/bin:/bin", "LANG": "C"},
-            cwd=_FOLDER.name,
+            cwd=FOLDER.name,
         )
     except FileNotFoundError as error:
         raise ToolchainMissing(chosen.emulator, "apt-get install qemu-user") from error

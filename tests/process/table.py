@@ -22,7 +22,7 @@ from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.tables import BETWEEN_CALLS
 from testbed.report.phrases import share
-from tests.process.builds import ALL, elsewhere, ran, told
+from tests.process.builds import ALL, FOLDER, elsewhere, ran, told
 from unwinders import UNWINDERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes-judged.md"
@@ -166,12 +166,13 @@ def _confirmed(place: WrongPlace) -> str:
     if not place.command:
         return "Neither symbol nor table entry names it, so `testbed check` cannot be asked for it alone."
     command = [sys.executable, "-m", "testbed.cli", *place.command.split()[1:], "--jobs", "1"]
+    shown = place.command.replace(f"{Path(FOLDER.name)}/", "./")  # wherever the programs were built
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_CHECK_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return f"`{place.command}` did not end within {_CHECK_SECONDS} s."
+        return f"`{shown}` did not end within {_CHECK_SECONDS} s."
     said = {0: "finds nothing there", 1: "finds it, too"}.get(done.returncode, "cannot say")
-    return f"`{place.command}` {said}."
+    return f"`{shown}` {said}."
 
 
 if __name__ == "__main__":
