@@ -104,7 +104,8 @@ def for_long_runs(unwinders: Sequence[Unwinder], *, named: bool) -> list[Unwinde
 
 def long_page(run: LongRun, cells: Sequence[Cell], *, explain: bool) -> RenderableType:
     """What there is to say about a long run."""
+    from testbed.report.phrases import count
     from testbed.report.run_text import summary_page
 
-    note = f"{run.built.program.summary}\nlooked at in {run.known.windows} pieces; --at @N shows one step"
+    note = f"{run.built.program.summary}\nlooked at in {count(run.known.windows, 'piece')}; --at @N shows one step"
     return summary_page(str(run), note, cells, explain=explain)

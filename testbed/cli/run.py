@@ -153,6 +153,8 @@ def command(**given: Any) -> None:
     """
     own = taken(given)
     options = RunOptions(**given)
+    if options.location is not None and (whole := [*options.of_every_step(), *["--svg"][: bool(options.svg)]]):
+        raise click.UsageError(f"{whole[0]} is of the whole run: not with --at, which shows one step")
     # Before the work: a mistyped name is told at once.
     named = strategies_named(options.names, options.commands) if options.asked else []
     if is_process(options.program, own):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Matrix
+from testbed.report.narrow_tables import ColumnBlocks
 from testbed.report.phrases import STYLES, count, folded, share
 from testbed.verdicts.one import NO_CALLERS
 from testbed.words.outcome import Outcome
@@ -61,16 +60,14 @@ def _by_program(matrix: Matrix) -> list[RenderableType]:
     return tables
 
 
-def _shares(grouped: Mapping[tuple[str, str, str], Sequence[Cell]], columns: Sequence[tuple[str, str]]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column("program", no_wrap=True)
-    for unwinder, arch in columns:
-        table.add_column(f"{folded(unwinder)}\n{arch}", justify="right", no_wrap=True)
+def _shares(grouped: Mapping[tuple[str, str, str], Sequence[Cell]], columns: Sequence[tuple[str, str]]) -> ColumnBlocks:
+    heads = tuple(f"{folded(unwinder)}\n{arch}" for unwinder, arch in columns)
+    rows: list[tuple[str | Text, ...]] = []
     for program in dict.fromkeys(key[0] for key in grouped):
         shown = [_share(grouped.get((program, unwinder, arch), [])) for unwinder, arch in columns]
         if any(str(share) != "-" for share in shown):
-            table.add_row(program, *shown)
-    return table
+            rows.append((program, *shown))
+    return ColumnBlocks(("program",), heads, tuple(rows))
 
 
 def _share(cells: Iterable[Cell]) -> Text:
@@ -85,32 +82,28 @@ def _share(cells: Iterable[Cell]) -> Text:
 def _totals(matrix: Matrix) -> list[RenderableType]:
     """The sums by strategy and architecture, and how its sites that are not exact are not."""
     cells = matrix.cells
-    sums = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    kinds = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    sums: list[tuple[str | Text, ...]] = []
+    kinds: list[tuple[str | Text, ...]] = []
     outcomes = [o for o in Outcome if o is not Outcome.EXACT and any(cell.outcomes.get(o) for cell in cells)]
-    for table, names in ((sums, COUNTS), (kinds, [Text(o.label, style=STYLES[o]) for o in outcomes])):
-        table.add_column("strategy", no_wrap=True)
-        table.add_column("arch")
-        for name in names:
-            table.add_column(_HEADS.get(str(name), name), justify="right", no_wrap=True)
-    for name in ("preci-\nsion", "recall"):
-        sums.add_column(name, justify="right", no_wrap=True)
+    words, counted = ("strategy", "arch"), (*(_HEADS.get(name, name) for name in COUNTS), "preci-\nsion", "recall")
+    labels = tuple(Text(outcome.label, style=STYLES[outcome]) for outcome in outcomes)
     for (unwinder, arch), group in matrix.by_strategy().items():
         counts = {name: sum(getattr(cell, name) for cell in group) for name in COUNTS}
         shown = [Text(f"{n:,}", style="bold red" if name == "unexplained" and n else "") for name, n in counts.items()]
         callers = sum((cell.callers for cell in group), NO_CALLERS)
         right = (share(callers.found, callers.said), share(callers.found, callers.true))
-        sums.add_row(unwinder, arch, *shown, *right)
+        sums.append((unwinder, arch, *shown, *right))
         if any(cell.outcomes.get(outcome) for cell in group for outcome in outcomes):
-            kinds.add_row(unwinder, arch, *(f"{sum(cell.outcomes.get(o, 0) for cell in group):,}" for o in outcomes))
+            kinds.append((unwinder, arch, *(f"{sum(cell.outcomes.get(o, 0) for cell in group):,}" for o in outcomes)))
     parts: list[RenderableType] = [
         Text("\nSites, by strategy and architecture", style="bold"),
-        sums,
+        ColumnBlocks(words, counted, tuple(sums)),
         Text(_CALLERS, "dim"),
     ]
     if outcomes:
         legend = [Text(f"{o.label:<9} {o.meaning}", style="dim") for o in outcomes]
-        parts += [Text("\nSites that are not exact (CAPITALS: a lie)", style="bold"), kinds, Text(), *legend]
+        parts += [Text("\nSites that are not exact (CAPITALS: a lie)", style="bold")]
+        parts += [ColumnBlocks(words, labels, tuple(kinds)), Text(), *legend]
     return parts
 
 

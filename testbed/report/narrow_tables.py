@@ -38,6 +38,42 @@ class NumberedTable:
         yield numbered_table(self.words, self.numbers, self.rows, options.max_width)
 
 
+TableText = str | Text
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBlocks:
+    """Words and many columns of numbers: what does not fit beside the others stands below, behind the words again."""
+
+    words: tuple[str, ...]
+    numbers: tuple[TableText, ...]
+    rows: tuple[tuple[TableText, ...], ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        heads, many = (*self.words, *self.numbers), len(self.words)
+        widths = [
+            max(_longest(str(cell).splitlines()) for cell in column) for column in zip(heads, *self.rows, strict=True)
+        ]
+        taken = sum(widths[:many]) + _GAP * many
+        block: list[int] = []
+        for i in range(many, len(heads)):
+            if block and taken + sum(widths[at] + _GAP for at in block) + widths[i] > options.max_width:
+                yield from (self._block(block), Text())
+                block = []
+            block.append(i)
+        yield self._block(block)
+
+    def _block(self, chosen: Sequence[int]) -> Table:
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+        for head in self.words:
+            table.add_column(head, overflow="fold")
+        for i in chosen:
+            table.add_column((*self.words, *self.numbers)[i], justify="right", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*row[: len(self.words)], *(row[i] for i in chosen))
+        return table
+
+
 def numbered_table(
     words: Sequence[str], numbers: Sequence[str], rows: Sequence[NumberedRow], width: int
 ) -> RenderableType:

@@ -25,6 +25,8 @@ from tests.cli.command import HEAD, NEVER_ENDS, Testbed
         ),
         (["run", "leaf_call", "--arch", "arm64", "--at", "laef"], "no symbol 'laef'; did you mean leaf"),
         (["run", "leaf_call", "--arch", "arm64", "--at", "leaf#9"], "is executed once in this run"),
+        (["run", "leaf_call", "--at", "leaf", "--json"], "--json is of the whole run: not with --at"),
+        (["run", "leaf_call", "--at", "leaf", "--svg", "a.svg"], "--svg is of the whole run: not with --at"),
         (["run", "leaf_call", "--at", "main+0x3"], "is never executed in this run"),
         (["check", "f.S", "--format", "xml"], "--format cannot be 'xml'; there are: text"),
         (["findings", "--report", "nothing", "."], "no finding 'nothing'; there are"),

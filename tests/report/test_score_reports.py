@@ -11,7 +11,7 @@ from rich.console import Console
 
 from testbed.campaign.score_card import ScoreCard, ScoreShare
 from testbed.report.badge import badge
-from testbed.report.narrow_tables import NumberedRow, numbered_table
+from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, numbered_table
 from testbed.report.score_data import score_data
 from testbed.report.score_html import score_html
 from testbed.report.score_markdown import score_markdown
@@ -119,3 +119,18 @@ def test_a_badge_is_a_picture_with_its_words(share: ScoreShare, text: str, colou
 def test_a_share_is_0_or_100_only_if_it_is() -> None:
     assert [percent(part, 10_000) for part in (0, 1, 5_000, 9_999, 10_000)] == ["0", "0.1", "50.0", "99.9", "100"]
     assert percent(0, 0) == "-"
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 100])
+def test_columns_that_do_not_fit_stand_below_behind_the_words_again(width: int) -> None:
+    numbers = tuple(f"{i}{i},{i * 111:03}" for i in range(1, 9))
+    table = ColumnBlocks(
+        ("strategy", "arch"), tuple(f"head\n{i}" for i in range(8)), (("fp_chain", "arm64", *numbers),)
+    )
+    out = io.StringIO()
+    Console(width=width, file=out).print(table)
+    lines = out.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines) and "…" not in out.getvalue()
+    told = [line for line in lines if line.startswith("fp_chain  arm64 ")]
+    assert [word for line in told for word in line.split()[2:]] == list(numbers)
+    assert (len(told) == 1) == (width == 100)
