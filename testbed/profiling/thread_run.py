@@ -103,12 +103,13 @@ def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:
             known = ", ".join(str(thread.number) for thread in process.threads)
             raise UsageError(f"{location}: no thread {number}; there are {known}")
         return runs[0], runs[0].step_at(place)
-    for run in runs[:-1]:
+    refused: list[tuple[int, UsageError]] = []
+    for run in runs:
         try:
             return run, run.step_at(location)
-        except UsageError:
-            continue  # another thread may come there
-    return runs[-1], runs[-1].step_at(location)
+        except UsageError as error:  # another thread may come there
+            refused.append((run.times(location), error))
+    raise max(refused, key=lambda each: each[0])[1]
 
 
 def reason_at(run: ThreadRun, row: int, unwinder: Unwinder, evaluate: Evaluate | None) -> str | None:

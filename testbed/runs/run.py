@@ -108,6 +108,13 @@ class Run:
             raise UsageError(visited(location, pc, len(visits)))
         return visits[visit - 1]
 
+    def times(self, location: str) -> int:
+        """How often the pc at a location is executed; 0 where there is none."""
+        try:
+            return len(self._visits.get(self.located(location)[0], ()))
+        except UsageError:
+            return 0
+
     def located(self, location: str) -> tuple[int, int]:
         """The pc and the visit that a location names. Raises UsageError where it names none."""
         match = _LOCATION.match(location)
