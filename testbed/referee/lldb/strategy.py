@@ -122,7 +122,7 @@ def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) ->
 LLDB = Referee(
     name="lldb",
     summary="LLVM's debugger, over gdb's remote protocol",
-    package="apt install lldb-19 python3-lldb-19 liblldb-19-dev (or any newer pair)",
+    package="apt install lldb-22 python3-lldb-22 liblldb-22-dev (or another pair)",
     find=find,
     unwinders=(
         _unwinder(
