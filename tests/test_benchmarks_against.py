@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from benchmarks import against
@@ -45,3 +46,15 @@ def test_the_workload_has_the_length_that_was_asked_for(two: tuple[Checkout, Che
     for checkout in two:
         assert turn(figure, checkout, tmp_path).whole
         assert "#define SCALE 7\n" in (tmp_path / "printed").read_text()
+
+
+def test_a_refused_command_is_no_figure(two: tuple[Checkout, Checkout], tmp_path: Path) -> None:
+    refused = Figure("refused", "", ("-c", "import sys; print('raise the budget', file=sys.stderr); sys.exit(2)"))
+    with pytest.raises(click.ClickException, match="raise the budget"):
+        compared(refused, *two, 1, tmp_path)
+
+
+def test_what_is_run_first_does_not_count(two: tuple[Checkout, Checkout], tmp_path: Path) -> None:
+    figure = Figure("first", "", ("-c", "pass"), first=("-c", SPIN.format(3)))
+    _, before, now, *_ = compared(figure, *two, 1, tmp_path)
+    assert float(str(before)) < 2 and float(str(now)) < 2
