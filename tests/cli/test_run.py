@@ -108,7 +108,7 @@ def test_declared_frames_that_were_not_watched_fail_the_run(
 ) -> None:
     source = PROGRAMS["leaf_call"].sources["arm64"]
     said = testbed("run", str(source.path), *pieces, "-u", "eh_frame")
-    assert (said.status, said.err.strip()) == (0, "")
+    assert said.status == 0 and "declared" not in said.err, said.err  # how far it is may be told there
     copy, line = declared_wrong(tmp_path)
     said = testbed("run", str(copy), *pieces, "-u", "eh_frame")
     assert said.status == 1
