@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import time
@@ -91,10 +92,19 @@ def test_time_without_end_is_a_failure() -> None:
 
 
 def test_memory_without_end_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def takes(megabytes: int) -> Callable[[bytes], object]:
+        def read(content: bytes) -> None:
+            with mmap.mmap(
+                -1, megabytes << 20
+            ) as taken:  # from the system: what is free in this process does not count
+                taken[:: mmap.PAGESIZE] = b"\1" * len(range(0, megabytes << 20, mmap.PAGESIZE))
+
+        return read
+
     monkeypatch.setattr(bounds, "_GROWTH", -(1 << 40))  # a process that was larger before does not grow, or shrinks
-    tried = try_input(target(lambda content: b"\1" * (400 << 20)), b"x")
+    tried = try_input(target(takes(400)), b"x")
     assert tried.fate is Fate.FAILED and tried.failure == "memory" and tried.memory > 390 << 20
-    tried = try_input(target(lambda content: b"\1" * (100 << 20)), b"x")
+    tried = try_input(target(takes(100)), b"x")
     assert tried.fate is Fate.READ and 90 << 20 < tried.memory < 130 << 20
 
 

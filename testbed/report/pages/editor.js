@@ -92,7 +92,7 @@ async function show(answer, started) {
 function turn(at) {
   const old = frames.querySelector("iframe:not(.waiting)");
   frames.querySelectorAll("iframe.waiting").forEach((frame) => frame.remove());
-  const place = old?.contentWindow.location.hash ?? "";
+  const place = old?.contentWindow.stepper?.place() ?? ""; // its address may lag behind
   const frame = el("iframe", { src: at + place, class: "waiting", title: "the stepper" });
   frames.append(frame);
   return new Promise((done) => {

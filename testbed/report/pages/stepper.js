@@ -26,7 +26,7 @@ async function start() {
     time.move(step);
     // Browsers limit how often the address may change, and a screen reader needs time to speak.
     clearTimeout(linked);
-    linked = setTimeout(() => history.replaceState(null, "", `#step=${step}${time.focusedName() && `&focus=${time.focusedName()}`}`), 250);
+    linked = setTimeout(() => history.replaceState(null, "", place()), 250);
     clearTimeout(spoken);
     spoken = setTimeout(() => { live.textContent = spokenOf(step, where, text); }, 400);
   }
@@ -64,6 +64,7 @@ async function start() {
     else return;
     event.preventDefault();
   });
+  const place = () => `#step=${model.at}${time.focusedName() && `&focus=${time.focusedName()}`}`;
   const fromLink = () => {
     const match = /step=(\d+)/.exec(location.hash), wanted = /focus=([^&]+)/.exec(location.hash);
     const named = wanted ? facts.strategies.findIndex((strategy) => strategy.name === decodeURIComponent(wanted[1])) : -1;
@@ -77,7 +78,7 @@ async function start() {
   time.draw();
   fromLink();
   document.documentElement.dataset.ready = "yes";
-  window.stepper = { go, model, at: () => model.at, shown }; // for consoles and tests
+  window.stepper = { go, model, at: () => model.at, place, shown }; // for consoles, tests and the editor
 }
 
 start().catch((error) => {
