@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,12 @@ def tally_of(verdicts: Sequence[Verdict]) -> Tally:
     return verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
 
 
-def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict]) -> Cell:
-    """Count one strategy's verdicts at every step of a run."""
+def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict], *, in_words: bool = True) -> Cell:
+    """Count one strategy's verdicts at every step of a run. Unless ``in_words``, only what is unexplained is told."""
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
-    return _cell(unit, unwinder, tally_of(verdicts), lambda step: difference(run, unwinder, step))
+    counted = tally_of(verdicts)
+    silent = frozenset[int]() if in_words else {counted.first, counted.first_lie} - {counted.first_unexplained}
+    return _cell(unit, unwinder, counted, lambda step: None if step in silent else difference(run, unwinder, step))
 
 
 def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
@@ -54,7 +56,7 @@ def cell_of_steps(run: Run, unwinder: Unwinder, said: Mapping[int, Backtrace], v
     return _cell(unit, unwinder, tally(verdicts.values()), told)
 
 
-def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], Difference]) -> Cell:
+def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], Difference | None]) -> Cell:
     @cache
     def told(step: int) -> Difference | None:
         return tell(step) if step >= 0 else None
@@ -77,23 +79,15 @@ def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], 
 
 
 def _causes(counted: Tally, limits: Sequence[Limit]) -> tuple[CountedCause, ...]:
-    """What was explained, by limit and outcome, in the limits' words; the most frequent first."""
-    told = [
-        CountedCause(limit.because, limit.reference, outcome, steps)
-        for limit, outcome in _first_of_each(limits)
-        if (steps := counted.shown.get((limit.mechanism, outcome), 0))
-    ]
-    return tuple(sorted(told, key=lambda cause: -cause.steps))
-
-
-def _first_of_each(limits: Sequence[Limit]) -> Iterator[tuple[Limit, Outcome]]:
-    """Each mechanism and outcome once, in the order of the limits; a second limit of the same explains nothing more."""
-    seen: set[tuple[str, Outcome]] = set()
-    for limit in limits:
-        for outcome in Outcome:
-            if outcome in limit.outcomes and (limit.mechanism, outcome) not in seen:
-                seen.add((limit.mechanism, outcome))
-                yield limit, outcome
+    """What was explained, by limit and outcome, in the limits' words; the most frequent first. Of several limits with
+    the same mechanism and outcome the first speaks: the others explain nothing more."""
+    told = []
+    for (mechanism, outcome), steps in counted.shown.items():
+        place = next(i for i, li in enumerate(limits) if outcome in li.outcomes and li.mechanism == mechanism)
+        told.append((-steps, place, CountedCause(limits[place].because, limits[place].reference, outcome, steps)))
+    order = list(Outcome)
+    told.sort(key=lambda each: (*each[:2], order.index(each[2].outcome)))
+    return tuple(cause for _, _, cause in told)
 
 
 def difference(

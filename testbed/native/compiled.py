@@ -25,6 +25,7 @@ from numba.core.caching import _Cache
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from testbed.native import machine_code
@@ -48,7 +49,7 @@ def compiled(*, inline: bool = False, allocates: bool = False) -> Callable[[Comp
         _check_place(function)
         made = numba.njit(**options)(function)
         if isinstance(made, Dispatcher):  # numba can be told not to compile
-            made._cache = KeptCode(function)  # type: ignore[attr-defined,unused-ignore]
+            made._cache = KeptCode(function, allocates)  # type: ignore[attr-defined,unused-ignore]
         return made  # type: ignore[no-any-return,unused-ignore]
 
     return decorate
@@ -60,7 +61,7 @@ def callback(signature: Any) -> Callable[[Callable[..., None]], Any]:
     def decorate(function: Callable[..., None]) -> Any:
         _check_place(function)
         made = CFunc(function, sigutils.normalize_signature(signature), locals={}, options={})
-        made._cache = KeptCode(function)  # type: ignore[attr-defined,unused-ignore]
+        made._cache = KeptCode(function, allocates=False)  # type: ignore[attr-defined,unused-ignore]
         made.compile()
         return made
 
@@ -78,7 +79,8 @@ def _check_place(function: Callable[..., Any]) -> None:
 class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
     """What numba asks for a function's machine code before it compiles, and tells afterwards."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], allocates: bool) -> None:
+        self._allocates = allocates
         self._name = f"{function.__module__}.{function.__qualname__}"
         self._line = function.__code__.co_firstlineno
         self._packages = packages_for(function.__module__)
@@ -91,7 +93,10 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
         return str(machine_code.folder())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
+        """The code kept for some types, or None. Of numba's own library code needs only what makes arrays: to look
+        through all of it (``refresh``), as numba does before it compiles, is a third of the time of a short run."""
+        if self._allocates:
+            rtsys.initialize(target_context)
         key, path = self._key(sig, target_context.codegen()), self._path(sig)
         content = machine_code.read(path) if path else None
         if content is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import partial
 
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, judge_backtrace
@@ -18,13 +18,16 @@ NATIVE_FROM = 10_000
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
     """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
-    step = run.number(at)
+    return _judge(run, run.number(at), said, unwinder.limits_on(run.arch) if unwinder else ())
+
+
+def _judge(run: Run, step: int, said: Backtrace, limits: tuple[Limit, ...]) -> Verdict:
     return judge_backtrace(
         run.arch,
         run.truth(step),
         said,
-        traits=cache(lambda frame: run.lazy_traits(step, frame)),
-        limits=unwinder.limits_on(run.arch) if unwinder else (),
+        traits=partial(run.lazy_traits, step),
+        limits=limits,
         transition=bool(run.watched.transition[step]),
     )
 
@@ -37,11 +40,9 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """
     if natively is None:
         natively = len(run) >= NATIVE_FROM
+    limits = unwinder.limits_on(run.arch)
     if natively and unwinder.unwind_trace is not None and run.in_columns:
         backtraces = unwinder.unwind_trace(run.trace)
-        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
-    verdicts = []
-    for step in range(len(run)):
-        snapshot = run.trace.snapshot(step)
-        verdicts.append(judge(run, snapshot, unwinder.unwind(snapshot), unwinder))
-    return tuple(verdicts)
+        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=limits)
+    said = (unwinder.unwind(run.trace.snapshot(step)) for step in range(len(run)))
+    return tuple(_judge(run, step, backtrace, limits) for step, backtrace in enumerate(said))

@@ -99,7 +99,7 @@ class Trace:
     def snapshot(self, step: int) -> Snapshot:
         """The machine before ``step`` executes: registers by name, memory, images."""
         values = self.registers[step].tolist()
-        registers = {register.name: value for register, value in zip(self.arch.registers, values, strict=True)}
+        registers = dict(zip(self.arch.index, values, strict=True))
         return Snapshot(self.arch, registers, self.memory(step), self.images, step, self.arch.signature)
 
 

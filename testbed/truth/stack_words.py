@@ -17,6 +17,7 @@ from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
 
 FAR = 40  # words: the shortest distance after which a stack scanner of the field gives up
+KEPT = 10_000  # frames whose part is remembered: several traits ask, and every strategy that is judged
 DISTANT = 8192  # bytes of the stack that a profiler's sample holds: perf record --call-graph dwarf
 
 
@@ -41,7 +42,8 @@ def own_part(watched: Watched, step: int, depth: int) -> OwnPart:
     made = watched.kept.get((step, depth))
     if not isinstance(made, OwnPart):
         made = _made(watched, step, depth)
-        watched.kept.clear()
+        if len(watched.kept) >= KEPT:
+            watched.kept.clear()
         watched.kept[step, depth] = made
     return made
 

@@ -227,5 +227,5 @@ class Watched:
 
     @cached_property
     def kept(self) -> dict[tuple[int, int], object]:
-        """A place for what is made of one frame and asked for several times; it holds one thing."""
+        """A place for what is made of one frame and asked for several times; who fills it keeps it small."""
         return {}

@@ -81,7 +81,7 @@ def judged(unit: Unit, name: str) -> Cell | None:
     run = run_of(unit)
     if not UNWINDERS[name].applies_to(run.built.image):
         return None
-    return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name], natively=True))
+    return cell_of(run, UNWINDERS[name], judge_all(run, UNWINDERS[name], natively=True), in_words=False)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
