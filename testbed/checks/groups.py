@@ -24,6 +24,7 @@ from testbed.checks.impossible import (
     without_moved,
     without_never_returning,
     without_spoiled,
+    without_thrown_away,
 )
 from testbed.checks.inputs import read_program
 from testbed.checks.options import CheckOptions
@@ -264,6 +265,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         at_calls, evaluate = name in AT_CALLS, group.readers.evaluator
         checks = check_rows(watched, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
         row_at = group.readers.rows_of_instructions
+        checks = without_thrown_away(checks, watched)
         checks = without_never_returning(checks, batch, this.image, table, row_at)
         checks = without_moved(checks, watched, table)
         checks = without_misled(checks, batch, table)

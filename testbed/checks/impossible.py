@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from testbed.checks.native.codes import REGISTERS, RETURN_ADDRESS
-from testbed.checks.row_checks import RowChecks
+from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS, CallerColumns
+from testbed.checks.row_checks import RowChecks, true_caller
+from testbed.checks.row_columns import caller_columns
+from testbed.checks.row_rules import wrong_at
 from testbed.checks.static_rows import RowAt, agrees
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Rule, UnwindRow
 from testbed.image import Image
@@ -90,24 +92,33 @@ def without_spoiled(checks: RowChecks, batch: Batch, watched: Truth, table: RowT
 
 
 def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChecks:
-    """Without visits of a function that moved its return address up the stack, where rows count from there.
+    """Without visits of a function that keeps its return address where its caller made room, if rows count from there.
 
-    It comes back with SP behind the moved address. A row whose CFA is that SP says where the caller's stack will be, as
-    libffi's `ffi_call_unix64` does on purpose: nothing says which of the two a row has to give.
+    A row whose CFA lies there does not say what SP was at the call, as those of libffi's `ffi_call_unix64` and
+    `ffi_call_SYSV` on purpose: nothing says which of the two a row has to give. On x86_64 the function comes back with
+    SP behind the moved address. With a link register all that the row finds from its CFA is the caller's, and the
+    return address lies outside the function's own frame.
     """
     trace = watched.trace
-    wrong = np.flatnonzero(checks.compared & (checks.wrong != 0))
-    if trace.arch.link is not None or not len(wrong):
+    wrong = np.flatnonzero(checks.compared & (checks.wrong & np.uint64(CFA | RETURN_ADDRESS) != 0))
+    if not len(wrong):
         return checks
     rows = {pc: table.at(pc) for pc in np.unique(checks.pc[wrong]).tolist()}
     after: dict[int, int | None] = {}
+    columns = caller_columns(watched)
     moved = []
     for step in wrong.tolist():
         row, index = rows[int(checks.pc[step])], int(watched.node[step])
         if row is None or not isinstance(row.cfa, RegisterPlus) or watched.activations.parent[index] < 0:
             continue
         cfa = int(trace.column(row.cfa.register)[step]) + row.cfa.offset & trace.arch.word_mask
-        if cfa == int(watched.activations.cfa[index]) or not _is_return_address_at(watched, step, cfa):
+        if cfa == int(watched.activations.cfa[index]):
+            continue
+        if trace.arch.link is not None:
+            if _is_kept_outside(row, watched, step, cfa) and _is_right_from(row, watched, step, cfa, columns):
+                moved.append(step)
+            continue
+        if not _is_return_address_at(watched, step, cfa):
             continue
         if index not in after:
             after[index] = _after_return(watched, index)
@@ -116,6 +127,33 @@ def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChec
     compared = checks.compared.copy()
     compared[moved] = False
     return replace(checks, compared=compared)
+
+
+def _is_kept_outside(row: UnwindRow, watched: Truth, step: int, cfa: int) -> bool:
+    """Whether a row finds the return address in memory, and not between SP and the true CFA."""
+    rule = row.registers.get(row.return_address)
+    own = range(int(watched.trace.sp[step]), int(watched.activations.cfa[watched.node[step]]))
+    return isinstance(rule, AtCfa) and cfa + rule.offset & watched.trace.arch.word_mask not in own
+
+
+def _is_right_from(row: UnwindRow, watched: Truth, step: int, cfa: int, columns: CallerColumns) -> bool:
+    """Whether everything that a row says is right if its own CFA is."""
+    caller = true_caller(watched, step, columns)
+    if caller is None:
+        return False
+    return wrong_at(row, watched.trace.snapshot(step), replace(caller, cfa=cfa), None)[0] == 0
+
+
+def without_thrown_away(checks: RowChecks, watched: Truth) -> RowChecks:
+    """Without what code did after it had thrown away who called it.
+
+    A function that raises SP over its return address and jumps on was not called as the ABI says: somebody left words
+    for it on the stack, as libffi's trampolines do for `ffi_closure_unix64_alt`. Here nobody did. So its own caller's
+    address is gone, and it goes on in the frame of the harness, whose second step is the first call.
+    """
+    pc, node = watched.trace.pc, watched.node
+    of_harness = np.isin(node, np.unique(node[pc == pc[1]]))
+    return replace(checks, compared=checks.compared & ~of_harness)
 
 
 def _is_return_address_at(watched: Truth, step: int, cfa: int) -> bool:

@@ -132,7 +132,7 @@ class _OneFunction:
             repair = None
             if bare and self.advises and self.table.source not in _LEAVES_OUT:
                 right = sum(self._starts_right(pc) for pc in pcs)
-                end = LaterDirectives(self.words.where(self.span.end), (".cfi_endproc",))
+                end = LaterDirectives(self._place(self.span.end), (".cfi_endproc",))
                 repair = Repair(first, "", right, (end,))
             yield self._finding(kind, pcs, (WrongThing("row", "nothing", _NOTHING[called]),), repair)
 
@@ -173,8 +173,12 @@ class _OneFunction:
         if not cause.directives or not self.advises:
             return None
         remembered = "" if cause.remembered is None else self.words.where(cause.remembered)
-        later = (LaterDirectives(self.words.where(self._next(each.pc)), each.directives) for each in cause.closings)
+        later = (LaterDirectives(self._place(self._next(each.pc)), each.directives) for each in cause.closings)
         return Repair(cause.directives, remembered, len(cause.pcs), tuple(later))
+
+    def _place(self, pc: int) -> str:
+        """A place in the function, or its end: what stands there is another's, or nothing."""
+        return f"the end of {self.span.name}" if pc >= self.span.end and self.span.name else self.words.where(pc)
 
     def _next(self, pc: int) -> int:
         """The next instruction from a pc on, behind what only fills up; the function's end where there is none."""

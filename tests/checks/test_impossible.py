@@ -306,3 +306,93 @@ def test_a_row_may_count_from_where_the_return_address_was_moved(tmp_path: Path,
     path.write_text(MOVES_ITS_RETURN_ADDRESS.replace("ROW", row), encoding="utf-8")
     found = check_file(path, CheckOptions(), READERS)
     assert len(found.findings) == wrong, found.findings
+
+
+# libffi's `ffi_call_SYSV`: the frame lies where an argument says, and its CFA is behind it.
+FRAME_IS_AN_ARGUMENT = {
+    "arm64": """
+        .text
+        .globl calls
+        .type calls, %function
+calls:  .cfi_startproc
+        stp x29, x30, [x1]
+        .cfi_def_cfa x1, 0
+        .cfi_rel_offset x29, 0
+        .cfi_rel_offset x30, SLOT
+        mov x9, x29
+        mov x29, x1
+        .cfi_def_cfa_register x29
+        add x0, x0, #1
+        ldp x29, x30, [x29]
+        .cfi_def_cfa sp, 0
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size calls, .-calls
+""",
+    "arm32": """
+        .syntax unified
+        .cfi_sections .debug_frame
+        .text
+        .globl calls
+        .type calls, %function
+calls:  .cfi_startproc
+        stm r1, {r11, lr}
+        .cfi_def_cfa r1, 8
+        .cfi_rel_offset r11, 0
+        .cfi_rel_offset lr, SLOT
+        mov r11, r1
+        .cfi_def_cfa_register r11
+        add r0, r0, #1
+        mov r1, r11
+        ldm r11, {r11, lr}
+        .cfi_def_cfa sp, 0
+        .cfi_restore r11
+        .cfi_restore lr
+        bx lr
+        .cfi_endproc
+        .size calls, .-calls
+""",
+}
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+@pytest.mark.parametrize("arch", FRAME_IS_AN_ARGUMENT)
+def test_a_frame_may_lie_where_the_caller_made_room(tmp_path: Path, arch: str, wrong: int) -> None:
+    slot = {"arm64": 8, "arm32": 4}[arch] * (1 + wrong)
+    found = check_of(tmp_path, FRAME_IS_AN_ARGUMENT[arch].replace("SLOT", str(slot)), arch)
+    assert bool(found.findings) == bool(wrong), found.findings
+    assert found.total("executed") == found.total("instructions") > 0
+
+
+# libffi's `ffi_closure_unix64_alt`: a trampoline left two words, and below them is who called.
+THROWS_ITS_CALLER_AWAY = """
+        .text
+        .globl inner
+        .type inner, @function
+inner:  .cfi_startproc
+        subq $24, %rsp
+        .cfi_adjust_cfa_offset SIZE
+        xorl %eax, %eax
+        addq $24, %rsp
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size inner, .-inner
+        .globl other
+        .type other, @function
+other:  .cfi_startproc
+        movq 8(%rsp), %r10
+        addq $16, %rsp
+        .cfi_adjust_cfa_offset -16
+        jmp inner
+        .cfi_endproc
+        .size other, .-other
+"""
+
+
+@pytest.mark.parametrize(("size", "first"), [(24, []), (16, ["inner+0x4"])])
+def test_code_whose_caller_was_thrown_away_says_nothing(tmp_path: Path, size: int, first: list[str]) -> None:
+    found = check_of(tmp_path, THROWS_ITS_CALLER_AWAY.replace("SIZE", str(size)), "x86_64")
+    assert [finding.where for finding in found.findings] == first
