@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from testbed.checks.adjustments import Adjustment, adjusted
 from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, with_values
 from testbed.checks.frame_states import SIGNED, FrameState, StatePart, changed, directives
-from testbed.checks.tried_function import TriedFunction
+from testbed.checks.tried_function import THE_CFA, TriedFunction
 
 _REMEMBER, _RESTORE = ".cfi_remember_state", ".cfi_restore_state"
 _FEW = 2  # directives that are said one by one rather than by going back to a remembered state
@@ -63,7 +64,10 @@ def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set
     if back is not None and (len(found) < len(wrong) or len(back[0].fixed) >= len(one_by_one)):
         yield _went_back(function, i, wrong, *back)
         return
-    if found:
+    relative = adjusted(function, i) if THE_CFA in found else None
+    if relative is not None and found[THE_CFA].fixed <= relative.fixed:
+        yield _adjusted(function, i, found, relative)
+    elif found:
         yield _repaired(function, i, found, saved_with(function, i, found))
     if rest := wrong - found.keys():
         yield _unrepaired(function, i, rest, told)
@@ -121,6 +125,25 @@ def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: 
     for edit in edits.values():
         apply_edit(function, i, edit)
     return cause
+
+
+def _adjusted(function: TriedFunction, i: int, found: Mapping[str, Edit], relative: Adjustment) -> Cause:
+    """A forgotten `.cfi_adjust_cfa_offset`, with the directives of what else is wrong there."""
+    more = saved_with(function, i, found)
+    edits = {thing: edit for thing, edit in {**found, **more}.items() if thing != THE_CFA}
+    before = function.states[i]
+    values = {part: value for edit in edits.values() for part, value in edit.values.items()}
+    said = (relative.directive, *directives(before, with_values(before, values), function.arch))
+    closings = _closings(function, i, edits.values())
+    if relative.end is not None:
+        closings[relative.end] = (relative.closing, *closings.get(relative.end, ()))
+    fixed = relative.fixed.union(*(edit.fixed for edit in edits.values()))
+    ended = tuple(Closing(_behind(function, j - 1), its) for j, its in sorted(closings.items()))
+    for j, state in relative.states.items():
+        function.states[j] = state
+    for edit in edits.values():
+        apply_edit(function, i, edit)
+    return _cause(function, i, found.keys(), fixed, said, None, ended)
 
 
 def _closings(function: TriedFunction, i: int, edits: Iterable[Edit]) -> dict[int, tuple[str, ...]]:

@@ -1,0 +1,90 @@
+"""A directive that later ones count from: `.cfi_adjust_cfa_offset`, where one was forgotten.
+
+An assembler adds what such a directive says to the CFA's offset as it stands, and `.cfi_rel_offset` counts from it. So
+where one is missing, each that follows is wrong by as much, until a directive says the offset itself. A table has
+the sums only: that its changes are right and its offsets are not shows that directives were relative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart
+from testbed.checks.tried_function import THE_CFA, TriedFunction
+from testbed.contract.rows import AtCfa
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """The CFA's offset ``by`` more from one instruction on, whatever the table says of it later.
+
+    ``states`` are those of the instructions that it reaches, ``fixed`` the ones that become right by it. ``end`` is the
+    first that would go wrong; None where the table itself says there what the offset is.
+    """
+
+    by: int
+    states: Mapping[int, FrameState] = field(repr=False)
+    fixed: frozenset[int]
+    end: int | None
+
+    @property
+    def directive(self) -> str:
+        return f".cfi_adjust_cfa_offset {self.by:#x}"
+
+    @property
+    def closing(self) -> str:
+        return f".cfi_adjust_cfa_offset {-self.by:#x}"
+
+
+def adjusted(function: TriedFunction, i: int) -> Adjustment | None:
+    """The adjustment that makes the CFA right at an instruction, if it also makes right what the table says later."""
+    by = _missing(function, i)
+    if by is None:
+        return None
+    states: dict[int, FrameState] = {}
+    fixed, later, end = set[int](), False, None
+    said = set[str]()  # registers that the table says anew behind the instruction
+    for j in range(i, len(function)):
+        state = function.states[j]
+        if j > i:
+            if function.begins(j):
+                break
+            said |= function.sets(j)
+        new = _moved(function, j, by, said)
+        if new is None:
+            break
+        was, still = function.is_wrong(j, THE_CFA, state), function.is_wrong(j, THE_CFA, new)
+        if still and not was:
+            end = None if function.sets(j) & {CFA_OFFSET} or function.may_set(j) else j
+            break
+        states[j] = new
+        if function.wrong(j, new) < function.wrong(j, state):
+            fixed.add(j)
+            later |= CFA_OFFSET in said or any(_is_repaired(function, j, name, new) for name in said & state.keys())
+    return Adjustment(by, states, frozenset(fixed), end) if later else None
+
+
+def _missing(function: TriedFunction, i: int) -> int | None:
+    state = function.states[i]
+    base, offset = state.get(CFA_REGISTER), state.get(CFA_OFFSET)
+    true = function.tried[i].true.cfa.get(base) if isinstance(base, str) else None
+    return true - offset if true is not None and isinstance(offset, int) and true != offset else None
+
+
+def _is_repaired(function: TriedFunction, j: int, name: str, new: FrameState) -> bool:
+    return new[name] != function.states[j][name] and not function.is_wrong(j, name, new)
+
+
+def _moved(function: TriedFunction, j: int, by: int, said: set[str]) -> FrameState | None:
+    """A state with another offset of the CFA, and with it the wrong slots that were said from there."""
+    state = function.states[j]
+    offset = state.get(CFA_OFFSET)
+    if not isinstance(offset, int):
+        return None
+    new: dict[str, StatePart] = {**state, CFA_OFFSET: offset + by}
+    for name in said & state.keys():
+        rule = state[name]
+        if isinstance(rule, AtCfa) and function.is_wrong(j, name, state):
+            new[name] = AtCfa(rule.offset - by)
+    return new
