@@ -20,7 +20,8 @@ class PieceCode:
     """The instructions of one piece, by link-time address.
 
     ``branches`` are the conditional ones: (target, the next instruction). ``orphans`` are instructions inside of it
-    that no direct branch leads to and that do not follow another one: cases of a switch, landing pads.
+    that no direct branch leads to and that do not follow another one: cases of a switch, landing pads. ``blocks`` are
+    Thumb's IT instructions and what stands in their blocks, each with the block's end.
     """
 
     sizes: Mapping[int, int] = field(repr=False)
@@ -28,6 +29,7 @@ class PieceCode:
     indirect: frozenset[int] = field(repr=False)
     orphans: tuple[int, ...] = field(repr=False)
     cases: frozenset[int] = field(repr=False)  # of these, what a table behind its jump says
+    blocks: Mapping[int, int] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -42,7 +44,8 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
     unused |= _last_filling(piece, sizes, filling, data, leads)
     instructions = {a: n for a, n in sizes.items() if a not in unused and a not in data}
     orphans = tuple(sorted(a for a in (found.behind | cases) & instructions.keys() if a not in found.jumps))
-    return PieceCode(instructions, found.branches, frozenset(found.indirect), orphans, frozenset(cases))
+    indirect = frozenset(found.indirect)
+    return PieceCode(instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks)
 
 
 def _last_filling(

@@ -8,6 +8,7 @@ where it lies.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -34,6 +35,7 @@ class _Shapes:
     saves_link: re.Pattern[str]  # the link register is pushed
     trap: bytes  # what lld puts between sections (lld/ELF/Arch: trapInstr), where that would be decoded as something
     step: int  # bytes to pass over where nothing can be decoded
+    block: re.Pattern[str]  # the instructions that follow are conditional, as many as group 1 has letters
 
 
 def _shapes(step: int, trap: bytes = b"", **patterns: str) -> _Shapes:
@@ -53,6 +55,7 @@ def _shapes(step: int, trap: bytes = b"", **patterns: str) -> _Shapes:
         saves_link=pattern("saves_link"),
         trap=trap,
         step=step,
+        block=pattern("block"),
     )
 
 
@@ -90,7 +93,7 @@ _SHAPES = PerIsa(
             call=r"bl #(0x[0-9a-f]+|\d+)$",
         ),
         "a32": _shapes(4, b"\xd4" * 4, **_ARM),
-        "thumb": _shapes(2, b"\xd4" * 2, **_ARM),
+        "thumb": _shapes(2, b"\xd4" * 2, **_ARM, block=r"i(t[te]{0,3}) "),
     }
 )
 
@@ -107,7 +110,8 @@ class CodeScan:
     ``branches`` are conditional jumps: (target, the next instruction). ``behind`` is what no instruction before it goes
     on to: it stands behind a jump, a return or data. ``jumps`` are the targets of direct jumps, ``calls`` those of
     direct calls by the place of the call (None: in another instruction set), ``saves`` where the link register is
-    pushed, ``computed`` addresses that are made of a literal and pc, ``cases`` what tables of branches say.
+    pushed, ``computed`` addresses that are made of a literal and pc, ``cases`` what tables of branches say. ``blocks``
+    are Thumb's IT instructions and what stands in their blocks, each with the block's end.
     """
 
     sizes: dict[int, int] = field(default_factory=dict, repr=False)
@@ -121,6 +125,7 @@ class CodeScan:
     cases: set[int] = field(default_factory=set, repr=False)
     filling: set[int] = field(default_factory=set, repr=False)
     data: set[int] = field(default_factory=set, repr=False)
+    blocks: dict[int, int] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> Code
     isa = image.isa_at(start)
     decoder, shapes = _decoder(CAPSTONE[isa.name]), _SHAPES[isa.name]
     code = _Code(start, image.bytes_at(start, end - start), shapes, isa.pc_reads_ahead or 0, image.arch.word_mask)
-    found, literals = CodeScan(), dict[str, int]()
+    found, literals, its = CodeScan(), dict[str, int](), dict[int, int]()
     at, ended = start, is_behind
     while at < end:
         begun = at
@@ -168,6 +173,8 @@ def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> Code
                 break
             if not ended:
                 _notes(found, code, address, text, literals)
+                if match := shapes.block.match(text):
+                    its[address] = len(match[1])
         if at in found.data:
             ended = True
             while at in found.data:
@@ -175,7 +182,18 @@ def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> Code
         elif at == begun:  # nothing that can be decoded
             at += shapes.step
             ended = True
+    _note_blocks(found, its)
     return found
+
+
+def _note_blocks(found: CodeScan, its: Mapping[int, int]) -> None:
+    """Note the blocks of ``its``: how many instructions each of these makes conditional."""
+    for address, count in its.items():
+        block, end = [address], address + found.sizes[address]
+        while len(block) <= count and end in found.sizes:
+            block.append(end)
+            end += found.sizes[end]
+        found.blocks.update(dict.fromkeys(block, end))
 
 
 def _leads(found: CodeScan, code: _Code, address: int, after: int, text: str) -> bool:

@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.machine.native.detours import HALT
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
 from testbed.micro.functions import CodePiece
+from testbed.micro.passed_over import with_passed_over
 from testbed.micro.plans import ArgumentPlan
 
 BRANCHES = 300  # of a function that `runs` are enough for; one with more has more of them
@@ -136,8 +138,9 @@ class Explorer:
         called = (self._caller.call(path, self._caller.natural, steps) for path in paths)
         tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
         for tape in without_doubtful(tapes, image, found.code):
-            self._note(found, tape, forced=False)
-            yield TakenPath(tape, forced=False, piece=piece)
+            whole, _ = self._whole(tape)
+            self._note(found, whole, forced=False)
+            yield TakenPath(whole, forced=False, piece=piece)
         own = self._alone[self._places(piece)]
         others = own.copy()
         own[:] = 0
@@ -165,10 +168,12 @@ class Explorer:
                 queue.extend(self._other_sides(found, astray[-1], tries))
             else:
                 known = len(found.alone)
-                new = self._note(found, tape, forced=True)
+                whole, places = self._whole(tape)
+                new = self._note(found, whole, forced=True)
                 way = self._way(path, tape)
                 if new or not path.forced:
-                    yield TakenPath(tape, True, found.piece, self._strayed(found, path, tape))
+                    strays = tuple(int(places[step]) for step in self._strayed(found, path, tape))
+                    yield TakenPath(whole, True, found.piece, strays)
                 if new or not path.forced or (found.thorough and len(found.alone) > known):
                     ways.append(way)
                 queue.extend(self._other_sides(found, way, tries))
@@ -177,6 +182,14 @@ class Explorer:
             if not queue and found.missing:
                 sources = [*astray[-_SEEDS:], *ways[-_SEEDS:]] if found.thorough else ways[-_SEEDS:]
                 queue.extend(self._strays(found, sources, tries))
+
+    def _whole(self, tape: CallTape) -> tuple[CallTape, NDArray[np.int64]]:
+        """The tape with the conditional instructions that it passed over, and where its own steps are."""
+        return with_passed_over(tape, self._pc, self._bias, self._code_at)
+
+    def _code_at(self, address: int) -> PieceCode | None:
+        piece = self._piece_at(address)
+        return None if piece is None else self._code(piece)
 
     def _strayed(self, found: Exploration, path: CallPath, tape: CallTape) -> tuple[int, ...]:
         sent = (step for step, to in path.forced if to - self._bias in found.code.orphans)

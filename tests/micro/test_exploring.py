@@ -191,3 +191,74 @@ def test_paths_that_do_not_come_back_leave_no_frame_behind(arch: str) -> None:
     at_start = [step for step, pc in enumerate(batch.trace.pc.tolist()) if pc == start]
     assert len(at_start) == len(paths)
     assert {len(watched.stack(step)) for step in at_start} == {1}
+
+
+# Conditions that never hold, on paths of which nothing is forced: in front, between, at the end, and all of a block.
+BLOCKS = """
+        .syntax unified
+        .thumb
+        .text
+        .globl f
+        .type f, %function
+f:      push {r4, lr}
+        movs r4, #0
+        cmp r4, #0
+        ittee ne
+        addne.w r0, r0, #1000
+        movne r1, r2
+        moveq r1, r3
+        addeq r0, r1
+        cmp r4, #0
+        iteet eq
+        addeq r0, #1
+        subne r0, #1
+        strne r0, [sp]
+        addeq r0, #2
+        cmp r4, #0
+        itt ne
+        popne {r4, lr}
+        bxne lr
+        pop {r4, pc}
+        .size f, .-f
+"""
+
+
+def test_conditional_instructions_that_control_passes_over_are_steps() -> None:
+    found, paths, caller = explored(BLOCKS, "arm32")
+    assert found.missing == 0
+    assert not found.forced
+    arch, bias = caller.image.loaded.image.arch, caller.image.loaded.bias
+    (natural, *_) = (path.tape for path in paths)
+    steps = [pc - bias for pc in natural.registers[:, arch.index["pc"]].tolist()]
+    code = found.code.sizes
+    own = [step for step, pc in enumerate(steps) if pc in code]
+    assert [steps[step] for step in own] == sorted(code), "each instruction once, in order"
+    assert [int(natural.sizes[step]) for step in own] == [code[pc] for pc in sorted(code)]
+    # What was passed over did nothing: it wrote nothing, and left every register as it was.
+    passed = [step for step in own if steps[step] in _passed_over(sorted(code))]
+    assert len(passed) == 2 + 2 + 2
+    for step in passed:
+        same = natural.registers[step] == natural.registers[step + 1]
+        assert [name for name, column in arch.index.items() if not same[column]] == ["pc"]
+    assert not set(natural.writes.step.tolist()) & set(passed)
+    # The harness's return address is pushed by the first instruction, wherever that has come to stand.
+    pushes = natural.writes.step[natural.writes.address < caller.image.sp]
+    assert pushes.tolist()[:2] == [own[0]] * 2
+
+
+def _passed_over(pcs: list[int]) -> set[int]:
+    return {pcs[k] for k in (4, 5, 11, 12, 16, 17)}
+
+
+@pytest.mark.parametrize("jump", ["b 1f", "itt eq; moveq r1, r3; beq 1f"])
+def test_a_jump_forward_is_nothing_that_control_passed_over(jump: str) -> None:
+    """It stands in no block, or is a block's last instruction."""
+    old = "cmp r4, #0\n        itt ne\n        popne {r4, lr}\n        bxne lr"
+    text = BLOCKS.replace(old, f"cmp r4, #0; {jump}\n movs r1, #1\n movs r2, #2\n1:")
+    found, paths, caller = explored(text, "arm32")
+    (natural, *_) = (path.tape for path in paths if not path.forced)
+    column = caller.image.loaded.image.arch.index["pc"]
+    pcs = {pc - caller.image.loaded.bias for pc in natural.registers[:, column].tolist()}
+    left_out = set(sorted(found.code.sizes)[-3:-1])
+    assert not pcs & left_out
+    assert pcs >= found.code.sizes.keys() - left_out
