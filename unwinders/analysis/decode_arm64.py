@@ -149,7 +149,7 @@ def _access(load: bool) -> Special:
     def access(insn: Any, operands: Any) -> tuple[Effect, ...] | None:
         memory = next((o for o in operands if o.type == a64.ARM64_OP_MEM), None)
         names = [insn.reg_name(o.reg) for o in operands if o.type == a64.ARM64_OP_REG]
-        if names[0][0] in "zp":
+        if not names or names[0][0] in "zp":  # of SME's and SVE's own registers
             return None
         if memory is None:
             literal = operands[-1]
