@@ -99,7 +99,7 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         return
     if thing == THE_CFA:
         bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers)
-        for base in dict.fromkeys(base for base in bases if isinstance(base, str) and _points_into(true, base, arch)):
+        for base in dict.fromkeys(base for base in bases if isinstance(base, str) and points_into(true, base, arch)):
             values: dict[str, StatePart] = {CFA_REGISTER: base, CFA_OFFSET: true.cfa[base]}
             yield {part: value for part, value in values.items() if state.get(part) != value}
     elif thing == THE_SIGNATURE:
@@ -114,7 +114,7 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
             yield {thing: AtCfa(offset)}
 
 
-def _points_into(true: TrueRow, base: str, arch: Arch) -> bool:
+def points_into(true: TrueRow, base: str, arch: Arch) -> bool:
     """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame."""
     if base == arch.sp or base not in true.cfa:
         return base in true.cfa

@@ -175,4 +175,5 @@ def _finding(data: Mapping[str, Any]) -> TableFinding:
 
 def _repair(data: Mapping[str, Any]) -> Repair:
     later = (LaterDirectives(each["where"], tuple(each["directives"])) for each in data["later"])
-    return Repair(**{**data, "directives": tuple(data["directives"]), "later": tuple(later)})
+    several = {name: tuple(data[name]) for name in ("directives", "replaced")}
+    return Repair(**{**data, **several, "later": tuple(later)})

@@ -75,15 +75,17 @@ class LaterDirectives:
 class Repair:
     """Directives that were added to the table in memory, and what a second check of the whole function said of it.
 
-    ``directives`` belong before the finding's instruction. ``remembered`` is where `.cfi_remember_state` belongs if one
-    of them is `.cfi_restore_state`, else "". ``later`` ends what they say, where the old state holds again.
-    ``repaired`` instructions were wrong and are right with it; none that was right is wrong with it.
+    ``directives`` belong to ``place``, in words, or stand for those ``replaced``. ``remembered`` is where
+    `.cfi_remember_state` belongs if one of them is `.cfi_restore_state`, else "". ``later`` ends what they say, where
+    the old state holds again. ``repaired`` instructions were wrong and are right with it; none that was right is wrong.
     """
 
     directives: tuple[str, ...]
     remembered: str
     repaired: int
     later: tuple[LaterDirectives, ...] = ()
+    replaced: tuple[str, ...] = ()
+    place: str = "before it"  # the finding's instruction
 
 
 @dataclass(frozen=True, slots=True)

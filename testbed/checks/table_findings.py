@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch
 from testbed.checks.code_spans import CodeSpan, span_at
+from testbed.checks.edits import points_into
 from testbed.checks.frame_states import SIGNED, FrameState, cfa_of, state_spans
 from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.pc_checks import PcChecks
 from testbed.checks.repair import Cause, find_causes
+from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import (
@@ -112,6 +114,10 @@ class _OneFunction:
                 tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
         function = TriedFunction(self.arch, tried, spans)
         before = list(function.states)
+        if self.table.source in _OF_SAVES and (frame := frame_repair(function)):
+            i = next(i for i, each in enumerate(tried) if each.pc == frame.pcs[0])
+            things = tuple(self._thing(function, i, thing, before[i]) for thing in frame.things)
+            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, _frame_directives(frame))
         for cause in find_causes(function):
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
@@ -120,7 +126,9 @@ class _OneFunction:
     def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that the table marks: of nobody's caller it says so rightly."""
         if pcs and any(self.true[pc].called for pc in pcs):
-            yield self._finding(FindingKind.CANNOT_UNWIND, pcs, (WrongThing("row", "nothing", _NOTHING[True]),), None)
+            frame = self._described(pcs)
+            repair = None if frame is None else Repair(frame.directives, "", len(frame.pcs), (), (".cantunwind",))
+            yield self._finding(FindingKind.CANNOT_UNWIND, pcs, (WrongThing("row", "nothing", _NOTHING[True]),), repair)
 
     def _without_row(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that somebody calls and code that nobody calls, apart."""
@@ -134,7 +142,17 @@ class _OneFunction:
                 right = sum(self._starts_right(pc) for pc in pcs)
                 end = LaterDirectives(self._place(self.span.end), (".cfi_endproc",))
                 repair = Repair(first, "", right, (end,))
+            elif bare and called and (frame := self._described(pcs)):
+                end = LaterDirectives(self._place(self.span.end), (".fnend",))
+                place = f"before {self.words.where(self.span.start)}"
+                repair = Repair((".fnstart", *frame.directives), "", len(frame.pcs), (end,), (), place)
             yield self._finding(kind, pcs, (WrongThing("row", "nothing", _NOTHING[called]),), repair)
+
+    def _described(self, pcs: Sequence[int]) -> FrameRepair | None:
+        """The directives of a function of which its table of calls says nothing."""
+        if self.table.source not in _OF_SAVES:
+            return None
+        return undescribed(self.arch, [TriedPc(pc, self.sizes[pc], 0, self.masks[pc], self.true[pc]) for pc in pcs])
 
     def _starts_right(self, pc: int) -> bool:
         """Is what `.cfi_startproc` says true at an instruction?"""
@@ -206,7 +224,7 @@ class _OneFunction:
     def _true_cfa(self, true: TrueRow) -> str:
         arch = self.arch
         for base in (arch.sp, *arch.frame_pointers):
-            if base in true.cfa:
+            if points_into(true, base, arch):
                 return f"the true CFA is {base}{true.cfa[base]:+#x} here"
         return f"the true CFA is {arch.sp}{true.stack or 0:+#x} at the first visit, and another at others"
 
@@ -221,6 +239,12 @@ class _OneFunction:
         return f"the caller's {name} is in no one place at all {true.visits} visits"
 
 
+def _frame_directives(frame: FrameRepair) -> Repair:
+    return Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
+
+
+# Made of `.save` and its kin, which describe one frame for all calls of a function.
+_OF_SAVES = (".ARM.exidx",)
 # Writers of these leave out functions of which they cannot say all: that is no missing directive.
 _LEAVES_OUT = (".sframe",)
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

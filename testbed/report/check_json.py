@@ -97,6 +97,8 @@ def _repair(finding: TableFinding) -> dict[str, Any] | None:
         return None
     return {
         "directives": list(repair.directives),
+        "replaced": list(repair.replaced),
+        "place": repair.place,
         "remembered": repair.remembered or None,
         "later": [{"where": later.where, "directives": list(later.directives)} for later in repair.later],
         "repaired": repair.repaired,

@@ -80,7 +80,11 @@ def repair_words(finding: TableFinding) -> str:
     repair = finding.repair
     if repair is None:
         return ""
-    text = f"add {listed([f'`{printable(directive)}`' for directive in repair.directives])} before it"
+    new, old = (listed([f"`{printable(each)}`" for each in its]) for its in (repair.directives, repair.replaced))
+    if repair.replaced:
+        text = f"write {new} for {old}" if repair.directives else f"take out {old}"
+    else:
+        text = f"add {new} {printable(repair.place)}"
     if repair.remembered:
         text += f", with `.cfi_remember_state` before {printable(repair.remembered)}"
     for later in repair.later:

@@ -54,6 +54,8 @@ def test_it_adds_up() -> None:
     assert (first["source"], first["line"], first["known"]) == ("zlib/crc32.S", 120, True)
     assert first["repair"] == {
         "directives": [".cfi_def_cfa_offset 0x10"],
+        "replaced": [],
+        "place": "before it",
         "remembered": None,
         "later": [],
         "repaired": 4,
