@@ -9,7 +9,8 @@ only ever forgets, so this ends. Beyond plain edges:
   subroutine loses its return address, the call was none (``pushes``), and the spreading starts again without it.
 * Code that no way leads to, in a function with a jump whose targets the code does not say (a jump table), is where
   that jump goes: it begins in the state of the jump. Without such a jump, it is where exceptions land: in the state
-  behind the calls, if they agree. Against what is known from the entry, such a state never wins.
+  behind the calls; where they do not agree, in the first one that loses no value of the caller from there on. Against
+  what is known from the entry, such a state never wins.
 * A jump through a pointer with SP as at the entry is a tail call; constants and jump tables between the code are none.
   No way leads into a constant: the call in front of it does not return. Where one was followed, all starts again.
 * Under a condition (A32, IT blocks) there are two states, kept apart until the flags change.
@@ -17,9 +18,8 @@ only ever forgets, so this ends. Beyond plain edges:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from functools import partial, reduce
 
 from testbed.arch import Arch
 from testbed.words.errors import UnsupportedRule
@@ -31,13 +31,14 @@ from unwinders.analysis.function_code import LONGEST, FunctionCode
 from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
 from unwinders.analysis.meeting_states import landings, left_out
 from unwinders.analysis.operations import Call, Instruction, Jump, Return, SystemCall, Trap
+from unwinders.analysis.spread_states import LosesValue, Node, SpreadStates, loses
+from unwinders.analysis.unreached_code import called_last, unreached
 from unwinders.analysis.veneers import come_back
 
 MOST_PLACES = 100_000  # instructions of one function; half a megabyte of x86-64 code
 MOST_STEPS = 400_000  # instructions emulated for one function, over and over
 MOST_RESTARTS = 64
 
-Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0: none)
 NOWHERE: frozenset[int] = frozenset()
 
 
@@ -58,7 +59,7 @@ def states_of(code: FunctionCode) -> FunctionStates:
             late.add(found)
         steps = spread.steps
     out: dict[int, tuple[AbstractState, ...]] = {}
-    for (pc, _), state in sorted(spread.states.items(), key=lambda item: item[0]):
+    for (pc, _), state in sorted(spread.states.at.items(), key=lambda item: item[0]):
         out[pc] = (*out.get(pc, ()), state)
     return FunctionStates(out, frozenset(spread.come_back))
 
@@ -67,8 +68,7 @@ def states_of(code: FunctionCode) -> FunctionStates:
 class _Propagation:
     code: FunctionCode
     late: FoundLate
-    states: dict[Node, AbstractState] = field(default_factory=dict)
-    weak: set[Node] = field(default_factory=set)  # not reached from the entry
+    states: SpreadStates = field(default_factory=SpreadStates)
     jumps: dict[int, AbstractState] = field(default_factory=dict)  # to targets that the code does not say
     calls: dict[int, tuple[AbstractState, bool]] = field(default_factory=dict)  # and whether it is weak
     inside: dict[Node, frozenset[int]] = field(default_factory=dict)  # a subroutine's places -> the calls of it
@@ -76,8 +76,7 @@ class _Propagation:
     behind_call: dict[int, int] = field(default_factory=dict)  # a pc behind a call, and alignment -> the call
     come_back: set[int] = field(default_factory=set)  # where calls made of two instructions do
     data: dict[int, int] = field(default_factory=dict)  # between the instructions: where it begins and ends
-    work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
-    waiting: set[Node] = field(default_factory=set)
+    never_back: frozenset[int] = NOWHERE  # functions that do not return
     steps: int = 0
     slots: int = 0  # of all states that came somewhere; those that one shares with the one before count once
     last_slots: object = None
@@ -90,17 +89,27 @@ class _Propagation:
         """Spread until all is known. Raises where a call turns out not to return, or to be none."""
         self.arrive((self.code.function.entry, 0), entry_state(self.arch), weak=False)
         self.run()
-        for pc in self.unreached():
-            seed = self.seed(pc)
-            if seed is not None:
-                self.arrive((pc, 0), seed, weak=True)
-                self.run()
+        self.never_back = called_last(self.code)
+        for pc in unreached(self.code, self.data, self.states.reached):
+            self.begin(pc)
+
+    def begin(self, pc: int) -> None:
+        """Spread from where no way leads to, in the first state that loses nothing of the caller, else in the first."""
+        seeds = self.seeds(pc)
+        if len(seeds) > 1 and any(self.states.tried(partial(self.spread, pc, seed)) for seed in seeds):
+            return
+        if seeds:
+            self.spread(pc, seeds[0])
+
+    def spread(self, pc: int, state: AbstractState) -> None:
+        self.current = NOWHERE
+        self.arrive((pc, 0), state, weak=True)
+        self.run()
 
     def run(self) -> None:
-        while self.work:
+        while self.states.work:
             self.count(1)
-            node = heappop(self.work)
-            self.waiting.discard(node)
+            node = self.states.take()
             instruction = self.code.at(node[0])
             self.current = self.inside.get(node, NOWHERE)
             if instruction is not None:
@@ -110,14 +119,8 @@ class _Propagation:
     def count(self, steps: int) -> None:
         """What was done for this function; too much of it ends it. Raises UnsupportedRule."""
         self.steps += steps
-        if self.steps > MOST_STEPS or len(self.states) > MOST_PLACES:
+        if self.steps > MOST_STEPS or len(self.states.at) > MOST_PLACES:
             raise UnsupportedRule(f"{self.code.function.name} is too large to be followed")
-
-    def put(self, node: Node) -> None:
-        """A place whose state has changed."""
-        if node not in self.waiting:
-            self.waiting.add(node)
-            heappush(self.work, node)
 
     def arrive(self, node: Node, state: AbstractState, *, weak: bool) -> None:
         """Control gets to a place in one more state."""
@@ -125,7 +128,7 @@ class _Propagation:
             return  # a tail call, or the end of the function
         if node[0] in self.late.constants:
             return
-        old = self.states.get(node)
+        old, is_weak = self.states.at.get(node), node in self.states.weak
         known = self.inside.get(node, NOWHERE)
         within = self.current | known if self.current and (known or old is None) else NOWHERE
         if within or known:
@@ -134,26 +137,25 @@ class _Propagation:
         self.last_slots = state.slots
         self.code.spend_state(len(state.slots), self.slots)
         if old is None:
-            self.states[node] = state
-            if weak:
-                self.weak.add(node)
-            self.put(node)
+            self.states.change(node, state, weak=weak)
             return
         joined = join(old, state)
-        if weak and node not in self.weak and (self.arch.sp not in joined.registers or old.said() - joined.said()):
+        if weak and not is_weak and (self.arch.sp not in joined.registers or old.said() - joined.said()):
+            if self.states.on_trial and node[0] not in self.behind_call:
+                raise LosesValue
             return
-        stronger = not weak and node in self.weak
+        stronger = not weak and is_weak
         if not stronger and (self.disagree(old, state) or left_out(self.arch, old, state, joined)):
             self.blame(node[0])
         if stronger:
-            self.weak.discard(node)
             joined = state
         if joined != old or stronger or within != known:
-            self.states[node] = joined
-            self.put(node)
+            self.states.change(node, joined, weak=is_weak and not stronger)
 
     def blame(self, pc: int) -> None:
         """What meets here does not belong together: if one of them is behind a call, that call does not return."""
+        if self.states.on_trial:
+            raise LosesValue
         call = self.behind_call.get(pc)
         if call is not None and call not in self.late.no_return:
             raise DoesNotReturn(call)
@@ -165,7 +167,7 @@ class _Propagation:
 
     def execute(self, node: Node, instruction: Instruction) -> None:
         _, holds = node
-        state, weak = self.states[node], node in self.weak
+        state, weak = self.states.at[node], node in self.states.weak
         condition = instruction.condition
         if condition is None:
             self.leave(instruction, state, 0 if instruction.sets_flags else holds, weak)
@@ -183,6 +185,8 @@ class _Propagation:
         if self.current and loses_return_address(self.arch, state, after):
             raise IsNoCall(self.current)
         control = control_of(self.arch, self.code.isa, instruction, after)
+        if self.states.on_trial and loses(self.arch, state, after, control):
+            raise LosesValue
         made = comes_back(self.code, control, after) if isinstance(control, Jump) else None
         match control:
             case Jump() if made is not None:
@@ -217,7 +221,7 @@ class _Propagation:
                     outside, self.current = self.current, frozenset({instruction.address})
                     self.arrive((target, 0), entry_state(self.arch), weak=False)
                     self.current = outside
-                if instruction.address in self.late.no_return:
+                if instruction.address in self.late.no_return or (weak and target in self.never_back):
                     return
                 holds, after = 0, called(self.code, after, target)
                 self.calls[instruction.address] = (after, weak)
@@ -237,7 +241,7 @@ class _Propagation:
         self.data[start] = end
         if start not in self.late.constants and self.code.function.covers(start):
             self.late.constants[start] = end, instruction.address
-            if self.reached(start):
+            if self.states.reached(start):
                 raise IsConstant
 
     def return_to(self, back: int, instruction: Instruction, jump: Jump, state: AbstractState, *, weak: bool) -> None:
@@ -263,38 +267,13 @@ class _Propagation:
         end = table[0] + len(targets) * width
         return tuple(dict.fromkeys(targets)), (table[0], end + end % self.code.step)
 
-    def landings(self) -> list[AbstractState]:
-        """Where exceptions land."""
-        strong = tuple(state for state, weak in self.calls.values() if not weak)
-        return landings(self.arch, strong or tuple(state for state, _ in self.calls.values()))
-
-    def unreached(self) -> Iterator[int]:
-        """Places that no way leads to so far, in order; asked again after each answer."""
-        step = self.code.step
-        for start, end in self.code.function.parts:
-            pc = start
-            while pc < end:
-                if pc in self.data:
-                    pc = max(self.data[pc], pc + step)
-                    continue
-                instruction = self.code.at(pc)
-                if instruction is not None and not self.reached(pc) and not instruction.idle:
-                    yield pc
-                pc = instruction.end if instruction is not None else pc + step
-
-    def reached(self, pc: int) -> bool:
-        return (pc, 0) in self.states or any((pc, holds) in self.states for holds in range(1, 15))
-
-    def seed(self, pc: int) -> AbstractState | None:
-        """The state in which code begins that no way leads to, if there is one answer."""
+    def seeds(self, pc: int) -> list[AbstractState]:
+        """The states in which code may begin that no way leads to, the likeliest one first."""
         inside = [s for s in self.jumps.values() if not is_home(self.arch, s)]  # others may be tail calls
         found, first = inside or list(self.jumps.values()), self.code.at(pc)
+        answers = [found] if found else []
         if not found or (first is not None and first.marked):
-            found = self.landings() or found
-        self.count(len(found))
-        if not found or any(self.disagree(found[0], other) for other in found[1:]):
-            return None
-        joined = found[0]
-        for other in found[1:]:
-            joined = join(joined, other)
-        return joined
+            strong = tuple(state for state, weak in self.calls.values() if not weak)
+            answers = landings(self.arch, strong or tuple(state for state, _ in self.calls.values())) or answers
+        self.count(sum(map(len, answers)))
+        return [reduce(join, each) for each in answers if not any(self.disagree(each[0], other) for other in each[1:])]

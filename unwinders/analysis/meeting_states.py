@@ -17,19 +17,20 @@ def left_out(arch: Arch, one: AbstractState, other: AbstractState, joined: Abstr
     return bool(lost) and not lost.isdisjoint(one.said() & other.said())
 
 
-def landings(arch: Arch, behind_calls: tuple[AbstractState, ...]) -> list[AbstractState]:
-    """Where exceptions land: in the states behind those calls at which most is saved.
+def landings(arch: Arch, behind_calls: tuple[AbstractState, ...]) -> list[list[AbstractState]]:
+    """Where exceptions land, the likeliest answer first: in the states behind calls at which the same is saved.
 
-    A function that saves registers on some of its ways only has saved them all before calls that it has to clean up
-    behind. Arguments of a call are off the stack where an exception lands: a frame pointer is surer than SP, which
-    becomes a place of its own.
+    A function that saves registers on some of its ways only has saved them all before most calls that it has to clean
+    up behind. Where calls differ in what is saved, and none has saved all of it, all of them are one answer.
     """
-    saved = [_saved(state) for state in behind_calls]
-    most = max(saved, key=len, default=frozenset())
-    if not all(some <= most for some in saved):
-        return [_without_sp(arch, state) for state in behind_calls]
-    found = [state for state, some in zip(behind_calls, saved, strict=True) if some == most]
-    return [_without_sp(arch, state) for state in found]
+    groups: dict[frozenset[tuple[Slot, AbstractValue]], list[AbstractState]] = {}
+    for state in behind_calls:
+        groups.setdefault(_saved(state), []).append(state)
+    order = sorted(groups, key=len, reverse=True)
+    answers = [groups[saved] for saved in order]
+    if not all(saved <= order[0] for saved in order):
+        answers.insert(0, [*behind_calls])
+    return [[_landed(arch, state) for state in answer] for answer in answers]
 
 
 def _saved(state: AbstractState) -> frozenset[tuple[Slot, AbstractValue]]:
@@ -37,8 +38,14 @@ def _saved(state: AbstractState) -> frozenset[tuple[Slot, AbstractValue]]:
     return frozenset((slot, value) for slot, (_, value) in state.slots.items() if isinstance(value, EntryValue))
 
 
-def _without_sp(arch: Arch, state: AbstractState) -> AbstractState:
-    if not any(_is_frame_pointer(arch, state, name) for name in arch.frame_pointers):
+def _landed(arch: Arch, state: AbstractState) -> AbstractState:
+    """The state in which exceptions of a call land, of which ``state`` is the one behind it.
+
+    Arguments that the call pushed are off the stack: a frame pointer is surer than SP, which becomes a place of its
+    own. Where both are one place, nothing was pushed.
+    """
+    pointers = [state.registers[name] for name in arch.frame_pointers if _is_frame_pointer(arch, state, name)]
+    if not pointers or state.registers.get(arch.sp) in pointers:
         return state
     return AbstractState({**state.registers, arch.sp: StackAddress(LANDED, 0)}, state.slots)
 

@@ -87,9 +87,10 @@ CAUSES = (
         r".*",
         "instructions to which only exceptions lead, by the library's own table of handlers. Which call an exception "
         "comes from is said there and nowhere else, and that table is found through .eh_frame alone: a technique that "
-        "reads it reads the rows beside it. Taken is the frame behind the calls at which most is saved. Where "
-        "registers are saved on some ways only, that is too much or too little. Fault of the technique; the table is "
-        "right.",
+        "reads it reads the rows beside it. Taken is, of the frames behind the function's calls, the one with most "
+        "saved from which the code there loses nothing of the caller: what is saved there was not saved before, and "
+        "what is not given back never was. Where the code does not tell, it may be too much. Fault of the technique; "
+        "the table is right.",
         lands=True,
     ),
 )
