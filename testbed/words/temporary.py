@@ -29,9 +29,13 @@ class WorkFolder:
         remove_dead(place)
         while True:
             path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-", dir=place))
-            held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # Before it is locked another process may take it for a dead one's, and remove it.
+            try:
+                held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
             fcntl.flock(held, fcntl.LOCK_EX)
-            if path.is_dir():  # or another process took it for a dead one's, before it was locked
+            if path.is_dir():
                 break
             os.close(held)
         self.path = path

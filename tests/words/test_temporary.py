@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,26 @@ def test_folders_of_others_stay(place: Path) -> None:
     (place / "testbed-work-link").symlink_to(place / "testbed-mine")
     remove_dead()
     assert (place / "testbed-mine").is_dir() and os.path.lexists(place / "testbed-work-link")
+
+
+@pytest.mark.parametrize("before", ["os.open", "fcntl.flock"])
+def test_a_folder_that_another_process_removes_before_it_is_locked_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    module, _, name = before.partition(".")
+    really = getattr(sys.modules[module], name)
+    taken: list[Path] = []
+
+    def first_removed(*arguments: Any) -> Any:
+        if not taken:
+            taken.extend(place.iterdir())
+            taken[0].rmdir()
+        return really(*arguments)
+
+    remove_dead()  # which opens and locks too
+    monkeypatch.setattr(before, first_removed)
+    with WorkFolder("test") as own:
+        assert own.is_dir() and taken and own not in taken
 
 
 def test_no_place_for_temporary_files_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
