@@ -98,6 +98,30 @@ JUDGING = (
     ("What once survived a mutation", ("tail calls", "red zone", "page", "below SP", "mask")),
 )
 
+READING = (
+    ("Program files", ("Thumb bit", "bias", "empty segment", "object file", "executable stack", "mapped in part")),
+    (
+        "What belongs to a stripped file and lies elsewhere",
+        ("build id", "debug link", "CRC", "no folders", "mini debug info", "mini table"),
+    ),
+    (
+        "Snapshots that lack something",
+        ("signature bits", "unknown register", "invented zero", "pc and SP", "end of a dump"),
+    ),
+    ("Tables", ("legacy numbers", "one entry", "index")),
+    (
+        "Analysis of instructions",
+        ("A64 store", "A32 store", "enclosing function", "megabytes", "seen saved", "landings"),
+    ),
+    (
+        "Assemblers, and what they are given",
+        (
+            *("odd address", "A64 spelling", "A32 spelling", "operands", "no room", "size of a file", "host files"),
+            *("further sources", "header flags", "AT&T syntax"),
+        ),
+    ),
+)
+
 
 def odd_code_page(introduction: str) -> str:
     """The page: per shape the true stacks, who tells them, and the rules with what became of them when taken out."""
@@ -110,6 +134,8 @@ def odd_code_page(introduction: str) -> str:
     parts.append("## Shapes that are tests only\n\n" + _declared())
     parts.append("## How one is judged")
     parts += [f"**{title}.**\n\n{_of_rules(rules, fates)}" for title, rules in JUDGING]
+    parts.append("## Files and code that others made\n\nWhat reads and builds them, by what it once had wrong.")
+    parts += [f"**{title}.**\n\n{_of_rules(rules, fates)}" for title, rules in READING]
     return "\n\n".join(parts) + "\n"
 
 

@@ -13,24 +13,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 
+from tests.mutation.removed_rule import RemovedRule
 from tests.mutation.rooms import ROOT
+from tests.mutation.rules_of_files import FILES_OF_OTHERS
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "docs", "pyproject.toml", "README.md")
 _SECONDS = 900
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedRule:
-    """``before`` stands in ``module`` once; with ``after`` in its place ``test`` has to fail."""
-
-    what: str
-    module: str
-    before: str
-    after: str
-    test: str
 
 
 _MOVED = "tests/truth/test_moved_returns.py"
@@ -201,6 +192,7 @@ TAKEN_OUT: dict[str, RemovedRule] = {
         "    sp, pointer = truth.trace.sp, truth.sites.frame_pointer\n    return True or bool(\n        sp[before]",
         "tests/campaign/test_reasons.py::test_where_a_row_is_said_to_begin_the_instruction_in_front_changed_something",
     ),
+    **FILES_OF_OTHERS,
 }
 
 
