@@ -53,6 +53,12 @@ _FLAGGED = {
     "ft1+fs2,-finstrument-functions": ("clang-Oz",),  # x86_64: a tail call's return address is another call's
     "fr1c1c1+fv1c2+fv1": ("clang-thumb-O2",),  # Thumb: below a frame pointer for locals one that is a number
     "fr6c1c1+f,-finstrument-functions": ("clang-O3",),  # arm64: below a caller without a record x29 is a number
+    "f8c1+fec2+f": ("clang-Oz",),  # A32: the table's frame, never taken, would return to a local of the caller
+    "f8v5o64i1+f8c2c2+f": ("clang-Os",),  # x86_64: an address of code on the stack, and behind it the caller twice
+    "f96o64c1+fc2+fa1o64": ("gcc-O2",),  # x86_64: between two realigned frames one without a record
+    "fc2c1+f8c2+fi3+f64s1t4+fa1": ("gcc-O3",),  # arm64: a recursion's entry, and four callers that were there before
+    "fc2c1+f32s1t2+fa1": ("gcc-O3",),  # arm64: an outer lap that tail-called: another call's address names it
+    "ft1+fc3c2+fv1t3+f40s1": ("gcc-thumb-O2",),  # Thumb: behind a recursion's return address lies an equal one
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 

@@ -24,7 +24,7 @@ _EVERY_DIRECTIVE = (
 SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "clang*-O3": (*_FEW, "genc_fr6c1c1*"),
-        "clang*-Oz*": (*_FEW, "big_frame", "genc_ft1_fs2*"),
+        "clang*-Oz*": (*_FEW, "big_frame", "genc_ft1_fs2*", "genc_f8c1_fec2*"),
         "clang*-leaf-fp": _FEW,
         "clang*-aapcs": _FEW,
         "clang*-sync": (*_FEW, "big_frame"),
@@ -38,7 +38,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gcc*-O2": ("*",),
         "gcc*-O2-fp": (*_SHAPES, "genc_f3976s2c1*", "genc_f4104*", "genc_f4096r1c1*", "genc_f8m*", "genc_fc2c1*"),
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
-        "gcc*-O3*": ("big_frame",),
+        "gcc*-O3*": ("big_frame", "genc_fc2c1_f8c2*", "genc_fc2c1_f32*"),
         "gcc*-Os": (*_SHAPES, "adjoining", "genc_f8r3a1v1c1*", "genc_f152i1*"),
         "gcc*-Os-fp": ("switch_table",),
     }

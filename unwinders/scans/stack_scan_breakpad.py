@@ -61,7 +61,7 @@ LIMITS = limits_of(
     LEFTOVER          x86_64  refused stopped phantom wrong
     LEFTOVER          arm64   phantom wrong
     LEFTOVER          arm32   refused stopped phantom wrong
-    CODE_POINTER      x86_64  phantom
+    CODE_POINTER      x86_64  phantom wrong
     CODE_POINTER      arm64   phantom
     CODE_POINTER      arm32   phantom
     OTHER_STACK       x86_64  stopped

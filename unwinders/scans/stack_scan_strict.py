@@ -47,7 +47,7 @@ LIMITS = limits_of(
     SIGNAL              arm64   ended_early wrong
     SIGNAL              arm32   ended_early skipped wrong
     TAIL_CALLED         x86_64  ended_early skipped phantom wrong
-    TAIL_CALLED         arm64   ended_early skipped phantom
+    TAIL_CALLED         arm64   ended_early skipped phantom wrong
     TAIL_CALLED         arm32   ended_early skipped phantom wrong
     ENTERED_FRAMED      x86_64  ended_early
     HANDLER             x86_64  ended_early skipped wrong
@@ -66,7 +66,7 @@ LIMITS = limits_of(
     UNKEPT              arm32   ended_early
     COPIED              x86_64  phantom wrong
     COPIED              arm64   phantom wrong
-    COPIED              arm32   phantom
+    COPIED              arm32   phantom wrong
     LEFTOVER            x86_64  refused stopped phantom wrong
     LEFTOVER            arm64   phantom wrong
     LEFTOVER            arm32   refused stopped phantom wrong
