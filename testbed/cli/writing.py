@@ -69,6 +69,8 @@ def with_tried_outputs(command: click.Command) -> click.Command:
 def _trying(own: Callable[..., Any] | None) -> Callable[..., Any]:
     def callback(context: click.Context, param: click.Parameter, value: Any) -> Any:
         if isinstance(value, Path) and not context.resilient_parsing:
+            if str(value) == "-":
+                raise click.BadParameter("- is not written to: name a file", context, param)
             try_writing(value)
         return own(context, param, value) if own is not None else value
 

@@ -55,7 +55,7 @@ def named_built(
             raise UsageError(f"--trait and --frame-record are for program files; the header of {name} says its own")
         program = named_program(programs, name)
         chosen = named_arch(program, arch)
-        how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)
+        how = first_recipe(program, chosen) if recipe is None else recipe_named(recipe, program, chosen)
         return build(program, chosen, how, fresh=fresh)
     if recipe is not None:
         raise UsageError(f"{name} is already built: --recipe is for sources")
@@ -76,7 +76,7 @@ def named_image(
         return linked_image(Path(name), arch=arch_named(arch) if arch else None, debug=debug)
     program = named_program(programs, name)
     chosen = named_arch(program, arch)
-    how = recipe_named(recipe, program, chosen) if recipe else first_recipe(program, chosen)
+    how = first_recipe(program, chosen) if recipe is None else recipe_named(recipe, program, chosen)
     return build(program, chosen, how).image
 
 

@@ -285,7 +285,7 @@ def run_program(
     fresh: bool = False,
 ) -> Run:
     """Build a program (by its first recipe, if none is named), run it, watch it."""
-    chosen = recipe_named(recipe, program, arch) if recipe else first_recipe(program, arch)
+    chosen = first_recipe(program, arch) if recipe is None else recipe_named(recipe, program, arch)
     return run_built(build(program, arch, chosen, fresh=fresh), seed=seed, budget=budget)
 
 

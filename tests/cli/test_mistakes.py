@@ -28,6 +28,8 @@ from tests.cli.command import HEAD, NEVER_ENDS, Testbed
         (["run", "leaf_call", "--at", "leaf", "--json"], "--json is of the whole run: not with --at"),
         (["run", "leaf_call", "--at", "leaf", "--svg", "a.svg"], "--svg is of the whole run: not with --at"),
         (["run", "leaf_call", "--at", "main+0x3"], "is never executed in this run"),
+        (["run", "leaf_call", "--html", "-"], "- is not written to: name a file"),
+        (["run", "leaf_call", "--recipe", ""], "no recipe ''; "),
         (["check", "f.S", "--format", "xml"], "--format cannot be 'xml'; there are: text"),
         (["findings", "--report", "nothing", "."], "no finding 'nothing'; there are"),
         (["list", "programs", "-u", "x"], "-u goes with limits, not with programs"),
