@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from testbed.native import machine_code
 from testbed.words.errors import ToolchainMissing
-from tests import kept_names, sampling
+from tests import costs, kept_names, sampling
 
 # How long an example takes says something about the machine, and nothing about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,10 +29,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden/ from this run instead of comparing with it"
     )
-    parser.addoption(
-        "--everything", action="store_true", help="run all cases of all tests; hours (without: the matrix, and samples)"
-    )
+    parser.addoption("--long", action="store_true", help="run the tests that take long too, as .ci/run does")
+    parser.addoption("--everything", action="store_true", help="run all cases of all tests: hours (for the night)")
     parser.addoption("--cpu", action="store_true", help="say how much CPU time each file of tests took")
+    parser.addoption("--update-costs", action="store_true", help="write down in tests/long.txt which tests take long")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,7 +61,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if sampling.is_whole_tree(config) and not config.option.keyword:
+    if sampling.is_whole_tree(config) and not kept_names.matching(config):
         kept_names.keep(config, items)
     sampling.select(config, items)
 
@@ -94,13 +94,17 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if not config.getoption("--cpu"):
+    if not config.getoption("--cpu") and not config.getoption("--update-costs"):
         return
-    taken: Counter[str] = Counter()
-    for report in (each for kind in terminalreporter.stats.values() for each in kind if hasattr(each, "location")):
-        taken[report.location[0]] += sum(value for key, value in report.user_properties if key == "cpu")
-    terminalreporter.section(f"CPU time: {sum(taken.values()):,.0f} s")
-    for name, seconds in taken.most_common(40):
+    reports = (each for kind in terminalreporter.stats.values() for each in kind if hasattr(each, "user_properties"))
+    of_functions = costs.taken(reports)
+    if config.getoption("--update-costs"):
+        costs.write(of_functions)
+    of_files: Counter[str] = Counter()
+    for name, seconds in of_functions.items():
+        of_files[name.partition("::")[0]] += seconds
+    terminalreporter.section(f"CPU time: {sum(of_files.values()):,.0f} s")
+    for name, seconds in of_files.most_common(40):
         terminalreporter.write_line(f"{seconds:8,.1f} s  {name}")
 
 

@@ -1,7 +1,7 @@
 """The names of all tests as they were found last: `pytest -k` reads only the files that have such names.
 
-A plain `pytest` keeps, in pytest's own cache, the names of every file of tests. They hold as long as that file, the
-modules that tests share, the programs, and the list of our modules are what they were; else files are read again.
+The first `pytest` that reads all files keeps, in pytest's own cache, the names in each. They hold as long as that file,
+the modules that tests share, the programs, and the list of our modules are what they were; else files are read again.
 ``pytest --cache-clear`` forgets them.
 """
 
@@ -58,7 +58,9 @@ def place(config: pytest.Config) -> Path | None:
     return config.rootpath / config.getini("cache_dir") / "v" / "testbed" / "names.json" if there else None
 
 
+@cache
 def kept(config: pytest.Config) -> dict[str, Any]:
+    """What was kept and holds still; empty where there is nothing."""
     path = place(config)
     if path is None or config.option.cacheclear or not path.is_file():
         return {}
@@ -81,9 +83,10 @@ def matching(config: pytest.Config) -> dict[Path, int]:
 
 
 def is_wanted(config: pytest.Config, name: str) -> bool:
-    """Whether the words after ``-k`` choose a test of this name; true where there are none."""
+    """Whether the words after ``-k`` choose a test of this name; true where there are none, and for every name where
+    none are kept, so that all are found and kept."""
     words = config.option.keyword
-    return not words or _expression(words).evaluate(_contains(name.lower()))
+    return not words or not kept(config) or _expression(words).evaluate(_contains(name.lower()))
 
 
 @cache
@@ -104,4 +107,4 @@ def header(config: pytest.Config) -> list[str]:
     without = sum(not count for count in matching(config).values())
     if without:
         return [f"{without} files have no test of that name, as kept; pytest --cache-clear reads them"]
-    return ["all files are read for that name; pytest --collect-only -q, once, keeps the names"]
+    return ["all files are read for that name, this once: their names are kept"]

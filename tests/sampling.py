@@ -1,19 +1,22 @@
-"""Which tests a plain `pytest` runs, and what `pytest --everything` adds.
+"""Which tests a plain `pytest` runs, and what `pytest --long` and `pytest --everything` add.
 
 A test with more than ``CASES`` cases runs a sample of them: those whose names come first by checksum, the same in every
-run and on every machine. The matrix, the rules of the house and whatever else says ``pytest.mark.whole`` run whole;
-``pytest.mark.everything`` is for what repeats at length what another test shows in short. Whoever names a file, a
-folder or words (``-k``, ``-m``) gets all that the name means.
+run and on every machine. The matrix, the rules of the house and whatever else says ``pytest.mark.whole`` run whole.
+``--long`` runs the tests that take long as well (`tests.costs`); ``--everything`` all cases of all tests, and what says
+``pytest.mark.everything`` because it repeats at length what another test shows in short. Whoever names a file, a folder
+or words (``-k``, ``-m``) gets all that the name means.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import pytest
+
+from tests.costs import function_of, long_ones
 
 CASES = 24
 WHOLE_TREE = "whole tree"
@@ -41,14 +44,18 @@ def is_part(config: pytest.Config) -> bool:
     return is_whole_tree(config) and not named
 
 
-def left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """The tests that a run which takes samples does not run."""
+def left_out(items: Sequence[pytest.Item], long: Container[str]) -> Iterator[pytest.Item]:
+    """The tests that a run which takes samples does not run; ``long`` are the functions that it leaves out."""
     cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
+        function = function_of(item.nodeid)
         if item.get_closest_marker("everything"):
             yield item
         elif not item.get_closest_marker("whole"):
-            cases[item.nodeid.partition("[")[0]].append(item)
+            if function in long:
+                yield item
+            else:
+                cases[function].append(item)
     for of_one in cases.values():
         yield from sorted(of_one, key=lambda item: zlib.crc32(item.nodeid.encode()))[CASES:]
 
@@ -57,7 +64,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out of ``items``, in place, what this run does not run, and tell pytest so."""
     if not is_part(config):
         return
-    out = set(left_out(items))
+    out = set(left_out(items, () if config.getoption("--long") else long_ones()))
     if out:
         config.hook.pytest_deselected(items=sorted(out, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in out]
@@ -66,4 +73,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 def header(config: pytest.Config) -> list[str]:
     if not is_part(config):
         return []
-    return [f"the matrix whole; of other tests with more than {CASES} cases a sample (pytest --everything: all)"]
+    sample = f"of tests with more than {CASES} cases a sample (pytest --everything: all)"
+    if config.getoption("--long"):
+        return [f"all tests; {sample}"]
+    return [f"the matrix, and what else is quick (pytest --long: the rest); {sample}"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests import kept_names, sampling
+from tests import costs, kept_names, sampling
 
 
 class Item:
@@ -25,8 +25,8 @@ class Item:
         return [SimpleNamespace(name=name) for name in self.markers]
 
 
-def left_out(*items: Item) -> list[str]:
-    return [item.nodeid for item in sampling.left_out(items)]  # type: ignore[arg-type]
+def left_out(*items: Item, long: tuple[str, ...] = ()) -> list[str]:
+    return [item.nodeid for item in sampling.left_out(items, long)]  # type: ignore[arg-type]
 
 
 def test_of_many_cases_the_same_sample_runs_wherever_they_stand() -> None:
@@ -41,6 +41,33 @@ def test_of_many_cases_the_same_sample_runs_wherever_they_stand() -> None:
 def test_what_is_marked_runs_whole_or_only_with_everything() -> None:
     assert left_out(*(Item(f"a.py::test_it[{number}]", "whole") for number in range(100))) == []
     assert left_out(Item("a.py::test_it", "everything")) == ["a.py::test_it"]
+
+
+def test_what_takes_long_is_left_to_long_but_for_what_runs_whole() -> None:
+    some = [Item("a.py::test_it[1]"), Item("a.py::test_it[2]"), Item("a.py::test_other")]
+    assert left_out(*some, long=("a.py::test_it",)) == ["a.py::test_it[1]", "a.py::test_it[2]"]
+    assert left_out(Item("a.py::test_it[1]", "whole"), long=("a.py::test_it",)) == []
+
+
+def test_who_takes_long_is_written_down_and_what_did_not_run_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "LIST", tmp_path / "long.txt")
+    costs.LIST.write_text("    2.0  a.py::test_not_run\n   30.0  a.py::test_faster_now\n", encoding="utf-8")
+    reports = [
+        SimpleNamespace(nodeid=name, user_properties=[("cpu", seconds), ("other", 9)])
+        for name, seconds in (("a.py::test_long[x]", 0.3), ("a.py::test_long[y]", 0.4), ("a.py::test_faster_now", 0.1))
+    ]
+    costs.write(costs.taken(reports))
+    assert costs.long_ones() == {"a.py::test_not_run": 2.0, "a.py::test_long": 0.7}
+
+
+def test_what_takes_long_exists() -> None:
+    root = Path(__file__).parents[1]
+    for name in costs.long_ones():
+        file, *parts = name.split("::")
+        assert (root / file).is_file(), f"{costs.LIST}: {name} is gone: pytest --long --update-costs"
+        assert f"def {parts[-1]}(" in (root / file).read_text(encoding="utf-8"), f"{costs.LIST}: {name} is gone"
 
 
 @pytest.mark.parametrize(
