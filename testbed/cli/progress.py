@@ -13,6 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from testbed.native import machine_code
+
 T = TypeVar("T")
 
 EVERY = 5.0  # seconds between two lines
@@ -57,10 +59,12 @@ class LongWork:
 
 @contextmanager
 def long_work(what: str, noun: str, total: int | None = None) -> Iterator[LongWork]:
-    """Work that may take longer than a few seconds."""
+    """Work that may take longer than a few seconds. On a terminal the first of all is told to wait for a compiler."""
     if not sys.stderr.isatty():
         yield LongWork(what, noun, total)
         return
+    if not machine_code.usage()[0]:
+        click.echo("compiling what judges, this once (15 to 60 seconds)", err=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total, told="")

@@ -25,3 +25,14 @@ def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with long_work("recording x", "steps") as work:
         work.at(70)
     assert (str(work), capsys.readouterr().err) == ("70 steps", "")
+
+
+def test_the_first_work_of_all_is_told_to_wait_for_the_compiler(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    for kept, told in ((0, True), (3, False)):
+        monkeypatch.setattr(progress.machine_code, "usage", lambda kept=kept: (kept, 0))
+        with long_work("recording x", "steps"):
+            pass
+        assert ("compiling what judges" in capsys.readouterr().err) is told
