@@ -96,8 +96,8 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if not config.getoption("--cpu") and not config.getoption("--update-costs"):
         return
-    reports = (each for kind in terminalreporter.stats.values() for each in kind if hasattr(each, "user_properties"))
-    of_functions = costs.taken(reports)
+    told = (each for kind in terminalreporter.stats.values() for each in kind)
+    of_functions = costs.taken(each for each in told if isinstance(each, pytest.TestReport))
     if config.getoption("--update-costs"):
         costs.write(of_functions)
     of_files: Counter[str] = Counter()
