@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 LIST = Path(__file__).parent / "long.txt"
-QUICK = 0.5  # seconds of processor time
+QUICK = 0.3  # seconds of processor time
 
 
 def function_of(nodeid: str) -> str:

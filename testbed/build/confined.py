@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from testbed.build.confinement import Confinement, confining
+from testbed.build.confined_start import start_confined
+from testbed.build.confinement import Confinement
 
 CPU_SECONDS = 30  # a compile takes 0.06
 MEMORY = 2 << 30  # bytes of address space
@@ -61,17 +62,16 @@ def run_confined(
     own = [Path(there).resolve().parent] if (there := shutil.which(command[0])) else []
     reads = None if readable is None else (*SYSTEM, *own, *readable)
     what = Confinement(cpu, MEMORY, FILE_SIZE, reads, (folder,))
-    with confining(what) as confine:
-        child = subprocess.Popen(
-            command,
-            cwd=at or folder,
-            env=places,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=confine,
-        )
+    child = start_confined(
+        command,
+        what,
+        environment=places,
+        cwd=at or folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         output, errors = child.communicate(timeout=max(WALL_SECONDS, 4 * cpu))
     except BaseException:

@@ -69,26 +69,51 @@ def has_seccomp() -> bool:
     return platform.machine() in _SOCKET and int(_LIBC.prctl(_GET_SECCOMP, 0, 0, 0, 0)) >= 0
 
 
+@dataclass(frozen=True, slots=True)
+class TakenAway:
+    """A confinement as system calls take it: limits (kind, soft, hard), Landlock's descriptor, seccomp's filter."""
+
+    limits: tuple[tuple[int, int, int], ...]
+    rules: int | None
+    network: bytes
+
+
+@contextmanager
+def taken_away(what: Confinement) -> Iterator[TakenAway]:
+    """What is taken from a child that this process starts as long as this context holds."""
+    network = _socket_filter(bool(what.ports)) if has_seccomp() else b""
+    with _ruleset(what) as rules:
+        yield TakenAway(tuple(_limits(what)), rules, network)
+
+
+def _limits(what: Confinement) -> Iterator[tuple[int, int, int]]:
+    for limit, most in (
+        (resource.RLIMIT_CPU, what.cpu_seconds),
+        (resource.RLIMIT_AS, what.memory),
+        (resource.RLIMIT_FSIZE, what.file_size),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(limit)[1]
+        last = most + 1 if limit == resource.RLIMIT_CPU else most  # SIGXCPU first: it says which limit it was
+        if hard != resource.RLIM_INFINITY:
+            most, last = min(most, hard), min(last, hard)
+        yield limit, most, last
+
+
 @contextmanager
 def confining(what: Confinement) -> Iterator[Callable[[], None]]:
-    """What a child calls before it becomes another program: system calls only. It holds as long as this context."""
-    network = _socket_filter(bool(what.ports)) if has_seccomp() else None
-    with _ruleset(what) as rules:
+    """What a child calls before it becomes another program: system calls only. It holds as long as this context.
+
+    `testbed.build.confined_start` does without a call between fork and exec, which is dear in a large process.
+    """
+    with taken_away(what) as taken:
+        network = _FilterProgram(len(taken.network) // 8, taken.network) if taken.network else None
 
         def confine() -> None:
-            for limit, most in (
-                (resource.RLIMIT_CPU, what.cpu_seconds),
-                (resource.RLIMIT_AS, what.memory),
-                (resource.RLIMIT_FSIZE, what.file_size),
-                (resource.RLIMIT_CORE, 0),
-            ):
-                hard = resource.getrlimit(limit)[1]
-                last = most + 1 if limit == resource.RLIMIT_CPU else most  # SIGXCPU first: it says which limit it was
-                if hard != resource.RLIM_INFINITY:
-                    most, last = min(most, hard), min(last, hard)
-                resource.setrlimit(limit, (most, last))
+            for limit, soft, hard in taken.limits:
+                resource.setrlimit(limit, (soft, hard))
             _LIBC.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-            if rules is not None and _LIBC.syscall(_RESTRICT, rules, 0):
+            if taken.rules is not None and _LIBC.syscall(_RESTRICT, taken.rules, 0):
                 os._exit(126)
             if network is not None and _LIBC.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(network), 0, 0):
                 os._exit(126)
@@ -148,7 +173,7 @@ class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def _socket_filter(streams: bool) -> _FilterProgram:
+def _socket_filter(streams: bool) -> bytes:
     """A filter of system calls that refuses sockets; with ``streams`` those of TCP are let through, and local ones.
 
     A call of another ABI of the same machine (x86: 32 bits, x32) is refused as a whole: it would go around the filter.
@@ -182,5 +207,4 @@ def _socket_filter(streams: bool) -> _FilterProgram:
         (_RETURN, 0, 0, _ALLOW),
         *socket,
     ]
-    content = b"".join(struct.pack("<HBBI", *one) for one in program)
-    return _FilterProgram(len(program), content)
+    return b"".join(struct.pack("<HBBI", *one) for one in program)

@@ -7,6 +7,7 @@ source must not do that to a test run or a notebook. A child process costs 60 ms
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.build.confined import SYSTEM
-from testbed.build.confinement import Confinement, confining
+from testbed.build.confined_start import start_confined
+from testbed.build.confinement import Confinement
 from testbed.build.keystone_isas import KeystoneIsa
 from testbed.words.errors import ToolchainMissing
 
@@ -48,13 +50,15 @@ def call_keystone(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str
     folder = Path(next(iter(spec.submodule_search_locations))).parent
     command = [sys.executable, "-I", "-S", "-c", _CHILD, str(folder), isa.arch, isa.mode, str(address)]
     python = (Path(sys.executable).resolve().parent, Path(sys.prefix), Path(sys.base_prefix))
-    with confining(Confinement(_CPU_SECONDS, _MEMORY, 0, (*SYSTEM, *python, folder))) as confine:
-        child = subprocess.run(command, input=text.encode(), capture_output=True, check=False, preexec_fn=confine)
-    printed = child.stderr.decode("utf-8", "replace").strip().splitlines()
+    what = Confinement(_CPU_SECONDS, _MEMORY, 0, (*SYSTEM, *python, folder))
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with start_confined(command, what, environment=os.environ, **pipes) as child:
+        code, said = child.communicate(text.encode())
+    printed = said.decode("utf-8", "replace").strip().splitlines()
     if child.returncode == _REFUSED:
         return b"", printed[-1] if printed else "refused"
     if child.returncode < 0:
         return b"", f"it died of {signal.Signals(-child.returncode).name}"
     if child.returncode:
         return b"", printed[-1] if printed else f"it ended with status {child.returncode}"
-    return (child.stdout, "") if child.stdout else (b"", "nothing was assembled")
+    return (code, "") if code else (b"", "nothing was assembled")
