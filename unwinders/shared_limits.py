@@ -27,7 +27,8 @@ RECORDS: Reasons = MappingProxyType(
     {
         "SIGNAL": (
             "a signal's handler links its record to what the interrupted code had for a frame pointer: the interrupted "
-            "function is skipped, or its link register is taken for its pc",
+            "function is skipped, or its link register is taken for its pc; data that a frame pointer leads to is "
+            "taken for a record, and a zero in it for the end",
             _SIGNAL,
         ),
         "NO_CODE": ("a pc of zero has no function, and says nothing about how to go on", _NULL),
@@ -62,6 +63,11 @@ RECORDS: Reasons = MappingProxyType(
         "FP_FOR_LOCALS": (
             "a function points the frame-pointer register at a local of its own: what lies there is taken for a record",
             "System V AMD64 ABI section 3.2.2, note on %rbp; AAPCS64 section 6.4.6",
+        ),
+        "FP_BELOW": (
+            "a caller makes a record for a leaf below SP, and the call writes the return address into it: before the "
+            "call there is none in it, in the leaf it leads on rightly, but the caller has another FP than it says",
+            "https://github.com/golang/go/blob/release-branch.go1.19/src/cmd/internal/obj/x86/asm6.go",
         ),
         "FP_REUSED+MOVED_UP": (
             "the record has moved up into the caller's frame with the return address: the CFA is not right above it",

@@ -20,6 +20,7 @@ from testbed.truth.step_columns import (
     allocated_in_part,
     back_for_now,
     bare,
+    below,
     first,
     fp_set_late,
     jumped_to,
@@ -227,7 +228,7 @@ def _changed(truth: Watched, at: FrameSites) -> Bools:
 
 def _vector_restored(truth: Watched, at: FrameSites) -> Bools:
     vectors = truth.trace.registers[:, truth.vector_columns]
-    if not (vectors != vectors[:1]).any():  # nearly everywhere
+    if not ((vectors != vectors[:1]).any() or truth.vectors_changed.any()):  # nearly everywhere
         return _nowhere(truth, at)
     return _one_by_one(Trait.VECTOR_RESTORED)(truth, at)
 
@@ -255,6 +256,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FP_REUSED: _reuses_pointer,
         Trait.FP_FOR_LOCALS: _for_locals,
         Trait.FP_BACK: back_for_now,
+        Trait.FP_BELOW: below,
         Trait.FP_MOVED_ON: _standing_at(Watched.moves_pointer_before),
         Trait.FP_MOVED_IN_PART: _standing_at(Watched.moves_pointer_around),
         Trait.FP_SET_LATE: fp_set_late,

@@ -70,6 +70,14 @@ def back_for_now(truth: Watched, at: FrameSite) -> bool:
     return not (truth.sites.prologue[at.own] or truth.sites.epilogue[at.own] or truth.sites.frameless[at.own])
 
 
+def below(truth: Watched, at: FrameSite) -> bool:
+    """FP leads below SP, no further than the two words of a record: one half of it a call writes, or has written."""
+    if not stands_anywhere(truth, at):
+        return False
+    under = int(truth.trace.sp[at.own]) - int(truth.sites.frame_pointer[at.own])
+    return 0 < under <= 2 * truth.trace.arch.word
+
+
 def for_locals(truth: Watched, at: FrameSite) -> bool:
     """FP was set to an address in the activation's own frame, where no record is."""
     return (
@@ -173,10 +181,7 @@ def without_effect(truth: Watched, at: FrameSite) -> bool:
 
 
 def vector_restored(truth: Watched, at: FrameSite) -> bool:
-    """A callee-saved register that is wider than an address had another value at a step of the activation's own.
-
-    Of a run in pieces: at a step of this piece.
-    """
+    """A callee-saved register that is wider than an address had another value at a step of the activation's own."""
     opened = truth.activations[at.node].opened
     if is_signal(truth, at):
         return False
@@ -184,4 +189,5 @@ def vector_restored(truth: Watched, at: FrameSite) -> bool:
     values = truth.trace.registers[mine][:, truth.vector_columns]
     now = truth.trace.registers[at.own, truth.vector_columns]
     entered = truth.trace.registers[opened, truth.vector_columns]
-    return bool(((values != entered).any(axis=0) & (now == entered)).any())
+    changed = (values != entered).any(axis=0) | truth.vectors_changed[at.node]
+    return bool((changed & (now == entered)).any())

@@ -15,6 +15,7 @@ from testbed.truth.frame_rules import (
     allocated_in_part,
     back_for_now,
     bare,
+    below,
     called,
     caller_of,
     entered_framed,
@@ -89,9 +90,8 @@ def tail_called(truth: Watched, at: FrameSite) -> bool:
     """A symbol says which function this is, and the activation began in none or another. Without one nobody can say."""
     if is_signal(truth, at):  # its first step is its handler's: it has not run yet
         return False
-    pcs = truth.trace.pc
-    here = truth.named_function(int(pcs[at.own]))
-    return here not in (0, truth.named_function(int(pcs[truth.activations[at.node].opened])))
+    here, begun = (int(truth.trace.pc[step]) for step in (at.own, truth.activations[at.node].opened))
+    return truth.named_function(here) not in (0, truth.named_function(begun))
 
 
 def _handler(truth: Watched, at: FrameSite) -> bool:
@@ -109,8 +109,8 @@ def _no_code(truth: Watched, at: FrameSite) -> bool:
 
 def _in_no_file(truth: Watched, at: FrameSite) -> bool:
     """A pc at which a signal came instead of an instruction is no code at all."""
-    pc = int(truth.trace.pc[at.own])
-    return not is_signal(truth, at) and not truth.trace.interrupted(at.own) and truth.is_in_no_file(pc)
+    executed = not is_signal(truth, at) and not truth.trace.interrupted(at.own)
+    return executed and truth.is_in_no_file(int(truth.trace.pc[at.own]))
 
 
 def _unpushed(truth: Watched, at: FrameSite) -> bool:
@@ -211,6 +211,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,
+        Trait.FP_BELOW: below,
         Trait.FP_MOVED_ON: moved_on,
         Trait.FP_MOVED_IN_PART: moved_in_part,
         Trait.FP_SET_LATE: fp_set_late,

@@ -59,6 +59,12 @@ def back_for_now(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def below(truth: Watched, at: FrameSites) -> Bools:
+    under = truth.trace.sp[at.step] - truth.sites.frame_pointer[at.step]  # above SP: a large number
+    found: Bools = (under > 0) & (under <= 2 * truth.trace.arch.word) & (at.depth == 0)
+    return found
+
+
 def fp_set_late(truth: Watched, at: FrameSites) -> Bools:
     pointer, pc, late = truth.sites.frame_pointer, truth.trace.pc, truth.sets_pointer_late
     found: Bools = pointer[at.own] != pointer[truth.activations.opened[at.node]]

@@ -19,8 +19,7 @@ from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
 from testbed.truth.transfers import Bools, distinct
-
-FIRST_VECTOR = 64  # the DWARF number of the first floating-point register, on the ARMs, which alone preserve some
+from testbed.truth.vectors import vector_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +53,13 @@ class Watched:
 
     @cached_property
     def vector_columns(self) -> list[int]:
-        """The columns of the callee-saved floating-point registers: their DWARF numbers come behind all others'."""
-        arch = self.trace.arch
-        return [arch.index[name] for name in arch.preserved if (arch.by_name[name].dwarf or 0) >= FIRST_VECTOR]
+        """The columns of the callee-saved floating-point registers."""
+        return vector_columns(self.trace.arch)
+
+    @cached_property
+    def vectors_changed(self) -> Bools:
+        """By activation and vector column: whether its own steps have changed it before this trace begins."""
+        return np.zeros((len(self.activations), len(self.vector_columns)), np.bool_)
 
     @cached_property
     def words(self) -> WordHistory:

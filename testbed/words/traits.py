@@ -26,6 +26,7 @@ class Trait(Enum):
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
     FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
     FP_BACK = "the interrupted activation has FP as it was at the entry, between instructions at which it is another"
+    FP_BELOW = "FP leads to a record below SP: one that its activation's caller, or it itself, made for a call"
     FP_MOVED_ON = "the function moves FP on within its frame, by an instruction in front of this one"
     FP_MOVED_IN_PART = "an instruction in front has moved FP on within its frame, and this or a later one does it again"
     FP_SET_LATE = "the activation has set FP, in a function that sets it behind its first two instructions"

@@ -13,7 +13,7 @@ from testbed.campaign.cells import cell_of, cell_of_long
 from testbed.campaign.units import build_unit, units
 from testbed.runs.judging import judge_all
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
-from testbed.runs.run import run_built
+from testbed.runs.run import run_built, run_program
 from testbed.verdicts.one import Verdict, tally
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait
@@ -95,6 +95,16 @@ def test_signatures_are_remembered_from_piece_to_piece(length: int) -> None:
                 assert piece.watched.signed[own].tolist() == whole.watched.signed[window.first : window.end].tolist()
                 signed += int(piece.watched.signed[own].sum())
     assert signed > 50
+
+
+@pytest.mark.parametrize("length", [4, 7, 20])
+@pytest.mark.parametrize("arch", ["arm64", "arm32"])
+def test_changed_vector_registers_are_remembered_from_piece_to_piece(arch: str, length: int) -> None:
+    """Each callee-saved one is pushed, changed and given back, with a call while all are changed."""
+    whole = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone").watched
+    restored = [step for step in range(len(whole.trace)) if Trait.VECTOR_RESTORED in whole.frame_traits(step, 0)]
+    assert any(step // length != restored[0] // length for step in restored), "no piece begins in between"
+    agree_in_pieces(whole, length)
 
 
 def recursion(piece: int = 50) -> LongRun:

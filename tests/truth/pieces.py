@@ -19,7 +19,6 @@ from testbed.truth.truth import path_of
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
-from testbed.words.traits import Trait
 
 
 def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) -> Iterator[Chunk]:
@@ -46,11 +45,6 @@ def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) ->
         memory.apply(writes)
 
 
-# What a run in pieces says of its own piece only: which vector registers were changed is not carried on, nor what FP
-# was behind an activation's first instructions. Only real unwinders have limits of these, and are not asked in pieces.
-NOT_CARRIED = frozenset({Trait.VECTOR_RESTORED, Trait.FP_SET_LATE})
-
-
 def said(stack: CallStack) -> list[object]:
     """All that a stack says, but for the numbers of its activations."""
     return [(frame.pc, frame.cfa, dict(frame.registers), frame.calling) for frame in stack.frames]
@@ -74,10 +68,9 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
         for step in range(window.first, window.end, every):
             row = window.row(step)
             assert said(truth.stack(row)) == said(whole.stack(step)), (length, step)
-            assert truth.traits(row) - NOT_CARRIED == whole.traits(step) - NOT_CARRIED, (length, step)
+            assert truth.traits(row) == whole.traits(step), (length, step)
             for depth in (1, 2):
-                here, there = (of.frame_traits(at, depth) - NOT_CARRIED for of, at in ((truth, row), (whole, step)))
-                assert here == there, (length, step, depth)
+                assert truth.frame_traits(row, depth) == whole.frame_traits(step, depth), (length, step, depth)
             sp = int(trace.sp[step])
             assert truth.trace.memory(row).read(sp - 32, 64) == trace.memory(step).read(sp - 32, 64), (length, step)
     assert reached == len(trace)

@@ -33,7 +33,7 @@ SHOWN = {
 ONLY = {
     "arm64": {"pac_ret": "clang-asm"},
     "arm32": {"interworking": "clang-asm"},
-    "x86_64": {"retpoline": "clang-asm", "pointer_back": "keystone"},
+    "x86_64": {"retpoline": "clang-asm", "pointer_back": "keystone", "record_below": "keystone"},
 }
 # Of signals there are no columns: those runs are judged step by step. No program here runs where no code is; code that
 # is in no file has a test of its own, and so has a frame pointer that moves on.
@@ -44,8 +44,11 @@ NOT_SHOWN = {
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
     "x86_64": {*LINK, Trait.APART, Trait.KEPT_ELSEWHERE, Trait.MIXED_ISA, Trait.SECOND_ISA, Trait.SIGNED},
-    "arm64": {Trait.FP_BACK, Trait.HAND_MADE, Trait.MIXED_ISA, Trait.SECOND_ISA},
-    "arm32": {Trait.APART, Trait.CODE_POINTER, Trait.FP_BACK, Trait.FP_FOR_LOCALS, Trait.HAND_MADE, Trait.SIGNED},
+    "arm64": {Trait.FP_BACK, Trait.FP_BELOW, Trait.HAND_MADE, Trait.MIXED_ISA, Trait.SECOND_ISA},
+    "arm32": {
+        *(Trait.APART, Trait.CODE_POINTER, Trait.FP_BACK, Trait.FP_BELOW),
+        *(Trait.FP_FOR_LOCALS, Trait.HAND_MADE, Trait.SIGNED),
+    },
 }
 
 

@@ -77,6 +77,7 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   refused skipped
     MIXED_ISA+UNLINKED         arm32   refused
     MIXED_ISA                  arm32   ended_early
+    FP_BELOW                   x86_64  wrong
     FP_REUSED                  x86_64  refused stopped ended_early
     FP_REUSED                  arm64   refused stopped ended_early
     FP_REUSED                  arm32   refused stopped ended_early wrong

@@ -50,7 +50,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    SIGNAL                     x86_64  refused skipped
+    SIGNAL                     x86_64  refused ended_early skipped
     SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
     NO_CODE                    x86_64  skipped
@@ -65,20 +65,21 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   refused skipped
     MIXED_ISA+UNLINKED         arm32   refused skipped
     MIXED_ISA                  arm32   stopped skipped
+    FP_BELOW                   x86_64  phantom
     FP_REUSED                  x86_64  refused stopped ended_early skipped wrong
     FP_REUSED                  arm64   refused stopped ended_early skipped wrong
     FP_REUSED                  arm32   refused stopped ended_early skipped wrong
     FP_BACK+UNLINKED           x86_64  refused skipped wrong
-    PROLOGUE+UNLINKED          x86_64  refused skipped wrong
+    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   refused skipped wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong
-    EPILOGUE+UNLINKED          x86_64  refused skipped wrong
+    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     EPILOGUE+UNLINKED          arm64   refused skipped wrong
     EPILOGUE+UNLINKED          arm32   refused ended_early skipped wrong
-    FRAMELESS+UNLINKED         x86_64  refused skipped wrong
+    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped wrong
     FRAMELESS+UNLINKED         arm64   refused skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  x86_64  stopped skipped wrong
+    FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   stopped skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped skipped
     UNLINKED                   arm32   ended_early wrong

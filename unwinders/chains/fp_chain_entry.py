@@ -75,6 +75,7 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   ended_early skipped
     MIXED_ISA+UNLINKED         arm32   ended_early skipped
     MIXED_ISA                  arm32   stopped
+    FP_BELOW                   x86_64  phantom wrong_register
     FP_REUSED+MOVED_UP         x86_64  wrong_register
     FP_REUSED                  x86_64  refused stopped ended_early skipped wrong_register wrong
     FP_REUSED                  arm64   refused stopped ended_early skipped

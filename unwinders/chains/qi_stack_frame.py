@@ -98,6 +98,7 @@ LIMITS = limits_of(
     LOST_REGISTER+UNLINKED     arm32   skipped
     MIXED_ISA+UNLINKED         arm32   ended_early
     MIXED_ISA                  arm32   ended_early skipped
+    FP_BELOW                   x86_64  phantom
     FP_REUSED                  x86_64  ended_early skipped wrong
     FP_REUSED                  arm64   ended_early wrong
     FP_REUSED                  arm32   ended_early wrong

@@ -32,6 +32,7 @@ class WindowState:
     segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
     run: OpenRun | None
     signed: Bools = field(repr=False)  # by activation: whether its return address is signed
+    vectors: Bools = field(repr=False)  # by activation: which callee-saved vector registers it has changed
     stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
 
 
@@ -41,6 +42,7 @@ class WindowTruth(Truth):
 
     window: Window
     signatures: Bools = field(repr=False)
+    vectors: Bools = field(repr=False)  # those changed before the window
     known: Known = field(repr=False)
     assumed: Assumed = field(repr=False)
 
@@ -52,6 +54,10 @@ class WindowTruth(Truth):
     @property
     def signed(self) -> Bools:
         return self.signatures
+
+    @property
+    def vectors_changed(self) -> Bools:
+        return self.vectors
 
     @property
     def returns(self) -> NDArray[np.uint64]:

@@ -25,6 +25,7 @@ from testbed.truth.scanned import find_transfers_natively
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
+from testbed.truth.vectors import changed_vectors, vector_columns
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.noting import LookedAt, note
@@ -154,8 +155,22 @@ class _Look:
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         else:
             self._signed = np.zeros(len(trace), np.bool_)
+        kept, stays, vectors = self._kept(everyone)
+        self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], vectors, transfers.stored)
+
+    def _kept(self, everyone: Standing) -> tuple[Standing, Ints, Bools]:
+        """Who stays, and which vector registers each of them has changed, this window's steps included."""
+        columns = vector_columns(self.window.trace.arch)
+        found = np.zeros((len(everyone), len(columns)), np.bool_)
+        if self.before:
+            found[: len(self.before.vectors)] = self.before.vectors
+        self._vectors = found[self._members]
+        if self._shown and columns:
+            whose = (self.window.trace, self._activations, self._rows)
+            here = slice(self.window.start, self.window.stop)
+            found[self._members] = changed_vectors(*whose, columns, self._vectors, here)
         kept, stays = forget(everyone)
-        self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], transfers.stored)
+        return kept, stays, found[stays]
 
     def truth(self) -> WindowTruth:
         """All facts of the window's steps; the first time, as far as they are known."""
@@ -169,7 +184,7 @@ class _Look:
             self._pointer,
             self._isa,
         )
-        told = (self.window, self._signed, self._known, self._assumed)
+        told = (self.window, self._signed, self._vectors, self._known, self._assumed)
         return WindowTruth(self.window.trace, self._activations, self._rows, sites, *told)
 
     def _in_rows(self, values: Bools) -> Bools:
