@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from testbed.checks.native.memory import SweptMemory
 from testbed.trace import Trace
 from testbed.trace.memory import Regions
+from testbed.trace.sparse import copy_used
 
 
 def swept_memory(trace: Trace) -> SweptMemory:
@@ -15,10 +16,12 @@ def swept_memory(trace: Trace) -> SweptMemory:
     regions = tuple(Regions(trace.initial))
     sizes = np.array([len(region.data) for region in regions], np.int64)
     starts = np.array([region.address for region in regions], np.uint64)
-    octets = np.frombuffer(b"".join(region.data for region in regions), np.uint8).copy()
+    places = np.cumsum(sizes) - sizes
+    octets = np.zeros(int(sizes.sum()), np.uint8)
+    for region, place in zip(regions, places.tolist(), strict=True):
+        copy_used(region.data, region.used, octets[place : place + len(region.data)])
     writes = trace.writes
     journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
-    places = np.cumsum(sizes) - sizes
     return SweptMemory(starts, starts + sizes.astype(np.uint64), places, octets, np.zeros(2, np.int64), *journal)
 
 

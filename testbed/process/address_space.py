@@ -17,6 +17,7 @@ from unicorn import Uc
 
 from testbed.process.refusal import Refusal
 from testbed.trace import Region
+from testbed.trace.sparse import used_pages, used_runs
 
 PAGE = 0x1000
 READ, WRITE, EXECUTE = 1, 2, 4
@@ -153,7 +154,8 @@ class AddressSpace:
         for area in self._split(start, start + _pages(size)):
             if area.backed:
                 old = self._content(area.start, area.end)
-                self._uc.mem_write(area.start, bytes(len(old)))
+                for low, high in used_runs(used_pages(old)):  # the others would get memory of the host
+                    self._uc.mem_write(area.start + low, bytes(high - low))
                 self._journal_changes(area.start, old, bytes(len(old)))
         self._join(start, start + _pages(size))
 

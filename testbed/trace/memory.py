@@ -19,12 +19,19 @@ from testbed.words.errors import UnreadableMemory
 GRANULE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Region:
     """Mapped memory: ``data`` at ``address``."""
 
     address: int
     data: bytes = field(repr=False)
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """For each page of the data: is there anything but zeros?"""
+        from testbed.trace.sparse import used_pages  # it loads compiled code, which short runs do without
+
+        return used_pages(self.data)
 
     @property
     def end(self) -> int:

@@ -8,12 +8,14 @@ import numpy as np
 
 from testbed.native.compiled import compiled
 
+PAGE = 4096  # bytes
+
 
 @compiled()
 def apply_writes(
-    starts: Any, ends: Any, places: Any, octets: Any, touched: Any, address: Any, size: Any, value: Any
+    starts: Any, ends: Any, places: Any, octets: Any, touched: Any, used: Any, address: Any, size: Any, value: Any
 ) -> None:
-    """Every write, in order; ``touched`` are the regions that any of them reaches."""
+    """Every write, in order; ``touched`` are the regions that any of them reaches, ``used`` the pages of octets."""
     last = 0
     for i in range(len(address)):
         at, word = address[i], value[i]
@@ -23,10 +25,21 @@ def apply_writes(
                     if starts[r] <= at < ends[r]:
                         last = r
             if starts[last] <= at < ends[last]:
-                octets[places[last] + np.int64(at - starts[last])] = np.uint8(word & np.uint64(0xFF))
-                touched[last] = True
+                place = places[last] + np.int64(at - starts[last])
+                octets[place] = np.uint8(word & np.uint64(0xFF))
+                touched[last] = used[place // PAGE] = True
             at += np.uint64(1)
             word >>= np.uint64(8)
+
+
+@compiled()
+def note_used_pages(words: Any, used: Any) -> None:
+    """Mark the pages in which a word is not zero."""
+    for page in range(len(words) * 8 // PAGE):
+        for i in range(page * PAGE // 8, (page + 1) * PAGE // 8):
+            if words[i] != np.uint64(0):
+                used[page] = True
+                break
 
 
 NEVER, WHOLE, IN_PARTS = range(3)  # how a word was stored last

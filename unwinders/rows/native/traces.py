@@ -21,6 +21,7 @@ from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
 from testbed.trace import Region, Snapshot, Trace
+from testbed.trace.sparse import copy_used
 from testbed.trace.trace import changed_bits
 from testbed.words.errors import UnwindError
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
@@ -236,7 +237,7 @@ def _memory(regions: tuple[Region, ...], sp: int) -> FlatMemory:
     words = np.zeros(at // 8 + 1, np.uint64)
     octets = words.view(np.uint8)
     for region, place in zip(mapped, placed, strict=True):
-        octets[place : place + len(region.data)] = np.frombuffer(region.data, np.uint8)
+        copy_used(region.data, region.used, octets[place : place + len(region.data)])
     return FlatMemory(
         np.array([region.address for region in mapped], np.uint64),
         np.array([len(region.data) for region in mapped], np.uint64),
