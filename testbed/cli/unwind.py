@@ -14,7 +14,7 @@ from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
 from testbed.report.foreign_text import foreign_data, foreign_text
 from testbed.trace import Snapshot
-from testbed.words.errors import UnwindError, UsageError
+from testbed.words.errors import NoUnwindInfo, UnwindError, UsageError
 from unwinders import UNWINDERS
 
 
@@ -96,6 +96,8 @@ def _all_for(foreign: Foreign) -> list[Unwinder]:
 def _unwound(unwinder: Unwinder, snapshot: Snapshot) -> Backtrace:
     """A strategy's backtrace; one that cannot even begin stops at the interrupted frame."""
     try:
+        if unwinder.arches is not None and snapshot.arch.name not in unwinder.arches:
+            raise NoUnwindInfo(f"{unwinder.name} is for {', '.join(sorted(unwinder.arches))}, not for {snapshot.arch}")
         return unwinder.unwind(snapshot)
     except UnwindError as stop:
         stop.pc = snapshot.pc

@@ -102,3 +102,12 @@ def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbe
     )
     assert (status, err) == (0, "")
     assert all(name in out for name in UNWINDERS)
+
+
+def test_a_strategy_for_other_architectures_says_so(testbed: Testbed) -> None:
+    """A tool for one of them would look for its registers among those of another one."""
+    testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
+    status, out, err = testbed("unwind", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")
+    assert (status, err) == (0, "")
+    assert "NoUnwindInfo: ehabi is for arm32, not for arm64" in out
+    assert "NoUnwindInfo: orc is for x86_64, not for arm64" in out
