@@ -103,12 +103,13 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def tables_of_libraries() -> None:
     """docs/tables-of-libraries.md: every row of Debian's libraries beside readelf's, and what looking up costs."""
-    from tests.unwinders.tables.libraries import HEAD, installed, named_rows, sweep, swept_rows
+    from tests.unwinders.tables.libraries import HEAD, installed, library_rows, named_rows, sweep
 
-    found = [swept for library in installed() for swept in sweep(library)]
+    by_library = {library: sweep(library) for library in installed()}
+    found = [swept for of_one in by_library.values() for swept in of_one]
     introduction = (ROOT / "docs" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
     named = _markdown(("architecture", "callee-saved registers", "others"), named_rows(found))
-    page = introduction.format(libraries=_markdown(HEAD, swept_rows(found)), named=named)
+    page = introduction.format(libraries=_markdown(HEAD, library_rows(by_library)), named=named)
     (ROOT / "docs" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
 
 

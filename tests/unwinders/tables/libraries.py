@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import process_time
@@ -174,8 +174,15 @@ HEAD = (
 )
 
 
-def swept_rows(found: Sequence[Swept]) -> Iterator[tuple[str, ...]]:
-    """A line for each section."""
+def library_rows(found: Mapping[Library, Sequence[Swept]]) -> Iterator[tuple[str, ...]]:
+    """A line for each section of each library; for a library without any, one that says so."""
+    for library, sections in found.items():
+        yield from _section_rows(sections)
+        if not sections:
+            yield (f"`{library.path.name}`", library.arch, library.package, "none", *("",) * (len(HEAD) - 4))
+
+
+def _section_rows(found: Sequence[Swept]) -> Iterator[tuple[str, ...]]:
     for swept in found:
         yield (
             f"`{swept.library.path.name}`",

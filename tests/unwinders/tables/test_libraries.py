@@ -5,13 +5,14 @@ The small ones here; with ``--everything`` all of them. docs/tables-of-libraries
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.image import read_elf
 from tests.unwinders.tables.first_frame import CASES, first_frame, library
-from tests.unwinders.tables.libraries import Library, installed, sweep
+from tests.unwinders.tables.libraries import HEAD, Library, installed, library_rows, sweep
 from unwinders.formats import cfi, cfi_entries, cfi_rows, ehabi_rows
 
 LIBRARIES = installed()
@@ -62,3 +63,9 @@ def test_only_what_was_asked_for_is_known(arch: str, strategy: str, monkeypatch:
     assert len(rows) <= dict(read)["FDE"] < 200, "bytes of instructions of one function"
     assert len(section.cies) == (1 if strategy == "eh_frame_hdr" else 3)  # who reads in sequence has met all
     assert len(cfi.cfi_index(image, ".eh_frame").parts) > 1000
+
+
+def test_a_library_without_a_table_has_a_line_that_says_so() -> None:
+    library = Library("arm32", Path("libm.so.6"), "libc6 2.36")
+    (line,) = library_rows({library: []})
+    assert line[:4] == ("`libm.so.6`", "arm32", "libc6 2.36", "none") and len(line) == len(HEAD)
