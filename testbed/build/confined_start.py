@@ -7,7 +7,9 @@ process that holds hundreds of megabytes takes longer than many a compile. Here 
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,8 +18,10 @@ from typing import Any
 from testbed.build.confinement import Confinement, taken_away
 
 # Arguments: limits as kind:soft:hard, the descriptor of the Landlock rules or -1, the filter of system calls in
-# hexadecimal, a descriptor for the error number where the tool cannot be executed, 1 where LC_CTYPE is not to be set.
-# Python ignores two signals, and a tool would inherit that; in the locale C it sets LC_CTYPE.
+# hexadecimal, a descriptor for the error number where the tool cannot be executed, 1 where LC_CTYPE is not to be set;
+# the file of the tool, and its arguments from the name on.
+# Python ignores two signals, and a tool would inherit that; in the locale C it sets LC_CTYPE. Once it is confined it
+# can import nothing more.
 _BECOME = """
 import _signal, ctypes, os, resource, sys
 limits, rules, network, failed, plain = sys.argv[1:6]
@@ -40,7 +44,7 @@ if int(rules) >= 0 and libc.syscall(446, int(rules), 0):
 if content and libc.prctl(22, 2, ctypes.byref(Program(len(content) // 8, content)), 0, 0):
     os._exit(126)
 try:
-    os.execvp(sys.argv[6], sys.argv[6:])
+    os.execv(sys.argv[6], sys.argv[7:])
 except OSError as error:
     os.write(int(failed), str(error.errno).encode())
 os._exit(127)
@@ -51,6 +55,9 @@ def start_confined(
     command: Sequence[str], what: Confinement, *, environment: Mapping[str, str], **options: Any
 ) -> subprocess.Popen[bytes]:
     """As subprocess.Popen, of a child from which ``what`` is taken first. Raises OSError where it cannot be run."""
+    program = command[0] if os.path.dirname(command[0]) else shutil.which(command[0], path=environment.get("PATH"))
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     refused, failed = os.pipe()
     try:
         with taken_away(what) as taken:
@@ -59,7 +66,7 @@ def start_confined(
             plain = "0" if "LC_CTYPE" in environment else "1"
             told = (limits, str(rules), taken.network.hex(), str(failed), plain)
             child = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _BECOME, *told, *command],
+                [sys.executable, "-I", "-S", "-c", _BECOME, *told, program, *command],
                 env=environment,
                 pass_fds=[failed, *(() if taken.rules is None else (taken.rules,))],
                 **options,

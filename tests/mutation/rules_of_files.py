@@ -239,7 +239,7 @@ FILES_OF_OTHERS: dict[str, RemovedRule] = {
     "size of a file": RemovedRule(
         "a tool writes no file without end",
         "testbed/build/confinement.py",
-        "                (resource.RLIMIT_FSIZE, what.file_size),\n",
+        "        (resource.RLIMIT_FSIZE, what.file_size),\n",
         "",
         "tests/build/test_confinement.py::test_limits_end_what_runs_wild",
     ),
