@@ -79,8 +79,7 @@ def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], star
     with work_folder() as folder:
         write_source(source, folder)
         (folder / "start.S").write_text(start, encoding="utf-8")
-        common = (*_FREESTANDING, f"-fdebug-prefix-map={folder}=.", "-gno-record-gcc-switches")
-        objects = _objects(gcc, folder, source, isa, common, flags)
+        objects = _objects(gcc, folder, source, isa, flags)
         # Only what tables there are is said to the assembler: a compiler's other flags are not for it.
         passed = tuple(flag for flag in flags if flag.startswith("-Wa,"))
         run_tool(
@@ -90,10 +89,9 @@ def compile_gcc(source: Source, arch: Arch, isa: Isa, flags: Sequence[str], star
         return (folder / "program.elf").read_bytes()
 
 
-def _objects(
-    gcc: str, folder: Path, source: Source, isa: Isa, common: Sequence[str], flags: Sequence[str]
-) -> tuple[str, ...]:
-    """The object of every file of a program: C, C++ or assembly."""
+def _objects(gcc: str, folder: Path, source: Source, isa: Isa, flags: Sequence[str]) -> tuple[str, ...]:
+    """The object of every file of a program: C, C++ or assembly, whichever the first one is."""
+    common = (*_FREESTANDING, f"-fdebug-prefix-map={folder}=.", "-gno-record-gcc-switches")
     made = []
     for number, unit in enumerate(source.units(isa)):
         made.append(f"program{number or ''}.o")
@@ -115,7 +113,7 @@ def assemble_gnu(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> 
     gcc = str(find_gcc(arch, source))
     with work_folder() as folder:
         write_source(source, folder)
-        objects = _objects(gcc, folder, source, isa, (), flags)
+        objects = _objects(gcc, folder, source, isa, flags)
         placed = (
             f"-Ttext-segment={IMAGE_BASE:#x}",
             f"-Ttext={TEXT_BASE:#x}",

@@ -39,6 +39,20 @@ def test_sources_and_headers_that_are_named_are_built_together(tmp_path: Path) -
     assert keys_of[0] != keys_of[1]
 
 
+@pytest.mark.parametrize("recipe", ["clang-asm", "gcc-asm"])
+@pytest.mark.parametrize("arch", ARCHES)
+def test_assembly_brings_a_part_in_c_along(tmp_path: Path, arch: str, recipe: str) -> None:
+    (tmp_path / "second.c").write_text("int second(void) { return VALUE; }\n")
+    isa = ARCHES[arch].isas[0].name
+    keys = "// sources: second.c\n// flags: -DVALUE=3\n"
+    program = written(tmp_path, keys, ".globl _start\n_start: nop\n", f"t.{isa}.S")
+    try:
+        image = build(program, ARCHES[arch], RECIPES[recipe]).image
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    assert {"_start", "second"} <= {symbol.name for symbol in image.symbols}
+
+
 @pytest.mark.parametrize("recipe", ["clang-O1", "gcc-O2"])
 def test_inline_assembly_in_att_syntax(tmp_path: Path, recipe: str) -> None:
     text = 'int main(void) { int x; __asm__("movl $3, %0" : "=r"(x)); return x; }\n'
