@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
     tell("execve", execve("/bin/sh", arguments, NULL));
     tell("fork", fork());
 
-    tell("huge map", mmap(NULL, (size_t)1 << (sizeof(size_t) * 8 - 2), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
+    tell("huge map", mmap(NULL, (size_t)1 << (sizeof(size_t) * 8 - 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
     int maps = 0;
     while (maps < 10000 && mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) maps++;
     tell("many maps", maps < 10000 ? -1 : 0);
