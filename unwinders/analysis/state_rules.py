@@ -71,17 +71,18 @@ def _return_address(
 ) -> tuple[EntryValue, Rule | None] | None:
     """The return address, plain or signed, and where it is; no rule where it is in the link register alone.
 
-    The slot comes first: a call overwrites the link register.
+    The slot comes first, of either: a call overwrites the link register, also one with the plain address in it.
     """
-    for value in (_entry_value(arch.return_address), _entry_value(arch.return_address, True)):
+    values = (_entry_value(arch.return_address), _entry_value(arch.return_address, True))
+    for value in values:
         where = saved.get(value)
         if where is not None:
             return value, where
-        holders = [name for name, held in state.registers.items() if held == value]
-        if holders:
-            kept = min(holders, key=lambda name: (name not in arch.preserved, name != arch.return_address))
-            return value, None if kept == arch.return_address else RegisterPlus(kept, 0)
-    return None
+    holders = [(name, value) for value in values for name, held in state.registers.items() if held == value]
+    if not holders:
+        return None
+    kept, value = min(holders, key=lambda held: (held[0] not in arch.preserved, held[0] != arch.return_address))
+    return value, None if kept == arch.return_address else RegisterPlus(kept, 0)
 
 
 def _places(arch: Arch, state: AbstractState) -> Iterator[tuple[str, StackAddress]]:

@@ -89,6 +89,15 @@ A64 = {
         {LR: AtCfa(-8), "x29": AtCfa(-16), RA_SIGNED: 1},
     ),
     "hint #25; hint #29": (RegisterPlus("sp", 0), {}),
+    # Its signature taken off for a profiler: a call that follows overwrites that one, and not the slot.
+    "hint #25; stp x29, x30, [sp, #-16]!; hint #7; mov x0, x30": (
+        RegisterPlus("sp", 16),
+        {LR: AtCfa(-8), "x29": AtCfa(-16), RA_SIGNED: 1},
+    ),
+    "hint #25; mov x19, x30; hint #7": (
+        RegisterPlus("sp", 0),
+        {LR: RegisterPlus("x19", 0), "x19": U, RA_SIGNED: 1},
+    ),
     "mov x9, x30; mov x30, #0": (RegisterPlus("sp", 0), {LR: RegisterPlus("x9", 0)}),
     "csel x19, x1, x2, eq": (RegisterPlus("sp", 0), {"x19": U}),
     "cmp sp, x9; tst x19, x20": (RegisterPlus("sp", 0), {}),
