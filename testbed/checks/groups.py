@@ -269,7 +269,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         checks = without_never_returning(checks, batch, this.image, table, row_at)
         checks = without_moved(checks, watched, table)
         checks = without_misled(checks, batch, table)
-        checks = without_spoiled(checks, batch, watched, table)
+        checks = without_spoiled(checks, batch, watched, table, evaluate)
         checks = without_impossible(checks, batch)
         checks = without_contradicted(checks, batch, this.image, table, row_at)
         natural[name] = by_pc(_only(checks, ~batch.forced))

@@ -10,9 +10,9 @@ import numpy as np
 from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS, CallerColumns
 from testbed.checks.row_checks import RowChecks, true_caller
 from testbed.checks.row_columns import caller_columns
-from testbed.checks.row_rules import wrong_at
+from testbed.checks.row_rules import Evaluate, wrong_at
 from testbed.checks.static_rows import RowAt, agrees
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Rule, UnwindRow
+from testbed.contract.rows import AtCfa, AtRegister, IsExpression, RegisterPlus, RowTable, Rule, UnwindRow
 from testbed.image import Image
 from testbed.micro.batches import Batch
 from testbed.truth import Truth
@@ -72,20 +72,24 @@ def _says(row: UnwindRow) -> tuple[Rule | None, dict[str, Rule]]:
     return row.cfa, dict(row.registers)
 
 
-def without_spoiled(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable) -> RowChecks:
+def without_spoiled(
+    checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, evaluate: Evaluate | None = None
+) -> RowChecks:
     """Without what a path did that did not come back, from where it wrote over what its frame keeps.
 
     A row says the same slot as before, which lies in the frame still, and what was right there is wrong: a made-up
-    length or index led a store there.
+    length or index led a store there. Likewise a CFA that is read from memory, and is right from the memory of before.
     """
-    kept = checks.compared & (checks.wrong >= np.uint64(RETURN_ADDRESS)) & ~batch.returned
+    kept = checks.compared & (checks.wrong >= np.uint64(CFA)) & ~batch.returned
     over = np.full(len(batch.path), False)
     for path in np.unique(batch.path[kept]).tolist():
         first, last = np.searchsorted(batch.path, [path, path + 1])
         steps = np.flatnonzero(kept[first:last]) + first
         _, new = np.unique(np.stack((watched.node[steps], checks.wrong[steps])), axis=1, return_index=True)
         for step in np.sort(steps[new]).tolist():
-            if _is_written_over(checks, watched, table, int(first), step):
+            if _is_written_over(checks, watched, table, int(first), step) or _is_cfa_written_over(
+                checks, watched, table, int(first), step, evaluate
+            ):
                 over[step:last] = True
                 break
     return replace(checks, compared=checks.compared & ~over) if over.any() else checks
@@ -170,6 +174,22 @@ def _after_return(watched: Truth, index: int) -> int | None:
     if last + 1 == len(trace) or trace.pc[last + 1] != watched.activations.return_address[index]:
         return None
     return int(trace.sp[last + 1])
+
+
+def _is_cfa_written_over(
+    checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int, evaluate: Evaluate | None
+) -> bool:
+    row, trace = table.at(int(checks.pc[step])), watched.trace
+    if row is None or not isinstance(row.cfa, AtRegister | IsExpression) or not checks.wrong[step] & np.uint64(CFA):
+        return False
+    caller = true_caller(watched, step, caller_columns(watched))
+    own = np.flatnonzero(checks.compared[first:step] & (watched.node[first:step] == watched.node[step])) + first
+    right = own[checks.wrong[own] & np.uint64(CFA) == 0]
+    same = [at for at in right.tolist() if (before := table.at(int(checks.pc[at]))) and before.cfa == row.cfa]
+    if caller is None or not same:
+        return False
+    as_before = replace(trace.snapshot(step), memory=trace.memory(same[-1]))
+    return wrong_at(row, as_before, caller, evaluate)[0] & CFA == 0
 
 
 def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int) -> bool:

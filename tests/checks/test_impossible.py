@@ -396,3 +396,43 @@ other:  .cfi_startproc
 def test_code_whose_caller_was_thrown_away_says_nothing(tmp_path: Path, size: int, first: list[str]) -> None:
     found = check_of(tmp_path, THROWS_ITS_CALLER_AWAY.replace("SIZE", str(size)), "x86_64")
     assert [finding.where for finding in found.findings] == first
+
+
+# BoringSSL's `bn_mul4x_mont`: the CFA lies behind an array in the frame, whose length is an argument that is a multiple
+# of four words, as nobody knows.
+CFA_BEHIND_AN_ARRAY = """
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        movq %rsp, %rax
+        .cfi_def_cfa_register %rax
+        pushq %rbx
+        .cfi_offset %rbx, -16
+        andl $15, %edi
+        leaq 64(,%rdi,8), %r10
+        subq %r10, %rsp
+        movq %rax, 8(%rsp,%rdi,8)
+        .cfi_escape 0x0f,0x0a,0x77,0x08,0x75,0x00,0x38,0x1e,0x22,0x06,0x23,LESS
+        xorl %r11d, %r11d
+1:      movq $7, 8(%rsp,%r11,8)
+        movq $9, 16(%rsp,%r11,8)
+        leaq 4(%r11), %r11
+        cmpq %rdi, %r11
+        jb 1b
+        movq 8(%rsp,%rdi,8), %rsi
+        .cfi_def_cfa %rsi, 8
+        movq -8(%rsi), %rbx
+        .cfi_restore %rbx
+        leaq (%rsi), %rsp
+        .cfi_def_cfa_register %rsp
+        ret
+        .cfi_endproc
+        .size f, .-f
+"""
+
+
+@pytest.mark.parametrize(("less", "wrong"), [("0x08", False), ("0x10", True)])
+def test_a_path_that_wrote_over_where_its_cfa_lies_counts_until_then(tmp_path: Path, less: str, wrong: bool) -> None:
+    found = check_of(tmp_path, CFA_BEHIND_AN_ARRAY.replace("LESS", less), "x86_64")
+    assert bool(found.findings) == wrong, found.findings
