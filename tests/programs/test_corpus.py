@@ -39,6 +39,7 @@ SINGLE_ISA = {
     "pointer_back": "x86_64 has few registers, so its compilers use rbp as one more; it was met in no other code",
     "record_below": "what Go's compiler does around its `duffzero` on x86_64",
     "signal_zero_record": "as `pointer_back`: rbp is one more register; it was met in no other code",
+    "adjusted_again": "one instruction set is enough for a defect of an assembler's directives",
     "drap": "GCC makes this for x86",
     "drap_wrong": "GCC makes this for x86",
     "outlined": "what LLVM's outliner does on arm64",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.clang.limits import BEHIND, EPILOGUE, MASKED, PROLOGUE, STORES
+from testbed.referee.clang.limits import BEHIND, EPILOGUE, MASKED, PROLOGUE, RESTORED, STORES
 from testbed.referee.model import Finding
 
 _SEEN = "clang 22 of ziglang 0.17.0"
@@ -62,5 +62,16 @@ FINDINGS = (
         recipe="masked-O2",
         at="main+0x4c",
         limit=MASKED,
+    ),
+    Finding(
+        title="clang's assembler counts .cfi_adjust_cfa_offset from an offset that .cfi_restore_state has taken back",
+        unwinder="eh_frame",
+        tool=_SEEN,
+        since="2026-11-23",
+        program="adjusted_again",
+        arch="x86_64",
+        recipe="clang-asm",
+        at="late_room",
+        limit=RESTORED,
     ),
 )

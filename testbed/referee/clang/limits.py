@@ -30,3 +30,11 @@ MASKED = Limit(
     "load, which takes the frame off, and the row that says so",
     "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/AArch64/AArch64SpeculationHardening.cpp",
 )
+
+RESTORED = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.WRONG, Outcome.WRONG_REGISTER}),
+    "LLVM's assembler adds what .cfi_adjust_cfa_offset says to the offset of the last directive before "
+    ".cfi_restore_state, not to the offset that was restored",
+    "https://github.com/llvm/llvm-project/blob/main/llvm/lib/MC/MCDwarf.cpp",
+)
