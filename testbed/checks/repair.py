@@ -74,28 +74,36 @@ def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set
 
 
 def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[Edit, int] | None:
-    """A state further up that makes all right here and nothing wrong later, and the instruction that had it last."""
+    """A state further up that makes all right here and nothing wrong later, and the instruction that had it last.
+
+    Of several the one that makes most instructions right: an epilogue takes a frame back in steps.
+    """
     now, seen = function.states[i], list[FrameState]()
+    best: tuple[Edit, int] | None = None
     for j in range(i - 1, -1, -1):
         state = function.states[j]
         if function.begins(j + 1):
-            return None
+            break
         if state == now or state in seen:
             continue
         seen.append(state)
-        if function.wrong(i, state) & wrong:
-            continue
-        values = {part: state.get(part) for part in changed(now, state)}
-        fixed: set[int] = set()
-        for k, new in spread(function, i, values):
-            before, after = function.wrong(k), function.wrong(k, new)
-            if after - before:
-                break
-            if before and not after:
-                fixed.add(k)
-        else:
-            return Edit(values, frozenset(fixed), None), j
-    return None
+        edit = _restored(function, i, state) if not function.wrong(i, state) & wrong else None
+        if edit is not None and (best is None or len(edit.fixed) > len(best[0].fixed)):
+            best = edit, j
+    return best
+
+
+def _restored(function: TriedFunction, i: int, state: FrameState) -> Edit | None:
+    """What comes of another state from an instruction on; None where it makes something wrong."""
+    values = {part: state.get(part) for part in changed(function.states[i], state)}
+    fixed: set[int] = set()
+    for k, new in spread(function, i, values):
+        before, after = function.wrong(k), function.wrong(k, new)
+        if after - before:
+            return None
+        if before and not after:
+            fixed.add(k)
+    return Edit(values, frozenset(fixed), None)
 
 
 def _went_back(function: TriedFunction, i: int, wrong: frozenset[str], edit: Edit, last: int) -> Cause:

@@ -287,3 +287,54 @@ def test_what_a_directive_is_to_end_with_is_said_where_the_table_only_remembers_
         "addq $8, %rsp\n        .cfi_rem", ".cfi_def_cfa_offset 16\naddq $8, %rsp\n.cfi_rem"
     )
     _nothing_is_found(tmp_path, right.replace("remember_state", "remember_state\n.cfi_def_cfa_offset 8"))
+
+
+# An epilogue in mid-function takes the frame back in steps, and behind it nothing says that the frame is there again.
+# Of the saved registers some are changed before the second half, one in it.
+NOT_RESTORED = """
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        pushq %r12
+        .cfi_def_cfa_offset 24
+        .cfi_offset %r12, -24
+        movl $7, %ebx
+        testq %rdi, %rdi
+        jne 2f
+        popq %r12
+        .cfi_def_cfa_offset 16
+        .cfi_restore %r12
+        popq %rbx
+        .cfi_def_cfa_offset 8
+        .cfi_restore %rbx
+        ret
+2:      leaq 1(%rdi), %rax
+        leaq 2(%rsi), %rdx
+        movq %rdx, %r12
+        leaq (%rax,%r12), %rax
+        addq %rbx, %rax
+        popq %r12
+        .cfi_def_cfa_offset 16
+        popq %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size f, .-f
+"""
+
+
+def test_the_state_of_a_whole_frame_is_restored_and_not_that_of_a_half(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(NOT_RESTORED, encoding="utf-8")
+    (finding,) = check_file(path, CheckOptions(), READERS).findings
+    assert finding.repair is not None
+    assert finding.repair.directives == (".cfi_restore_state",)
+    lines = NOT_RESTORED.splitlines()
+    lines.insert(lines.index("        movl $7, %ebx"), "        .cfi_remember_state")
+    lines.insert(lines.index("2:      leaq 1(%rdi), %rax"), "        .cfi_restore_state")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert not check_file(path, CheckOptions(), READERS).findings
