@@ -42,12 +42,20 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
     path = Path(program) if program is not None else None
     if path is None or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
         if options.asked:
+            what = "" if path is None else f"{program} {_what_instead(path)}: "
             raise UsageError(
-                "arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample, "
+                f"{what}arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample, "
                 "--asked-at need an ELF program"
             )
         return False
     return options.asked or needs_a_kernel(path)
+
+
+def _what_instead(path: Path) -> str:
+    """What a path is that is no ELF file."""
+    if path.is_dir():
+        return "is a folder"
+    return "is no ELF file" if path.exists() else "is not there"
 
 
 def needs_a_kernel(path: Path) -> bool:
