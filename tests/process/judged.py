@@ -29,8 +29,8 @@ from unwinders import UNWINDERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes-shares.md"
 STRATEGIES = (
-    *("fp_chain", "lr_leaf", "eh_frame", "debug_frame", "ehabi", "sframe"),
-    *("prologue_analysis", "stack_scan", "stack_scan_strict"),
+    *("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "debug_frame", "ehabi"),
+    *("stack_scan", "stack_scan_strict"),
 )
 READERS = ("eh_frame", "debug_frame", "ehabi")
 MOST_HELD, BUDGET, ASKED = 4_000_000, 20_000_000, 100
@@ -121,7 +121,8 @@ _INTRODUCTION = """# Real programs and builds, every strategy
 Made by `python -m tests.process.judged FOLDER`: the programs and builds of [processes-equal.md](processes-equal.md),
 each run as a process and judged. A cell has the shares of steps, in percent: *exact / honest / lies*, where honest are
 stops and whole stacks of which it was not said that the last caller is the root; steps at which no answer is right
-(*transition*) are not counted. Strategies of rows are judged at every step, the scans at 100 steps that the seed
+(*transition*) are not counted. Strategies of rows are judged at every step (but `prologue_analysis`, which begins at
+functions' symbols: most of these files have few), the scans at 100 steps that the seed
 chooses, and not at all where a program takes more than 4 million steps. *-*: no file has what the strategy needs.
 *Open*: steps, of all strategies, that nothing explains.
 """
