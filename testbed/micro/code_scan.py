@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from capstone import Cs
 
-from testbed.arch import PerIsa
+from testbed.arch import Arch, PerIsa
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
 
@@ -38,9 +38,12 @@ class _Shapes:
     block: re.Pattern[str]  # the instructions that follow are conditional, as many as group 1 has letters
 
 
+_NEVER = "(?!)"
+
+
 def _shapes(step: int, trap: bytes = b"", **patterns: str) -> _Shapes:
     def pattern(name: str) -> re.Pattern[str]:
-        return re.compile(patterns.get(name, "(?!)"))
+        return re.compile(patterns.get(name, _NEVER))
 
     return _Shapes(
         conditional=pattern("conditional"),
@@ -145,6 +148,11 @@ class _Code:
     def word(self, place: int) -> int:
         at = place - self.start
         return int.from_bytes(self.content[at : at + 4], "little") if at >= 0 else 0
+
+
+def has_blocks(arch: Arch) -> bool:
+    """Whether some instruction set of an architecture has instructions that make the next ones conditional."""
+    return any(_SHAPES[isa.name].block.pattern != _NEVER for isa in arch.isas)
 
 
 def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> CodeScan:

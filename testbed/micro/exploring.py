@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from testbed.machine.native.detours import HALT
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
+from testbed.micro.code_scan import has_blocks
 from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
 from testbed.micro.functions import CodePiece
 from testbed.micro.passed_over import with_passed_over
@@ -185,6 +186,8 @@ class Explorer:
 
     def _whole(self, tape: CallTape) -> tuple[CallTape, NDArray[np.int64]]:
         """The tape with the conditional instructions that it passed over, and where its own steps are."""
+        if not has_blocks(self._image.arch):
+            return tape, np.arange(len(tape), dtype=np.int64)
         return with_passed_over(tape, self._pc, self._bias, self._code_at)
 
     def _code_at(self, address: int) -> PieceCode | None:
