@@ -89,7 +89,7 @@ class _Propagation:
         """Spread until all is known. Raises where a call turns out not to return, or to be none."""
         self.arrive((self.code.function.entry, 0), entry_state(self.arch), weak=False)
         self.run()
-        self.never_back = called_last(self.code)
+        self.never_back = called_last(self.code, self.data)
         for pc in unreached(self.code, self.data, self.states.reached):
             self.begin(pc)
 

@@ -16,12 +16,12 @@ def unreached(code: FunctionCode, data: Mapping[int, int], reached: Callable[[in
                 yield instruction.address
 
 
-def called_last(code: FunctionCode) -> frozenset[int]:
-    """The functions whose calls end this one: nothing lies behind that they could come back to."""
+def called_last(code: FunctionCode, data: Mapping[int, int]) -> frozenset[int]:
+    """The functions whose calls end this one: nothing but data lies behind that they could come back to."""
     found = set[int]()
     for start, end in code.function.parts:
         last = None
-        for instruction in _instructions(code, start, end, {}):
+        for instruction in _instructions(code, start, end, data):
             last = last if instruction.idle else instruction.control
         if isinstance(last, Call) and last.target is not None:
             found.add(last.target)

@@ -58,6 +58,19 @@ def test_a_function_called_at_the_very_end_does_not_come_back_elsewhere_either()
     assert all("x21" not in row.registers for row in rows[4:6])
 
 
+def test_constants_behind_the_last_call_are_no_code() -> None:
+    """A32: the word at the end, which would be an instruction, is loaded from there."""
+    code = assembled(
+        "a32",
+        "push {r4, lr}; sub sp, sp, #8; mov r4, r0; bl 0x9000; cmp r0, #0; beq 0x1028; str r5, [sp]; "
+        "ldr r5, [pc, #28]; bl 0x9000; ldr r5, [sp]; add sp, sp, #8; pop {r4, pc}; mov r4, r0; "
+        "bl 0x9200; str r5, [sp]; bl 0x9200; .byte 0x00, 0x00, 0xa0, 0xe1",
+    )
+    image = image_of("a32", code)
+    found = [row_at(image, START + at).registers.get("r5") for at in (0x30, 0x34, 0x38, 0x3C)]
+    assert found == [AtCfa(-16), AtCfa(-16), None, AtCfa(-16)]
+
+
 def test_sp_is_sure_where_a_frame_pointer_is_the_same_place() -> None:
     """Else the last call's arguments may lie below, which are off the stack where its exceptions land."""
     last = rows_behind("bl 0x9100; ldr x21, [sp, #0x20]; ldp x19, x20, [sp, #0x10]; ldp x29, x30, [sp], #0x40; ret")[-1]
