@@ -136,6 +136,34 @@ RECORDS: Reasons = MappingProxyType(
     }
 )
 
+# The same where a live link register would have named the caller: there it holds what an earlier call left behind.
+STALE: Reasons = MappingProxyType(
+    {
+        **{
+            f"{phase}+LINK_STALE+UNLINKED": RECORDS[f"{phase}+UNLINKED"]
+            for phase in ("PROLOGUE", "EPILOGUE", "FRAMELESS")
+        },
+        "UNLINKED+LINK_STALE": RECORDS["UNLINKED"],
+        "SIGNED+UNLINKED": (
+            "the return address in the link register is signed: it names no code, and no record is linked",
+            _SIGNATURE,
+        ),
+        "HANDLER": (
+            "the link register holds a signal's trampoline, which is not listed, and the interrupted frame is skipped",
+            _SIGNAL,
+        ),
+        "NAMELESS+UNLINKED": (
+            "the link register holds the caller's address, and no symbol names the function: it is not believed",
+            _NO_TABLE,
+        ),
+        "LINK_LIVE+TAIL_CALLED+UNLINKED": (
+            "entered by a jump, where the chain begins with the caller's record; the caller was called from the same "
+            "place, so that record is taken for the one of the link register",
+            _UNLINKED,
+        ),
+    }
+)
+
 # Techniques that look through the stack for what may be a return address.
 SCANS: Reasons = MappingProxyType(
     {

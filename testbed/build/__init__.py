@@ -67,7 +67,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         source=source,
         path=path,
         image=read_image(path, _frame_records(source, arch, recipe)),
-        traits=source.header.traits | recipe.traits,
+        traits=source.header.traits | recipe.traits_on(arch),
         tools=cache.tool_version(source, arch, recipe),
     )
 

@@ -54,6 +54,11 @@ _TAKES = {
 }
 
 
+# Where LLVM writes call frame information in emitPrologue alone:
+# https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp
+_PROLOGUES_ONLY = frozenset({"arm32"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """One way to build: a tool, its flags, and what is true of the result.
@@ -88,6 +93,11 @@ class Recipe:
         start = SHADOW_START[isa.name] if self.shadow else START[isa.name]
         assert start is not None, f"{self.name} keeps a shadow call stack, and {isa.name} has none"
         return self.start_lines + start
+
+    def traits_on(self, arch: Arch) -> frozenset[Trait]:
+        """The declared traits of what this recipe builds for an architecture."""
+        writes_no_epilogues = self.tool in (Tool.CLANG, Tool.OTHER_CLANG) and arch.name in _PROLOGUES_ONLY
+        return self.traits | {Trait.NO_EPILOGUE_ROWS} if writes_no_epilogues else self.traits
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""

@@ -3,25 +3,26 @@
 A lie is made up at every frame of every site and of every lying kind; the site counts if one of them is covered by a
 limit. Where the header or the recipe declares that a table is wrong, missing, synchronous or without an end, limits
 have to be wide, so the share is also taken without such sites. Beside it stands at which share of the sites the
-strategy really lies: a technique that is wrong by design needs limits about as wide as that, and no wider.
+strategy really lies, and at which it is not right, since it lies or gives up: a technique that is wrong by design needs
+limits about as wide as that, and no wider.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.campaign.cells import tally_of
+from testbed.campaign.kept_answers import answers_at
 from testbed.campaign.results import Unit
-from testbed.campaign.sampled import cell_at, sampled_steps
+from testbed.campaign.sampled import sampled_steps
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.program.model import Program
 from testbed.referee import FOLDER_OF
-from testbed.runs.judging import judge_all
+from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.truth.frame_sites import FrameSites, frame_sites
 from testbed.verdicts.trace import FrameTraits
@@ -34,6 +35,11 @@ TABLE_DECLARED = frozenset(
         *(Trait.WRONG_INDEX, Trait.OPEN_END, Trait.UNSAID_END),
     }
 )
+TABLES = ("eh_frame", "eh_frame_hdr", "debug_frame", "orc", "sframe")
+TOOLS_WITH_TABLES = (
+    *("lldb", "gdb", "libdw", "drgn", "drgn_debug_frame", "libunwind", "llvm_libunwind", "llvm_libunwind_exact"),
+)
+MOST, OVER = 0.05, 0.10  # the goals: of what believes tables; of others, over the share at which they are not right
 DEEPEST = 40  # frames of a stack that are looked at
 ASKED_AT = 8  # instructions of a unit that a real unwinder is asked about
 
@@ -42,8 +48,9 @@ ASKED_AT = 8  # instructions of a unit that a real unwinder is asked about
 class Share:
     """How many ``sites``, and of how many a lie would be ``explained``; ``plain`` ones have no declared tables.
 
-    At ``told`` of the ``judged`` sites it really lies, and at ``named`` of them its limits would explain a lie; none
-    are judged where it is not installed. Steps in transition are no sites.
+    Of the plain sites some are ``judged`` (none where the strategy is not installed): at ``told`` of these it really
+    lies, at ``failed`` it lies or gives up, and ``named`` are those at which its limits would explain a lie, at
+    ``needless`` of them though it is right. Steps in transition are no sites.
     """
 
     sites: int = 0
@@ -52,18 +59,12 @@ class Share:
     plain_explained: int = 0
     judged: int = 0
     told: int = 0
+    failed: int = 0
     named: int = 0
+    needless: int = 0
 
     def __add__(self, other: Share) -> Share:
-        return Share(
-            self.sites + other.sites,
-            self.explained + other.explained,
-            self.plain + other.plain,
-            self.plain_explained + other.plain_explained,
-            self.judged + other.judged,
-            self.told + other.told,
-            self.named + other.named,
-        )
+        return Share(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def of_all(self) -> float | None:
@@ -75,23 +76,56 @@ class Share:
 
     @property
     def of_judged(self) -> float | None:
+        """How often it lies."""
         return self.told / self.judged if self.judged else None
+
+    @property
+    def not_right(self) -> float | None:
+        """How often it lies or gives up."""
+        return self.failed / self.judged if self.judged else None
 
     @property
     def of_named(self) -> float | None:
         """How often it lies where its limits would explain that: 1 if they are as narrow as can be."""
         return self.told / self.named if self.named else None
 
+    @property
+    def width(self) -> float | None:
+        """At which share of the judged sites its limits would explain a lie."""
+        return self.named / self.judged if self.judged else None
+
+    @property
+    def too_wide(self) -> float | None:
+        """At which share of the judged sites its limits would explain a lie though it is right there."""
+        return self.needless / self.judged if self.judged else None
+
+
+def goal_of(name: str, share: Share) -> str:
+    """Whether a strategy's limits are as narrow as they are meant to be: "reached", or what is not, in words.
+
+    Of what believes tables: 5 % of the plain sites. Of others: at the judged sites, ten points over what they lie at;
+    where they are wider than that, over what they are not right at.
+    """
+    plain, width, lies, not_right = share.of_plain, share.width, share.of_judged, share.not_right
+    if name in (*TABLES, *TOOLS_WITH_TABLES):
+        if plain is None or plain <= MOST:
+            return "reached" if plain is not None else ""
+        known = f", and is not right at {100 * not_right:.1f}" if not_right is not None else ""
+        return f"{100 * MOST:.0f} %: not reached{known}"
+    if width is None or lies is None or not_right is None:
+        return ""
+    if width <= lies + OVER:
+        return "reached"
+    return (
+        "reached, with where it gives up" if width <= not_right + OVER else f"{100 * (lies + OVER):.1f} %: not reached"
+    )
+
 
 def shares(run: Run, unwinders: Iterable[Unwinder], levels: FrameLevels | None = None) -> dict[str, Share]:
     """The share of each strategy that applies to a run. ``levels`` are `frame_levels` of it, where they are known."""
     counted = ~run.watched.transition
     levels = frame_levels(run) if levels is None else levels
-    declared = np.zeros(len(run), np.bool_)
-    for at, traits in levels:
-        for trait in TABLE_DECLARED:
-            declared[at.step[traits.at(trait)]] = True
-    plain = counted & ~declared
+    plain = _plain(run, levels)
     found = {}
     for unwinder in unwinders:
         if not unwinder.applies_to(run.built.image):
@@ -101,6 +135,16 @@ def shares(run: Run, unwinders: Iterable[Unwinder], levels: FrameLevels | None =
             int(counted.sum()), int((hidden & counted).sum()), int(plain.sum()), int((hidden & plain).sum())
         )
     return found
+
+
+def _plain(run: Run, levels: FrameLevels) -> NDArray[np.bool_]:
+    """The sites at which nothing is declared of the tables."""
+    declared = np.zeros(len(run), np.bool_)
+    for at, traits in levels:
+        for trait in TABLE_DECLARED:
+            declared[at.step[traits.at(trait)]] = True
+    plain: NDArray[np.bool_] = ~(run.watched.transition | declared)
+    return plain
 
 
 FrameLevels = Sequence[tuple[FrameSites, "FrameTraits | _OneByOne"]]
@@ -155,15 +199,21 @@ def _covered(traits: FrameTraits | _OneByOne, size: int, limits: Sequence[Limit]
 
 
 def told(run: Run, unwinder: Unwinder, levels: FrameLevels) -> Share:
-    """How many lies a strategy really tells at the sites of a run; a real unwinder is asked at some of them."""
-    hidden = _hidden(run, unwinder, levels) & ~run.watched.transition
+    """What a strategy really says at the plain sites of a run; a real unwinder is asked at some of them."""
+    plain, hidden = _plain(run, levels), _hidden(run, unwinder, levels)
     if unwinder.name in FOLDER_OF:
-        steps = sampled_steps(run, ASKED_AT)
-        cell = cell_at(run, unwinder, steps)
-        return Share(judged=cell.sites - cell.transition, told=cell.lying, named=int(hidden[list(steps)].sum()))
-    counts = tally_of(judge_all(run, unwinder))
-    lies = sum(count for outcome, count in counts.outcomes.items() if outcome.lying)
-    return Share(judged=counts.sites - counts.transition, told=lies, named=int(hidden.sum()))
+        said = answers_at(run, unwinder, sampled_steps(run, ASKED_AT))
+        verdicts = {step: judge(run, step, answer, unwinder) for step, answer in said.items() if plain[step]}
+    else:
+        everywhere = judge_all(run, unwinder)
+        verdicts = {step: everywhere[step] for step in np.flatnonzero(plain).tolist()}
+    return Share(
+        judged=len(verdicts),
+        told=sum(verdict.outcome.lying for verdict in verdicts.values()),
+        failed=sum(not verdict.exact for verdict in verdicts.values()),
+        named=sum(hidden[list(verdicts)].tolist()),
+        needless=sum(verdict.exact and bool(hidden[step]) for step, verdict in verdicts.items()),
+    )
 
 
 def shares_of_units(

@@ -113,11 +113,11 @@ _BETWEEN = (
 # What LLVM's and GCC's ARM `.debug_frame` leave out, by mechanism: compilers' bugs, in whatever tool believes it.
 LLVM_ARM: Reasons = MappingProxyType(
     {
-        "EPILOGUE+ROW_BEGINS": (_LAST, _LLVM_ARM),
-        "EPILOGUE+FRAME_ELSEWHERE": (_LAST, _LLVM_ARM),
+        "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": (_LAST, _LLVM_ARM),
+        "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": (_LAST, _LLVM_ARM),
         "PROLOGUE+ALLOCATED_IN_PART": (_BETWEEN, _LLVM_ARM),
-        "FRAMELESS+FRAME_ELSEWHERE": (_BEHIND, _LLVM_ARM),
-        "FRAMELESS+PASSED_OVER": (_BEHIND, _LLVM_ARM),
+        "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": (_BEHIND, _LLVM_ARM),
+        "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": (_BEHIND, _LLVM_ARM),
         "FP_MOVED_IN_PART": (_MOVED_IN_PART, _LLVM_ARM),
     }
 )

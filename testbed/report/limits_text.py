@@ -52,11 +52,11 @@ def _told_once(unwinder: Unwinder) -> dict[tuple[str, str, str], list[Limit]]:
 
 
 def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], arches: Sequence[str]) -> Table:
-    """The share of all sites at which a made-up lie would be explained, of those without declared tables, and of all
-    at which the strategy really lies ("-": it is not installed)."""
+    """The share of all sites at which a made-up lie would be explained, and of those without declared tables; of these,
+    where the strategy really lies, and where it is not right ("-": it is not installed)."""
     table = Table("", *arches, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.columns[0].no_wrap = True
-    table.title = "% of sites: a lie explained / the same, tables right / a lie told"
+    table.title = "% of sites: a lie explained / the same, tables right / a lie told / a lie told, or no answer"
     for name in names:
         each = [found.get((name, arch)) for arch in arches]
         if any(each):
@@ -65,7 +65,7 @@ def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], a
 
 
 def _shares(share: Share) -> str:
-    return " / ".join(_percent(each) for each in (share.of_all, share.of_plain, share.of_judged))
+    return " / ".join(_percent(each) for each in (share.of_all, share.of_plain, share.of_judged, share.not_right))
 
 
 def _percent(share: float | None) -> str:

@@ -13,15 +13,26 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.trace.words import words_before
-from testbed.truth.frame_sites import FrameSite, FrameSites, frame_sites
+from testbed.truth.frame_sites import FrameSite, FrameSites
 from testbed.truth.frame_traits import RULES
+from testbed.truth.pointer_columns import (
+    called,
+    callers,
+    cfa_moved,
+    for_locals,
+    frameless_caller,
+    last_record,
+    linked,
+    reuses_pointer,
+    unlinked,
+)
 from testbed.truth.step_columns import (
     allocated_in_part,
     back_for_now,
     bare,
     below,
     first,
+    fp_set,
     fp_set_late,
     jumped_to,
     returned,
@@ -63,68 +74,15 @@ def _one_by_one(trait: Trait) -> TraitColumn:
     return held
 
 
-def _called(truth: Watched, at: FrameSites) -> Bools:
-    return truth.activations.parent[at.node] >= 0
-
-
 def _called_by_root(truth: Watched, at: FrameSites) -> Bools:
     parent = truth.activations.parent[at.node]
     return (parent >= 0) & (truth.activations.parent[parent] < 0)
 
 
-def _frameless_caller(truth: Watched, at: FrameSites) -> Bools:
-    return (at.depth > 0) & _called(truth, at) & ~truth.sites.moved[at.own]
-
-
-def _linked(truth: Watched, at: FrameSites) -> Bools:
-    arch, sites = truth.trace.arch, truth.sites
-    pointer = sites.frame_pointer[at.own]
-    found: Bools = _called(truth, at) & (truth.trace.sp[at.own] <= pointer) & (pointer < truth.activations.cfa[at.node])
-    here = np.flatnonzero(found)
-    offsets = np.array([record.return_address & arch.word_mask for record in truth.records], np.uint64)
-    places = (pointer[here] + offsets[sites.isa[at.own[here]]]) & np.uint64(arch.word_mask)
-    kept, mapped = words_before(truth.trace, at.step[here], places)
-    if len(unknown := np.flatnonzero(~mapped)):
-        kept[unknown], mapped[unknown] = truth.words.at(at.step[here[unknown]], places[unknown])
-    address = kept & np.uint64(arch.code_mask & ~arch.signature)
-    activations, node, goes_on = truth.activations, at.node[here], truth.activations.goes_on
-    found[here] = mapped & (
-        (address == activations.return_address[node]) | (address == goes_on[node]) & (goes_on[node] != 0)
-    )
-    return found
-
-
-def _unlinked(truth: Watched, at: FrameSites) -> Bools:
-    return _called(truth, at) & ~_linked(truth, at)
-
-
-def _last_record(truth: Watched, at: FrameSites) -> Bools:
-    return _linked(truth, at) & ~_linked(truth, _callers(truth, at))
-
-
-def _reuses_pointer(truth: Watched, at: FrameSites) -> Bools:
-    activations, sites = truth.activations, truth.sites
-    word = np.uint64(truth.trace.arch.word)
-    end = np.where(_called(truth, at), activations.cfa[at.node], activations.entry_sp[at.node] + word)
-    pointer = sites.frame_pointer[at.own]
-    inside = (truth.trace.sp[at.own] <= pointer) & (pointer < end)
-    found: Bools = sites.moved[at.own] & ~inside
-    return found
-
-
-def _for_locals(truth: Watched, at: FrameSites) -> Bools:
-    return truth.sites.moved[at.own] & ~_reuses_pointer(truth, at) & _unlinked(truth, at)
-
-
 def _mixed_isa(truth: Watched, at: FrameSites) -> Bools:
     isa = truth.sites.isa
-    found: Bools = (isa[at.own] != isa[at.step]) | (isa[_callers(truth, at).own] != isa[at.step])
+    found: Bools = (isa[at.own] != isa[at.step]) | (isa[callers(truth, at).own] != isa[at.step])
     return found
-
-
-def _callers(truth: Watched, at: FrameSites) -> FrameSites:
-    """The frames further out, or the same where there is none."""
-    return frame_sites(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)
 
 
 def _link(truth: Watched, at: FrameSites) -> tuple[NDArray[np.uint64], Bools]:
@@ -138,12 +96,15 @@ def _link(truth: Watched, at: FrameSites) -> tuple[NDArray[np.uint64], Bools]:
 
 def _link_live(truth: Watched, at: FrameSites) -> Bools:
     link, there = _link(truth, at)
-    found: Bools = there & _called(truth, at) & (link == truth.activations.return_address[at.node])
+    found: Bools = there & called(truth, at) & (link == truth.activations.return_address[at.node])
     return found
 
 
 def _link_stale(truth: Watched, at: FrameSites) -> Bools:
-    return _link(truth, at)[1] & ~_link_live(truth, at)
+    found = _link(truth, at)[1]
+    if truth.trace.arch.link is not None:
+        found |= (at.depth == 0) & called(truth, at)
+    return found & ~_link_live(truth, at)
 
 
 def _link_inside(truth: Watched, at: FrameSites) -> Bools:
@@ -155,7 +116,11 @@ def _link_inside(truth: Watched, at: FrameSites) -> Bools:
 
 
 def _link_outside(truth: Watched, at: FrameSites) -> Bools:
-    return _link(truth, at)[1] & ~_link_inside(truth, at)
+    link, there = _link(truth, at)
+    found: Bools = there & (link != 0) & ~_link_inside(truth, at)
+    here = np.flatnonzero(found)
+    found[here] = _by_pc(link[here] - np.uint64(1), truth.named_function) != 0
+    return found
 
 
 def _signed(truth: Watched, at: FrameSites) -> Bools:
@@ -213,8 +178,10 @@ def _executing_at(holds: Callable[[Watched, int], bool]) -> TraitColumn:
 
 
 def _nameless(truth: Watched, at: FrameSites) -> Bools:
-    callers = _callers(truth, at)
-    found: Bools = (callers.depth > at.depth) & _by_pc(callers.pc - np.uint64(1), truth.is_nameless).astype(np.bool_)
+    further_out = callers(truth, at)
+    found: Bools = (further_out.depth > at.depth) & _by_pc(further_out.pc - np.uint64(1), truth.is_nameless).astype(
+        np.bool_
+    )
     return found
 
 
@@ -238,6 +205,8 @@ def _last_call(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+_STANDS_BEHIND_OTHER = _standing_at(Watched.has_other_in_front)
+
 _ONE_BY_ONE = (
     *(Trait.RETURN_CHANGED, Trait.HAND_MADE, Trait.MOVED_UP, Trait.UNKEPT, Trait.KEPT_ELSEWHERE),
     *(Trait.FAR, Trait.DISTANT, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART, Trait.UNPUSHED),
@@ -249,12 +218,12 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PROLOGUE: _here("prologue"),
         Trait.EPILOGUE: _here("epilogue"),
         Trait.FRAMELESS: _here("frameless"),
-        Trait.FRAMELESS_CALLER: _frameless_caller,
-        Trait.UNLINKED: _unlinked,
-        Trait.LINKED: _linked,
-        Trait.LAST_RECORD: _last_record,
-        Trait.FP_REUSED: _reuses_pointer,
-        Trait.FP_FOR_LOCALS: _for_locals,
+        Trait.FRAMELESS_CALLER: frameless_caller,
+        Trait.UNLINKED: unlinked,
+        Trait.LINKED: linked,
+        Trait.LAST_RECORD: last_record,
+        Trait.FP_REUSED: reuses_pointer,
+        Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,
         Trait.FP_BELOW: below,
         Trait.FP_MOVED_ON: _standing_at(Watched.moves_pointer_before),
@@ -262,11 +231,14 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: row_begins,
+        Trait.CFA_MOVED: cfa_moved,
+        Trait.FP_SET: fp_set,
         Trait.ALLOCATED_IN_PART: allocated_in_part,
         Trait.WITHOUT_EFFECT: without_effect,
         Trait.BARE: bare,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
+        Trait.OTHER_IN_FRONT: lambda truth, at: jumped_to(truth, at) & _STANDS_BEHIND_OTHER(truth, at),
         Trait.FIRST: first,
         Trait.ENTERED_FRAMED: _executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
@@ -278,10 +250,11 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.CHANGED: _changed,
         Trait.VECTOR_RESTORED: _vector_restored,
         Trait.BEHIND_LABEL: _executing_at(lambda truth, pc: truth.label(pc) != truth.function(pc)),
+        Trait.FRAMED_AT_LABEL: _standing_at(Watched.is_framed_at_label),
         Trait.LAST_CALL: _last_call,
         Trait.SECOND_ISA: lambda truth, at: truth.sites.isa[at.own].astype(np.bool_),
-        Trait.ROOT: lambda truth, at: ~_called(truth, at),
-        Trait.CALLED: _called,
+        Trait.ROOT: lambda truth, at: ~called(truth, at),
+        Trait.CALLED: called,
         Trait.CALLED_BY_ROOT: _called_by_root,
         Trait.LINK_LIVE: _link_live,
         Trait.LINK_STALE: _link_stale,

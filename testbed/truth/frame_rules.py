@@ -122,6 +122,30 @@ def row_begins(truth: Watched, at: FrameSite) -> bool:
     )
 
 
+def cfa_moved(truth: Watched, at: FrameSite) -> bool:
+    """What a CFA is counted from: FP if it leads to the activation's record, else SP; a signature counts as well."""
+    before = step_in_front(truth, at) if stands_anywhere(truth, at) else -1
+    if before < 0:
+        return False
+    from_pointer = linked(truth, at._replace(step=before, own=before))
+    column = truth.sites.frame_pointer if from_pointer else truth.trace.sp
+    return bool(column[before] != column[at.own] or truth.signed[before] != truth.signed[at.own])
+
+
+def fp_set(truth: Watched, at: FrameSite) -> bool:
+    before = step_in_front(truth, at) if stands_anywhere(truth, at) else -1
+    pointer = truth.sites.frame_pointer
+    return before >= 0 and bool(pointer[truth.activations[at.node].opened] == pointer[before] != pointer[at.own])
+
+
+def other_in_front(truth: Watched, at: FrameSite) -> bool:
+    return jumped_to(truth, at) and truth.has_other_in_front(int(truth.trace.pc[at.own]))
+
+
+def framed_at_label(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and truth.is_framed_at_label(int(truth.trace.pc[at.own]))
+
+
 def jumped_to(truth: Watched, at: FrameSite) -> bool:
     before, trace = at.own - 1, truth.trace
     if not stands_anywhere(truth, at) or before < 0 or truth.node[before] != at.node:
@@ -191,3 +215,21 @@ def vector_restored(truth: Watched, at: FrameSite) -> bool:
     entered = truth.trace.registers[opened, truth.vector_columns]
     changed = (values != entered).any(axis=0) | truth.vectors_changed[at.node]
     return bool((changed & (now == entered)).any())
+
+
+def hand_made(truth: Watched, at: FrameSite) -> bool:
+    """Only where calls push: there SP falls with the step that opens an activation."""
+    activation, sp = truth.activations[at.node], truth.trace.sp
+    if truth.trace.arch.link is not None or not called(truth, at) or is_signal(truth, at) or handler(truth, at):
+        return False
+    return bool(sp[activation.opened - 1] <= sp[activation.opened])
+
+
+def moved_up(truth: Watched, at: FrameSite) -> bool:
+    cfa = truth.activations[at.node].cfa
+    return cfa is not None and not is_signal(truth, at) and int(truth.trace.sp[at.own]) > cfa
+
+
+def handler(truth: Watched, at: FrameSite) -> bool:
+    parent = truth.activations[at.node].parent
+    return parent is not None and truth.activations[parent].signal and not is_signal(truth, at)

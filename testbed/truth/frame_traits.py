@@ -18,10 +18,15 @@ from testbed.truth.frame_rules import (
     below,
     called,
     caller_of,
+    cfa_moved,
     entered_framed,
     for_locals,
+    fp_set,
     fp_set_late,
+    framed_at_label,
     frameless_caller,
+    hand_made,
+    handler,
     interrupted,
     is_signal,
     jumped_to,
@@ -30,6 +35,8 @@ from testbed.truth.frame_rules import (
     mixed_isa,
     moved_in_part,
     moved_on,
+    moved_up,
+    other_in_front,
     returned,
     reuses_pointer,
     row_begins,
@@ -70,7 +77,10 @@ def _link_live(truth: Watched, at: FrameSite) -> bool:
 
 
 def _link_stale(truth: Watched, at: FrameSite) -> bool:
-    return _link(truth, at) is not None and not _link_live(truth, at)
+    """Zero is what the register holds when a program starts, and else something that an activation has put there."""
+    kept = bool(truth.trace.arch.link) and stands_anywhere(truth, at) and called(truth, at)
+    there = kept or _link(truth, at) is not None
+    return there and not _link_live(truth, at)
 
 
 def _link_inside(truth: Watched, at: FrameSite) -> bool:
@@ -79,7 +89,8 @@ def _link_inside(truth: Watched, at: FrameSite) -> bool:
 
 
 def _link_outside(truth: Watched, at: FrameSite) -> bool:
-    return _link(truth, at) is not None and not _link_inside(truth, at)
+    link = _link(truth, at)
+    return link is not None and truth.named_function(link - 1) != 0 and not _link_inside(truth, at)
 
 
 def _signed(truth: Watched, at: FrameSite) -> bool:
@@ -92,11 +103,6 @@ def tail_called(truth: Watched, at: FrameSite) -> bool:
         return False
     here, begun = (int(truth.trace.pc[step]) for step in (at.own, truth.activations[at.node].opened))
     return truth.named_function(here) not in (0, truth.named_function(begun))
-
-
-def _handler(truth: Watched, at: FrameSite) -> bool:
-    parent = truth.activations[at.node].parent
-    return parent is not None and truth.activations[parent].signal and not is_signal(truth, at)
 
 
 def _no_code(truth: Watched, at: FrameSite) -> bool:
@@ -144,19 +150,6 @@ def _return_changed(truth: Watched, at: FrameSite) -> bool:
         return _link(truth, at) == activation.goes_on
     kept, mapped = truth.words.at(np.array([at.step]), np.array([activation.cfa - trace.arch.entry_cfa], np.uint64))
     return bool(mapped[0]) and int(kept[0]) == activation.goes_on
-
-
-def _hand_made(truth: Watched, at: FrameSite) -> bool:
-    """Only where calls push: there SP falls with the step that opens an activation."""
-    activation, sp = truth.activations[at.node], truth.trace.sp
-    if truth.trace.arch.link is not None or not called(truth, at) or is_signal(truth, at) or _handler(truth, at):
-        return False
-    return bool(sp[activation.opened - 1] <= sp[activation.opened])
-
-
-def _moved_up(truth: Watched, at: FrameSite) -> bool:
-    cfa = truth.activations[at.node].cfa
-    return cfa is not None and not is_signal(truth, at) and int(truth.trace.sp[at.own]) > cfa
 
 
 def _distant(truth: Watched, at: FrameSite) -> bool:
@@ -217,11 +210,14 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FP_SET_LATE: fp_set_late,
         Trait.MIXED_ISA: mixed_isa,
         Trait.ROW_BEGINS: row_begins,
+        Trait.CFA_MOVED: cfa_moved,
+        Trait.FP_SET: fp_set,
         Trait.ALLOCATED_IN_PART: allocated_in_part,
         Trait.WITHOUT_EFFECT: without_effect,
         Trait.BARE: bare,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
+        Trait.OTHER_IN_FRONT: other_in_front,
         Trait.FIRST: lambda truth, at: at.depth == 0 and truth.activations[at.node].opened == at.own,
         Trait.ENTERED_FRAMED: entered_framed,
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
@@ -231,11 +227,12 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.PASSED_OVER: _passed_over,
         Trait.NAMELESS: _nameless,
         Trait.RETURN_CHANGED: _return_changed,
-        Trait.HAND_MADE: _hand_made,
-        Trait.MOVED_UP: _moved_up,
+        Trait.HAND_MADE: hand_made,
+        Trait.MOVED_UP: moved_up,
         Trait.CHANGED: _changed,
         Trait.VECTOR_RESTORED: vector_restored,
         Trait.BEHIND_LABEL: _behind_label,
+        Trait.FRAMED_AT_LABEL: framed_at_label,
         Trait.LAST_CALL: _last_call,
         Trait.SECOND_ISA: lambda truth, at: bool(truth.sites.isa[at.own]),
         Trait.ROOT: lambda truth, at: not called(truth, at),
@@ -259,7 +256,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.TRANSITION: lambda truth, at: bool(truth.sites.transition[at.step]),
         Trait.SIGNAL: is_signal,
         Trait.INTERRUPTED: interrupted,
-        Trait.HANDLER: _handler,
+        Trait.HANDLER: handler,
         Trait.NO_CODE: _no_code,
         Trait.IN_NO_FILE: _in_no_file,
     }

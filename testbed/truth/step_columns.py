@@ -73,6 +73,13 @@ def fp_set_late(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def fp_set(truth: Watched, at: FrameSites) -> Bools:
+    before, pointer = steps_in_front(truth, at), truth.sites.frame_pointer
+    found: Bools = (before >= 0) & (pointer[before] == pointer[truth.activations.opened[at.node]])
+    found &= pointer[before] != pointer[at.step]
+    return found
+
+
 def allocated_in_part(truth: Watched, at: FrameSites) -> Bools:
     sp, node, last = truth.trace.sp, truth.node, len(truth.trace) - 1
     before, behind = steps_in_front(truth, at), np.minimum(at.step + 1, last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import FrameRecord
-from testbed.image import image_covering
+from testbed.image import LoadedImage, image_covering
 from testbed.trace import Trace
 from testbed.trace.words import WordHistory
 from testbed.truth.function_facts import Pcs, executed, framed_pcs, function_start, moving_pcs, saving_pcs, setting_pcs
@@ -90,6 +91,53 @@ class Watched:
     def entered_framed(self) -> frozenset[int]:
         """The functions that have a frame at their very first instruction, at least once."""
         return frozenset(pc for pc in self.framed_pcs.tolist() if self.function(pc) == self.function(pc + 1) == pc)
+
+    def is_framed_at_label(self, pc: int) -> bool:
+        """A label counts as a function by itself, and its first instruction that runs has something on the stack."""
+        label = self.label_by_itself(pc)
+        return label != self.function(pc) and self._runs_from(label) in self._framed_at
+
+    def label_by_itself(self, pc: int) -> int:
+        """The symbol next before a pc, or further in front, one after the other, as long as that one reaches over pc.
+
+        So a function's symbol covers its first label, and no label behind that; one without a size ends at the next.
+        """
+        loaded = image_covering(self.trace.images, pc)
+        if loaded is None:
+            return pc
+        address, ends = pc - loaded.bias, self._symbol_ends(loaded)
+        place = bisect_right(ends, (address, 1 << 65)) - 1
+        while place > 0 and ends[place - 1][1] > address:
+            place -= 1
+        return ends[place][0] + loaded.bias if place >= 0 else pc
+
+    def _symbol_ends(self, loaded: LoadedImage) -> list[tuple[int, int]]:
+        """Where each symbol of an image begins and, by its size, ends: in order, each address once."""
+        if loaded.bias not in self._ends:
+            ends: dict[int, int] = {}
+            for symbol in loaded.image.symbols:
+                ends[symbol.address] = max(symbol.address + symbol.size, ends.get(symbol.address, 0))
+            self._ends[loaded.bias] = sorted(ends.items())
+        return self._ends[loaded.bias]
+
+    @cached_property
+    def _ends(self) -> dict[int, list[tuple[int, int]]]:
+        return {}
+
+    def has_other_in_front(self, pc: int) -> bool:
+        """The instruction in front, by address, never runs, or one of it and this one has something on the stack."""
+        place = int(np.searchsorted(self.executed[:, 0], np.uint64(pc))) - 1
+        before, size = self.executed[place].tolist() if place >= 0 else (0, 0)
+        return before + size != pc or (before in self._framed_at) != (pc in self._framed_at)
+
+    def _runs_from(self, pc: int) -> int:
+        """The first instruction from an address on that is executed; the address itself where none is."""
+        place = int(np.searchsorted(self.executed[:, 0], np.uint64(pc)))
+        return int(self.executed[place, 0]) if place < len(self.executed) else pc
+
+    @cached_property
+    def _framed_at(self) -> frozenset[int]:
+        return frozenset(self.framed_pcs.tolist())
 
     def is_nameless(self, pc: int) -> bool:
         """No symbol of a function covers this code."""

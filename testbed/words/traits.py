@@ -32,11 +32,14 @@ class Trait(Enum):
     FP_SET_LATE = "the activation has set FP, in a function that sets it behind its first two instructions"
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
     ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"
+    CFA_MOVED = "the instruction in front has changed what a CFA is counted from: FP if that led to the record, else SP"
+    FP_SET = "the instruction in front has changed FP from what it was at the activation's entry"
     ALLOCATED_IN_PART = "the instruction in front has made room on the stack, stored nothing, and this one makes more"
     WITHOUT_EFFECT = "the instruction in front changed nothing but the pc: its condition failed, or it does nothing"
     BARE = "the interrupted activation holds nothing on the stack: SP is where it was at its entry"
     RETURNED = "a call of the interrupted activation has just come back to this instruction"
     JUMPED_TO = "control came here by a jump inside the activation: not from the instruction in front"
+    OTHER_IN_FRONT = "control came here by a jump; the instruction in front has another frame, or none, or never runs"
     FIRST = "the interrupted activation is at its first instruction"
     ENTERED_FRAMED = "the activation's function was entered with something on the stack already: by a jump, not a call"
     FRAME_ELSEWHERE = "the function has a frame at another instruction, and on this path no frame, or has left it"
@@ -51,6 +54,7 @@ class Trait(Enum):
     CHANGED = "the activation has changed a callee-saved register other than FP"
     VECTOR_RESTORED = "the activation has changed a callee-saved floating-point register, and given it its value back"
     BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
+    FRAMED_AT_LABEL = "no symbol in front reaches over a label in the interrupted function, and a frame is set up there"
     LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"
     SECOND_ISA = "the activation runs the architecture's second instruction set"
     ROOT = "the activation is the outermost one: it has no caller"
@@ -97,6 +101,7 @@ class Trait(Enum):
     NOT_KEPT = (
         "a function that never returns, and so kept no return address for want of a table, as the recipe declares"
     )
+    NO_EPILOGUE_ROWS = "a table with rows for prologues, and none for epilogues, as the recipe declares"
     UNSAID_END = "a compact table that does not say that the start code has no caller, as the recipe declares"
     SHADOW_STACK = "rows say where the shadow call stack is, by an expression for its register, as the recipe declares"
     LEAF_RECORD = "in a leaf whose frame pointer leads to no return address, as the recipe declares"
@@ -133,6 +138,7 @@ _DECLARED = frozenset(
         Trait.SYNCHRONOUS,
         Trait.NOT_KEPT,
         Trait.UNSAID_END,
+        Trait.NO_EPILOGUE_ROWS,
         Trait.LEAF_RECORD,
         Trait.SHADOW_STACK,
         Trait.NO_RECORD,

@@ -1,9 +1,9 @@
-"""How much limits would hide: made-up lies at every frame, and deliberate liars on top of every strategy's answers."""
+"""How much limits would hide: made-up lies at every frame of every site."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -12,68 +12,65 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.campaign.kept_answers import answers_at
-from testbed.campaign.results import Unit
-from testbed.campaign.shares import TABLE_DECLARED, Share, frame_levels, shares, told
-from testbed.campaign.units import run_unit
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
-from testbed.referee import REFEREE_OF, REFEREES, present
-from testbed.runs.judging import judge
+from testbed.campaign.shares import (
+    MOST,
+    OVER,
+    TABLES,
+    TOOLS_WITH_TABLES,
+    Share,
+    frame_levels,
+    goal_of,
+    shares,
+    told,
+)
+from testbed.referee import REFEREES
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS, trait_at
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.trace import FrameTraits
-from testbed.words.errors import NoUnwindInfo, ToolchainMissing
+from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
+from tests.campaign.shared_runs import runs
 from unwinders import UNWINDERS
 
-# From all over the matrix, at most 1,000 steps each; by name, so that one more program does not change the measure.
-SAMPLE = {
-    "x86_64": (
-        *("alloca_vla clang-O2-fp", "big_frame clang-O1-fp", "busy_leaf clang-O2-fp", "cxx_cleanups eh-Os"),
-        *("end_zero keystone", "function_pointers clang-O2-cet", "inlined_call clang-O2-fp", "longjmp clang-asm"),
-        "mutual_recursion gcc-O0-fp",
-    ),
-    "arm64": (
-        *("alloca_vla clang-O2-fp", "big_frame clang-O1-fp", "busy_leaf clang-O2-scs", "cxx_names gcc-O2"),
-        *("function_pointers clang-O0-fp", "index_exchanged keystone", "late_push clang-asm"),
-        *("mutual_recursion clang-Oz-sync", "noreturn_last_call clang-O1-fp"),
-    ),
-    "arm32": (
-        *("alloca_vla clang-O2-fp", "big_frame clang-Os-fp", "callee_saved gcc-asm-thumb"),
-        *("early_return keystone-thumb", "epilogue_cfa_wrong gcc-asm", "inline_chain clang-O0"),
-        *("landing_pad clang-asm", "mutual_recursion clang-O1-fp", "no_symbol keystone"),
-    ),
-}
-TABLES = ("eh_frame", "eh_frame_hdr", "debug_frame", "orc", "sframe")  # right but where something is declared
 NEARLY_EVERYWHERE = 0.5
 
 
 @cache
-def runs(arch: str) -> tuple[Run, ...]:
-    found = []
-    for program, recipe in (name.split() for name in SAMPLE[arch]):
-        try:
-            found.append(run_unit(Unit(program, arch, recipe), PROGRAMS))
-        except ToolchainMissing:
-            continue
-    return tuple(found)
-
-
-@cache
 def share(arch: str, name: str) -> Share:
-    each = [shares(run, (UNWINDERS[name],)).get(name, Share()) for run in runs(arch)]
+    """Of limits alone: a real unwinder need not be installed for that."""
+    unwinder = UNWINDERS[name] if name in UNWINDERS else _TOOLS[name]
+    each = [shares(run, (unwinder,)).get(name, Share()) for run in runs(arch)]
     return sum(each, Share())
 
 
+_TOOLS = {unwinder.name: unwinder for referee in REFEREES.values() for unwinder in referee.unwinders}
+# LLVM's libunwind uses the row in front where one begins, and is wrong about that often: docs/limits.md has both.
+ROW_IN_FRONT = {"llvm_libunwind": 0.15}
+
+
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_strategy_hides_next_to_nothing(name: str, arch: str) -> None:
+@pytest.mark.parametrize("name", [*TABLES, *TOOLS_WITH_TABLES])
+def test_what_believes_tables_hides_next_to_nothing(name: str, arch: str) -> None:
     found = share(arch, name)
-    # LLVM's ARM back end writes no rows for what a prologue and an epilogue do step by step.
-    most = 0.10 if (name, arch) == ("debug_frame", "arm32") else 0.05
-    assert found.of_plain is None or found.of_plain <= most, found
+    print(f"{name} {arch}: {found.of_plain}")
+    assert found.of_plain is None or found.of_plain <= ROW_IN_FRONT.get(name, MOST), found
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("name", [name for name in UNWINDERS if name not in TABLES])
+def test_what_is_wrong_by_design_has_limits_where_it_is_wrong(name: str, arch: str) -> None:
+    """At most ten points of the sites more than those at which it lies or gives up."""
+    unwinder, found = UNWINDERS[name], Share()
+    for run in runs(arch):
+        if unwinder.applies_to(run.built.image):
+            found += told(run, unwinder, frame_levels(run))
+    if found.judged:
+        assert found.width is not None
+        assert found.not_right is not None
+        print(f"{name} {arch}: {found.width:.1%} named, {found.of_judged:.1%} lies, {found.not_right:.1%} not right")
+        assert found.width <= found.not_right + OVER, found
+        assert goal_of(name, found).startswith("reached")
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -104,125 +101,6 @@ def test_what_holds_nearly_everywhere_explains_no_lie(arch: str) -> None:
 WRONG_EVERYWHERE = frozenset({"bs_backtrace", "qi_stack_frame", "stack_scan_breakpad"})
 
 
-def always_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[:1], stopped=None)
-
-
-def skips_a_caller(b: Backtrace) -> Backtrace:
-    return replace(b, frames=(b.frames[0], *b.frames[2:]))
-
-
-def invents_a_frame(b: Backtrace) -> Backtrace:
-    ghost = replace(b.frames[1], pc=b.frames[1].pc + 4, registers={})
-    return replace(b, frames=(b.frames[0], ghost, *b.frames[1:]))
-
-
-def goes_on_behind_the_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=(*b.frames, replace(b.frames[-1], pc=b.frames[-1].pc + 4, registers={}, cfa=None)))
-
-
-def off_by_one_word(b: Backtrace) -> Backtrace:
-    return replace(b, frames=tuple(replace(f, pc=f.pc + 8) if i else f for i, f in enumerate(b.frames)))
-
-
-def wrong_cfa(b: Backtrace) -> Backtrace:
-    return replace(b, frames=tuple(replace(f, cfa=(f.cfa or 0) + 16) for f in b.frames))
-
-
-def forgets_the_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[:-1], stopped=None)
-
-
-def refuses(b: Backtrace) -> Backtrace:
-    return Backtrace(b.frames[:1], NoUnwindInfo("no row"))
-
-
-def says_nothing(b: Backtrace) -> Backtrace:
-    return replace(b, frames=())
-
-
-LIARS = (
-    *(always_root, skips_a_caller, invents_a_frame, goes_on_behind_the_root, off_by_one_word, wrong_cfa),
-    *(forgets_the_root, refuses, says_nothing),
-)
-# How many of the lies told at sites where a strategy is right may go unnoticed. What is wrong by design is right there
-# by luck: a stale link register that names no code, a function that has one row and is not in its finished frame.
-UNNOTICED = 0.02
-BY_LUCK = {"lr_leaf": 0.30, "qi_stack_frame": 0.20, "ehabi": 0.17, "fp_chain_entry": 0.05, "debug_frame": 0.05}
-REFUSED = 0.35  # of refusals: they claim nothing, and a technique may give up where it need not
-
-
-@pytest.mark.parametrize("name", UNWINDERS)
-def test_a_liar_on_top_of_a_right_answer_is_noticed(name: str) -> None:
-    """At sites where the strategy tells the whole truth, and nothing is declared of the tables."""
-    unwinder, asked, unnoticed = UNWINDERS[name], 0, Counter[str]()
-    for arch in ARCHES:
-        for run in runs(arch):
-            if unwinder.applies_to(run.built.image):
-                asked += _lie(run, unwinder, unnoticed)
-    refused = unnoticed.pop(refuses.__name__, 0)
-    lies = asked - asked // len(LIARS)
-    print(f"{name}: of {lies} lies {sum(unnoticed.values()) / max(lies, 1):.1%} unnoticed, refusals {refused}")
-    if asked >= 50 * len(LIARS):  # some are hardly ever right
-        assert sum(unnoticed.values()) <= BY_LUCK.get(name, UNNOTICED) * lies, (lies, unnoticed)
-        assert refused <= REFUSED * (asked // len(LIARS)), (asked, refused)
-
-
-# Of real unwinders: on units whose answers are kept already, since other tests ask for them. One of them in short.
-ASKED = (("leaf_call", "keystone"), ("struct_return", "clang-O0"), ("inlined_call", "clang-O0"), ("signal", "keystone"))
-AT_LENGTH = [
-    pytest.param(name, asked, id=f"{name}-{len(asked)}", marks=[] if asked == ASKED[:1] else [pytest.mark.everything])
-    for name in sorted(REFEREE_OF)
-    for asked in (ASKED[:1], ASKED)
-]
-# What guesses (no tables, a register that is not restored) has limits as wide as its guess; LLVM's libunwind uses the
-# row in front wherever a row begins, and lies there; LLDB takes a label for a function. gdb without tables is right at
-# seven of the sites asked, all in a prologue, in an epilogue or behind a label. Measured: 79, 23, 61, 50 %, ...
-GUESSED = {"gdb_no_tables": 0.80, "lldb_no_tables": 0.90, "minidump_stackwalk_no_symbols": 0.62}
-GUESSED |= {"nongnu_backtrace_exidx": 0.55, "llvm_backtrace": 0.15, "llvm_libunwind": 0.15, "lldb": 0.15}
-GUESSED |= {"symbolic": 0.04, "symbolic_debug_frame": 0.11, "gdb": 0.04, "libdw": 0.04, "libunwindstack": 0.04}
-GUESSED |= {"minidump_stackwalk": 0.04}
-# These give up at an instruction where others do not, and may: they refuse a row rather than guess it.
-GIVE_UP = {"drgn", "libunwindstack", "minidump_stackwalk", "symbolic"}
-
-
-@pytest.mark.parametrize(("name", "asked_of"), AT_LENGTH)
-def test_a_liar_on_top_of_a_real_unwinders_right_answer_is_noticed(
-    name: str, asked_of: tuple[tuple[str, str], ...]
-) -> None:
-    """What it said is recorded (`testbed.campaign.kept_answers`), and lied about."""
-    there = present([name])
-    if name not in there:
-        pytest.skip(REFEREES[REFEREE_OF[name]].package)
-    asked, unnoticed = 0, Counter[str]()
-    for arch in ARCHES:
-        for program, recipe in asked_of:
-            run = run_unit(Unit(program, arch, recipe), PROGRAMS)
-            if there[name].applies_to(run.built.image):
-                said = answers_at(run, there[name], range(len(run)))
-                asked += _lie(run, there[name], unnoticed, said)
-    refused = unnoticed.pop(refuses.__name__, 0)
-    lies = asked - asked // len(LIARS)
-    print(f"{name}: of {lies} lies {sum(unnoticed.values()) / max(lies, 1):.1%} unnoticed, refusals {refused}")
-    assert sum(unnoticed.values()) <= GUESSED.get(name, UNNOTICED) * lies, (lies, unnoticed)
-    assert refused <= REFUSED * (asked // len(LIARS)) or name in GIVE_UP, (asked, refused)
-
-
-def _lie(run: Run, unwinder: Unwinder, unnoticed: Counter[str], known: Mapping[int, Backtrace] | None = None) -> int:
-    """Count lies told, and by name those that a limit explained; about what is ``known``, or asked for here."""
-    told = 0
-    for step in range(0, len(run), 3):
-        said = known[step] if known else unwinder.unwind(run[step])
-        if len(said.frames) < 2 or not judge(run, step, said).exact or run.traits(step) & TABLE_DECLARED:
-            continue
-        for liar in LIARS:
-            verdict = judge(run, step, liar(said), unwinder)
-            assert not verdict.exact, liar.__name__
-            told += 1
-            unnoticed[liar.__name__] += not verdict.unexplained
-    return told
-
-
 @pytest.mark.parametrize("arch", ARCHES)
 def test_a_share_counts_what_a_lie_at_any_frame_would_be_explained_by(arch: str) -> None:
     """Beside asking each limit at each frame, one by one."""
@@ -249,9 +127,28 @@ def test_every_lie_of_a_strategy_stands_where_its_limits_name_it() -> None:
     run = run_program(PROGRAMS["tail_call"], ARCHES["x86_64"], "keystone")
     levels = frame_levels(run)
     chain, table = (told(run, UNWINDERS[name], levels) for name in ("fp_chain", "eh_frame"))
-    assert 0 < chain.told <= chain.named < chain.judged == len(run)
+    assert 0 < chain.told <= chain.failed <= chain.named < chain.judged == len(run)
     assert chain.of_named == chain.told / chain.named
-    assert (table.told, table.named, table.of_named) == (0, 0, None)
+    assert (table.told, table.failed, table.named, table.needless, table.of_named) == (0, 0, 0, 0, None)
+
+
+def test_a_goal_is_five_percent_of_tables_and_ten_points_over_what_really_is_wrong_of_others() -> None:
+    narrow, wide = (Share(sites=100, plain=100, plain_explained=hidden, judged=10, failed=2) for hidden in (5, 6))
+    assert goal_of("eh_frame", narrow) == "reached"
+    assert goal_of("libdw", wide) == "5 %: not reached, and is not right at 20.0"
+    lies, stops = Share(judged=100, told=30, failed=60), Share(judged=100, told=30, failed=60)
+    assert goal_of("fp_chain", replace(lies, named=40)) == "reached"
+    assert goal_of("fp_chain", replace(stops, named=70)) == "reached, with where it gives up"
+    assert goal_of("fp_chain", replace(stops, named=71)) == "40.0 %: not reached"
+    assert goal_of("fp_chain", Share()) == ""
+
+
+def test_a_site_that_is_named_needlessly_is_one_at_which_the_strategy_is_right() -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
+    everywhere = replace(UNWINDERS["fp_chain"].limits[0], trait=Trait.ROOT, also=frozenset(), arches=None)
+    always = replace(UNWINDERS["eh_frame"], limits=(replace(everywhere, outcomes=frozenset(Outcome)),))
+    found = told(run, always, frame_levels(run))  # every stack has its root
+    assert (found.named, found.needless, found.too_wide) == (found.judged, found.judged, 1.0)
 
 
 def test_every_observed_trait_has_a_rule_and_a_column() -> None:

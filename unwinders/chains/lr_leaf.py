@@ -22,7 +22,7 @@ from testbed.words.errors import UnknownRegister
 from unwinders.chains.fp_chain import FP_CHAIN
 from unwinders.chains.frame_records import KERNEL_ARM64 as PERF
 from unwinders.chains.frame_records import listed
-from unwinders.shared_limits import RECORDS
+from unwinders.shared_limits import RECORDS, STALE
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
@@ -51,10 +51,10 @@ LIMITS = limits_of(
     SIGNAL                           arm64   skipped wrong_register wrong
     SIGNAL                           arm32   refused skipped
     NO_CODE<1                        arm32   ended_early
-    LINK_STALE+LINK_OUTSIDE          arm64   ended_early phantom wrong
-    LINK_STALE+LINK_OUTSIDE          arm32   refused stopped ended_early skipped phantom wrong
-    LINK_LIVE+LINK_INSIDE            arm64   refused ended_early skipped wrong_register wrong
-    LINK_LIVE+LINK_INSIDE            arm32   refused ended_early skipped wrong_register wrong
+    LINK_STALE+LINK_OUTSIDE          arm64   phantom wrong
+    LINK_STALE+LINK_OUTSIDE          arm32   skipped phantom wrong
+    LINK_LIVE+LINK_INSIDE+UNLINKED   arm64   refused ended_early skipped wrong_register wrong
+    LINK_LIVE+LINK_INSIDE+UNLINKED   arm32   refused ended_early skipped wrong_register wrong
     LINK_STALE+LINK_INSIDE+UNLINKED  arm64   refused ended_early skipped
     LINK_STALE+LINK_INSIDE+UNLINKED  arm32   refused ended_early skipped wrong
     LEAF_RECORD+UNLINKED<1           arm32   stopped wrong
@@ -69,15 +69,21 @@ LIMITS = limits_of(
     MIXED_ISA                        arm32   stopped ended_early skipped
     FP_REUSED                        arm64   stopped ended_early
     FP_REUSED                        arm32   stopped ended_early
-    PROLOGUE+UNLINKED                arm64   ended_early skipped wrong
-    PROLOGUE+UNLINKED                arm32   ended_early skipped
-    EPILOGUE+UNLINKED                arm64   ended_early skipped wrong
-    EPILOGUE+UNLINKED                arm32   ended_early skipped
-    FRAMELESS+UNLINKED               arm64   ended_early skipped wrong
-    FRAMELESS+UNLINKED               arm32   ended_early skipped
+    PROLOGUE+LINK_STALE+UNLINKED     arm32   ended_early skipped
+    EPILOGUE+LINK_STALE+UNLINKED     arm32   ended_early skipped
+    FRAMELESS+LINK_STALE+UNLINKED    arm64   ended_early wrong
+    FRAMELESS+LINK_STALE+UNLINKED    arm32   ended_early skipped
     FRAMELESS_CALLER+UNLINKED        arm64   stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
-    UNLINKED                         arm32   refused stopped ended_early wrong
+    UNLINKED+LINK_STALE              arm32   refused ended_early wrong
+    SIGNED+UNLINKED                  arm64   ended_early skipped wrong
+    LINK_LIVE+TAIL_CALLED+UNLINKED   arm64   skipped
+    HANDLER                          arm64   skipped wrong
+    NAMELESS+UNLINKED                arm64   skipped
+    HANDLER                          arm32   skipped wrong
+    NAMELESS+UNLINKED                arm32   skipped
+    LINK_LIVE+TAIL_CALLED+UNLINKED   arm32   skipped
+    FP_FOR_LOCALS                    arm32   stopped ended_early wrong
     OPEN_END                         arm64   refused stopped phantom
     OPEN_END                         arm32   refused stopped phantom
     LAST_RECORD                      arm64   refused stopped
@@ -93,8 +99,8 @@ LIMITS = limits_of(
             "it",
             PERF,
         ),
-        "LINK_LIVE+LINK_INSIDE": (
-            "the function was called by itself, so its live link register looks like a stale one",
+        "LINK_LIVE+LINK_INSIDE+UNLINKED": (
+            "the function was called by itself, so its live link register looks like a stale one; no record is linked",
             PERF,
         ),
         "LINK_STALE+LINK_INSIDE+UNLINKED": (
@@ -106,6 +112,7 @@ LIMITS = limits_of(
         "NO_RECORD+UNLINKED<1": RECORDS["NO_RECORD+UNLINKED"],
         "FP_REUSED<1": RECORDS["FP_REUSED"],
         **RECORDS,
+        **STALE,
     },
 )
 

@@ -29,7 +29,7 @@ from unwinders.chains.frame_records import (
     read_record,
     record_in_force,
 )
-from unwinders.shared_limits import RECORDS
+from unwinders.shared_limits import RECORDS, STALE
 
 MOST_FRAMES = 50
 
@@ -76,54 +76,50 @@ LISTED: Reasons = MappingProxyType(
 
 LIMITS = limits_of(
     """
-    SIGNAL                     x86_64  ended_early skipped
-    SIGNAL                     arm64   skipped wrong_register wrong
-    SIGNAL                     arm32   skipped wrong
-    NO_CODE<1                  arm32   ended_early
-    LINK_STALE                 arm64   skipped phantom wrong
-    LINK_STALE                 arm32   skipped phantom wrong
-    LINK_LIVE+LINKED<1         arm64   phantom wrong
-    LINK_LIVE+LINKED<1         arm32   phantom wrong
-    LINK_LIVE+MOVED_UP<1       arm64   phantom
-    LINK_LIVE+MOVED_UP<1       arm32   phantom
-    LEAF_RECORD+UNLINKED<1     arm32   phantom wrong
-    NO_RECORD+UNLINKED<1       arm32   ended_early phantom wrong
-    FP_REUSED<1                arm64   ended_early skipped wrong
-    FP_REUSED<1                arm32   ended_early skipped wrong
-    NO_CODE                    x86_64  skipped
-    SIGNED+LINKED              arm64   wrong
-    NO_RECORD+UNLINKED         arm32   wrong
-    LOST_REGISTER+UNLINKED     x86_64  ended_early skipped
-    LOST_REGISTER+UNLINKED     arm64   skipped
-    LOST_REGISTER+UNLINKED     arm32   skipped
-    MIXED_ISA+UNLINKED         arm32   ended_early
-    MIXED_ISA                  arm32   ended_early skipped
-    FP_BELOW                   x86_64  phantom
-    FP_REUSED                  x86_64  ended_early skipped wrong
-    FP_REUSED                  arm64   ended_early wrong
-    FP_REUSED                  arm32   ended_early wrong
-    FP_BACK+UNLINKED           x86_64  ended_early skipped wrong
-    PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
-    PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
-    PROLOGUE+UNLINKED          arm32   ended_early skipped
-    EPILOGUE+UNLINKED          x86_64  ended_early skipped wrong
-    EPILOGUE+UNLINKED          arm64   ended_early skipped wrong
-    EPILOGUE+UNLINKED          arm32   ended_early skipped
-    FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
-    FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
-    FRAMELESS+UNLINKED         arm32   ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
-    UNLINKED                   arm32   ended_early wrong
-    OPEN_END                   x86_64  phantom
-    OPEN_END                   arm64   phantom
-    OPEN_END                   arm32   phantom
-    FP_FOR_LOCALS              x86_64  ended_early wrong
-    FP_FOR_LOCALS<1            arm64   ended_early wrong
-    FP_FOR_LOCALS<1            arm32   ended_early wrong
+    SIGNAL                         x86_64  ended_early skipped
+    SIGNAL                         arm64   skipped wrong_register wrong
+    SIGNAL                         arm32   skipped wrong
+    NO_CODE<1                      arm32   ended_early
+    LINK_STALE                     arm64   skipped phantom wrong
+    LINK_STALE                     arm32   skipped phantom wrong
+    LINK_LIVE+LINKED<1             arm64   phantom wrong
+    LINK_LIVE+LINKED<1             arm32   phantom wrong
+    LINK_LIVE+MOVED_UP<1           arm64   phantom
+    LINK_LIVE+MOVED_UP<1           arm32   phantom
+    LEAF_RECORD+UNLINKED<1         arm32   phantom wrong
+    NO_RECORD+UNLINKED<1           arm32   ended_early phantom wrong
+    FP_REUSED<1                    arm64   ended_early skipped wrong
+    FP_REUSED<1                    arm32   ended_early skipped wrong
+    NO_CODE                        x86_64  skipped
+    SIGNED+LINKED                  arm64   wrong
+    NO_RECORD+UNLINKED             arm32   wrong
+    LOST_REGISTER+UNLINKED         x86_64  ended_early skipped
+    LOST_REGISTER+UNLINKED         arm64   skipped
+    LOST_REGISTER+UNLINKED         arm32   skipped
+    MIXED_ISA+UNLINKED             arm32   ended_early
+    MIXED_ISA                      arm32   ended_early skipped
+    FP_BELOW                       x86_64  phantom
+    FP_REUSED                      x86_64  ended_early skipped wrong
+    FP_REUSED                      arm64   ended_early wrong
+    FP_REUSED                      arm32   ended_early wrong
+    FP_BACK+UNLINKED               x86_64  ended_early skipped wrong
+    PROLOGUE+UNLINKED              x86_64  ended_early skipped wrong
+    EPILOGUE+UNLINKED              x86_64  ended_early skipped wrong
+    FRAMELESS+UNLINKED             x86_64  ended_early skipped wrong
+    FRAMELESS+LINK_STALE+UNLINKED  arm32   ended_early
+    FRAMELESS_CALLER+UNLINKED      x86_64  ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED      arm64   ended_early skipped wrong
+    FRAMELESS_CALLER+UNLINKED      arm32   ended_early skipped wrong
+    FP_FOR_LOCALS                  arm32   ended_early wrong
+    SIGNED+UNLINKED                arm64   wrong
+    OPEN_END                       x86_64  phantom
+    OPEN_END                       arm64   phantom
+    OPEN_END                       arm32   phantom
+    FP_FOR_LOCALS                  x86_64  ended_early wrong
+    FP_FOR_LOCALS<1                arm64   ended_early wrong
+    FP_FOR_LOCALS<1                arm32   ended_early wrong
     """,
-    {"SIGNAL": RECORDS["SIGNAL"], **LISTED, **RECORDS},
+    {"SIGNAL": RECORDS["SIGNAL"], **LISTED, **RECORDS, **STALE},
 )
 
 QI_STACK_FRAME = Unwinder(

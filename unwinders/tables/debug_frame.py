@@ -41,24 +41,24 @@ BEHIND_AN_EPILOGUE = (
 
 LIMITS = limits_of(
     """
-    WRONG_TABLE                arm32   stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE                   arm32   refused stopped
-    NO_CODE                    arm32   refused stopped skipped
-    IN_NO_FILE                 arm32   refused
-    OPEN_END                   arm32   stopped phantom
-    LOST_REGISTER              arm32   stopped
-    EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
-    PROLOGUE+ALLOCATED_IN_PART arm32   ended_early
-    FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
-    EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
-    FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
-    FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
-    EPILOGUE                   arm32   refused
-    FP_MOVED_IN_PART           arm32   ended_early wrong_register
+    WRONG_TABLE                                 arm32   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE                                    arm32   refused stopped
+    NO_CODE                                     arm32   refused stopped skipped
+    IN_NO_FILE                                  arm32   refused
+    OPEN_END                                    arm32   stopped phantom
+    LOST_REGISTER                               arm32   stopped
+    NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
+    PROLOGUE+ALLOCATED_IN_PART                  arm32   ended_early
+    NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
+    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
+    NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
+    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
+    EPILOGUE                                    arm32   refused
+    FP_MOVED_IN_PART                            arm32   ended_early wrong_register
     """,
     {
         **CFI,
-        "EPILOGUE+ROW_BEGINS": (
+        "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": (
             "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
             "epilogue on, the row still describes the whole frame. GCC's writes one row for a frame that two "
             "instructions give back, after the second",
@@ -69,10 +69,10 @@ LIMITS = limits_of(
             "between them the row does not count the first",
             _LLVM_ARM,
         ),
-        "FRAME_ELSEWHERE+JUMPED_TO": BEHIND_AN_EPILOGUE,
-        "EPILOGUE+FRAME_ELSEWHERE": BEHIND_AN_EPILOGUE,
-        "FRAME_ELSEWHERE+FRAMELESS": BEHIND_AN_EPILOGUE,
-        "FRAMELESS+PASSED_OVER": BEHIND_AN_EPILOGUE,
+        "NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO": BEHIND_AN_EPILOGUE,
+        "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": BEHIND_AN_EPILOGUE,
+        "NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS": BEHIND_AN_EPILOGUE,
+        "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": BEHIND_AN_EPILOGUE,
         "EPILOGUE": (
             "GCC writes one row for a frame that several instructions give back: between them it is another's",
             _LLVM_ARM,

@@ -9,9 +9,9 @@ from testbed.words.traits import Trait
 
 EPILOGUE, PROLOGUE, BEHIND = llvm_arm(
     {
-        "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
+        "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
         "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
-        "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+        "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
     }
 )
 

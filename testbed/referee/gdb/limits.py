@@ -62,10 +62,10 @@ WITH_TABLES = (
     _OPEN_END,
     *llvm_arm(
         {
-            "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
-            "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
-            "FRAMELESS+PASSED_OVER": "ended_early wrong_register",
+            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early wrong_register",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),

@@ -35,11 +35,11 @@ LIMITS = (
     ),
     *llvm_arm(
         {
-            "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong_register",
-            "EPILOGUE+FRAME_ELSEWHERE": "ended_early skipped wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": "ended_early skipped wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
-            "FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
-            "FRAMELESS+PASSED_OVER": "ended_early wrong_register wrong",
+            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early wrong_register wrong",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),
@@ -53,6 +53,6 @@ REPEATED = Limit(
     "ends: it does not ask whether a caller's CFA is further out",
     "https://github.com/bloomberg/pystack/pull/26",
     frozenset({"arm32"}),
-    frozenset({Trait.ROW_BEGINS}),
+    frozenset({Trait.NO_EPILOGUE_ROWS, Trait.ROW_BEGINS}),
 )
 SIGNED = signed("it is given no mask of signature bits, and says a signed return address as it is", Outcome.WRONG)

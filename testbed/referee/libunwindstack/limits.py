@@ -55,7 +55,7 @@ _REASONS = {
     ),
     "EPILOGUE": (
         "GCC writes one row for a frame that several instructions give back: between them it is another's",
-        reasons()["EPILOGUE+ROW_BEGINS"][1],
+        reasons()["NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS"][1],
     ),
     "WRONG_TABLE<1": (
         "a table is believed, not checked: a wrong rule of the frame pointer is wrong where the caller counts from it",
@@ -95,12 +95,12 @@ LIMITS = limits_of(
     INEXPRESSIBLE  arm32   refused stopped
     REALIGNED+EPILOGUE    x86_64  ended_early
     REALIGNED+EPILOGUE<1  x86_64  stopped skipped
-    EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
-    EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
+    NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
+    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
     EPILOGUE                   arm32   refused
     PROLOGUE+ALLOCATED_IN_PART  arm32   ended_early
-    FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
-    FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
+    NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
+    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
     FP_MOVED_IN_PART           arm32   ended_early wrong_register
     CALLED         x86_64  refused
     CALLED         arm64   refused

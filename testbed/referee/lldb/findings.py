@@ -17,7 +17,7 @@ FINDINGS = (
         arch="x86_64",
         recipe="clang-asm",
         at="work+0x6",
-        limit=limit_for(WITH_TABLES, Trait.BEHIND_LABEL, Outcome.WRONG, "x86_64"),
+        limit=limit_for(WITH_TABLES, Trait.FRAMED_AT_LABEL, Outcome.WRONG, "x86_64"),
     ),
     Finding(
         title="LLDB believes the instructions behind the symbol of a function's cold part, not the table",

@@ -71,7 +71,7 @@ WITH_TABLES = (
         "where the table says that the frame pointer cannot be had any more, for it is the target's of a jump already, "
         "LLDB ends without a word",
         _JUMP,
-        _ARMS,
+        None,
         Trait.FP_REUSED,
     ),
     limit(
@@ -93,7 +93,7 @@ WITH_TABLES = (
         "https://github.com/libunwind/libunwind/issues/924",
     ),
     limit(
-        Trait.BEHIND_LABEL,
+        Trait.FRAMED_AT_LABEL,
         "phantom wrong wrong_register",
         "of an interrupted instruction on x86_64 LLDB believes what it makes of the instructions from the symbol next "
         "before pc on, not the table: behind a label in a function it starts as if the function was just entered",
@@ -112,9 +112,9 @@ WITH_TABLES = (
     GCC_REALIGNED,
     *llvm_arm(
         {
-            "EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
-            "FRAMELESS+FRAME_ELSEWHERE": "ended_early",
-            "FRAMELESS+PASSED_OVER": "ended_early wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
+            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early",
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early wrong_register",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
         }

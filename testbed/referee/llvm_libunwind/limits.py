@@ -52,7 +52,7 @@ _ROW_BEFORE = (
     "parseFDEInstructions applies the rows that begin before the pc (codeOffset < pcoffset), as is right behind a "
     "call: where a row begins at the interrupted instruction, the one before it is used"
 )
-ROW_BEFORE_TOP = Limit(Trait.ROW_BEGINS, _LIES, _ROW_BEFORE, EXACT_PC)
+ROW_BEFORE_TOP = Limit(Trait.CFA_MOVED, _LIES, _ROW_BEFORE, EXACT_PC)
 ROW_BEFORE_WRONG = Limit(
     Trait.BEHIND_WRONG,
     frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
@@ -67,7 +67,7 @@ NO_ROW_FOR_THE_CALLER = Limit(
     inner=-1,
 )
 ROW_BEFORE_LANDED = Limit(
-    Trait.JUMPED_TO,
+    Trait.OTHER_IN_FRONT,
     frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
     f"{_ROW_BEFORE}; here it is that of code in front of a jump's target, which is on another path",
     EXACT_PC,
@@ -79,6 +79,16 @@ ROW_BEFORE_EXPRESSION = Limit(
     EXACT_PC,
     also=frozenset({Trait.CHANGED}),
 )
+_SET = f"{_ROW_BEFORE}; the row that begins says where the caller's FP is, which the instruction in front has changed"
+ROW_BEFORE_SET = Limit(Trait.FP_SET, _LIES, _SET, EXACT_PC, frozenset({"arm64"}))
+ROW_BEFORE_REALIGNED = Limit(
+    Trait.FP_SET,
+    frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    _SET,
+    EXACT_PC,
+    frozenset({"x86_64"}),
+    frozenset({Trait.REALIGNED}),
+)
 ROW_BEFORE_ENTERED = Limit(
     Trait.ENTERED_FRAMED,
     frozenset({Outcome.SKIPPED}),
@@ -87,7 +97,10 @@ ROW_BEFORE_ENTERED = Limit(
     frozenset({"x86_64"}),
     frozenset({Trait.FIRST}),
 )
-ROWS_BEFORE = (ROW_BEFORE_TOP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION, ROW_BEFORE_ENTERED)
+ROWS_BEFORE = (
+    *(ROW_BEFORE_TOP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION),
+    *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_ENTERED),
+)
 ROW_BEFORE_COMPACT = Limit(
     Trait.ROW_BEGINS,
     frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),

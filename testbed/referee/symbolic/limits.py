@@ -109,6 +109,7 @@ EH_FRAME = _limits(
         Trait.NO_TABLE: "ended_early refused stopped",
         Trait.NO_CODE: "refused stopped",
         Trait.SIGNAL: "refused stopped",
+        Trait.TAKEN_BACK: "stopped wrong_register",  # says more than that the end is open
         Trait.OPEN_END: "phantom stopped",
         Trait.LOST_REGISTER: "skipped",
         Trait.REALIGNED: "ended_early refused stopped wrong wrong_register",
@@ -116,7 +117,6 @@ EH_FRAME = _limits(
         Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
         Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
-        Trait.TAKEN_BACK: "stopped wrong_register",
     }
 )
 _B_KEY = (
@@ -153,7 +153,17 @@ DEBUG_FRAME = (
         said=((Trait.FRAMELESS, Trait.PASSED_OVER),),
     ),
     *llvm_arm(
-        {"FRAMELESS+PASSED_OVER": "ended_early wrong_register", "FP_MOVED_IN_PART": "ended_early wrong_register"}
+        {
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early wrong_register",
+            "FP_MOVED_IN_PART": "ended_early wrong_register",
+        }
+    ),
+    Limit(
+        Trait.FRAMELESS,
+        frozenset({Outcome.ENDED_EARLY}),
+        *_BECAUSE[Trait.FRAMELESS],
+        frozenset({"arm32"}),
+        frozenset({Trait.PASSED_OVER}),
     ),
     Limit(
         Trait.EPILOGUE,

@@ -1,4 +1,4 @@
-"""How many bytes A32 stores write, by their mnemonics: those that share a prefix are not mixed up."""
+"""How many bytes A32 stores write, by their mnemonics, and where an access that counts from pc goes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 
 from testbed.arch import ARCHES
 from unwinders.analysis.arm32_accesses import stored_size
+from unwinders.analysis.decode_arm32 import decode
+from unwinders.analysis.operations import Load, MemoryOperand
 
 A32 = next(isa for isa in ARCHES["arm32"].isas if isa.name == "a32")
 
@@ -32,3 +34,23 @@ def test_a_store_writes_as_many_bytes_as_its_mnemonic_says(word: int, text: str,
     (insn,) = reader.disasm(word.to_bytes(4, "little"), 0x1000)
     assert f"{insn.mnemonic} {insn.op_str}" == text
     assert stored_size(insn, A32, insn.mnemonic) == size
+
+
+@pytest.mark.parametrize(
+    ("isa", "code", "address", "place"),
+    [
+        ("a32", "08309fe5", 0x1000, 0x1000 + 8 + 8),  # ldr r3, [pc, #8]
+        ("thumb", "024b", 0x1000, 0x1000 + 4 + 8),
+        ("thumb", "024b", 0x1002, 0x1000 + 4 + 8),  # pc counts from a multiple of four
+    ],
+)
+def test_a_load_that_counts_from_pc_counts_from_where_the_instruction_set_reads_it(
+    isa: str, code: str, address: int, place: int
+) -> None:
+    mode = capstone.CS_MODE_ARM if isa == "a32" else capstone.CS_MODE_THUMB
+    reader = capstone.Cs(capstone.CS_ARCH_ARM, mode)
+    reader.detail = True
+    (insn,) = reader.disasm(bytes.fromhex(code), address)
+    known = next(each for each in ARCHES["arm32"].isas if each.name == isa)
+    operations = decode(insn, known, lambda *_: None).operations
+    assert operations == (Load("r3", MemoryOperand("pc", place), 4),)

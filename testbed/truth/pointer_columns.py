@@ -1,0 +1,78 @@
+"""Columns of traits about what FP leads to: records, the activation's own frame, or neither.
+
+The readable rules are in `testbed.truth.frame_rules`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from testbed.trace.words import words_before
+from testbed.truth.frame_sites import FrameSites, frame_sites
+from testbed.truth.step_columns import steps_in_front
+from testbed.truth.transfers import Bools
+from testbed.truth.watched import Watched
+
+
+def called(truth: Watched, at: FrameSites) -> Bools:
+    return truth.activations.parent[at.node] >= 0
+
+
+def callers(truth: Watched, at: FrameSites) -> FrameSites:
+    """The frames further out, or the same where there is none."""
+    return frame_sites(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)
+
+
+def frameless_caller(truth: Watched, at: FrameSites) -> Bools:
+    return (at.depth > 0) & called(truth, at) & ~truth.sites.moved[at.own]
+
+
+def linked(truth: Watched, at: FrameSites) -> Bools:
+    arch, sites = truth.trace.arch, truth.sites
+    pointer = sites.frame_pointer[at.own]
+    found: Bools = called(truth, at) & (truth.trace.sp[at.own] <= pointer) & (pointer < truth.activations.cfa[at.node])
+    here = np.flatnonzero(found)
+    offsets = np.array([record.return_address & arch.word_mask for record in truth.records], np.uint64)
+    places = (pointer[here] + offsets[sites.isa[at.own[here]]]) & np.uint64(arch.word_mask)
+    kept, mapped = words_before(truth.trace, at.step[here], places)
+    if len(unknown := np.flatnonzero(~mapped)):
+        kept[unknown], mapped[unknown] = truth.words.at(at.step[here[unknown]], places[unknown])
+    address = kept & np.uint64(arch.code_mask & ~arch.signature)
+    activations, node, goes_on = truth.activations, at.node[here], truth.activations.goes_on
+    found[here] = mapped & (
+        (address == activations.return_address[node]) | (address == goes_on[node]) & (goes_on[node] != 0)
+    )
+    return found
+
+
+def unlinked(truth: Watched, at: FrameSites) -> Bools:
+    return called(truth, at) & ~linked(truth, at)
+
+
+def last_record(truth: Watched, at: FrameSites) -> Bools:
+    return linked(truth, at) & ~linked(truth, callers(truth, at))
+
+
+def reuses_pointer(truth: Watched, at: FrameSites) -> Bools:
+    activations, sites = truth.activations, truth.sites
+    word = np.uint64(truth.trace.arch.word)
+    end = np.where(called(truth, at), activations.cfa[at.node], activations.entry_sp[at.node] + word)
+    pointer = sites.frame_pointer[at.own]
+    inside = (truth.trace.sp[at.own] <= pointer) & (pointer < end)
+    found: Bools = sites.moved[at.own] & ~inside
+    return found
+
+
+def for_locals(truth: Watched, at: FrameSites) -> Bools:
+    return truth.sites.moved[at.own] & ~reuses_pointer(truth, at) & unlinked(truth, at)
+
+
+def cfa_moved(truth: Watched, at: FrameSites) -> Bools:
+    before, sp, pointer, signed = steps_in_front(truth, at), truth.trace.sp, truth.sites.frame_pointer, truth.signed
+    found: Bools = (before >= 0) & (signed[before] != signed[at.step])
+    here = np.flatnonzero(before >= 0)
+    here = here[np.argsort(before[here], kind="stable")]  # memory is read in the order of steps
+    before, at = before[here], at.some(here)
+    was_linked = linked(truth, FrameSites(before, at.depth, at.node, before, at.pc))
+    found[here] |= np.where(was_linked, pointer[before] != pointer[at.step], sp[before] != sp[at.step])
+    return found
