@@ -11,8 +11,7 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.trace.native import PAGE, note_used_pages
-
+PAGE = 4096  # bytes
 Octets = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 
@@ -24,9 +23,12 @@ def pages(size: int) -> int:
 
 def used_pages(data: bytes) -> Bools:
     """For each page of some bytes: is there anything but zeros?"""
+    from testbed.trace import native  # compiled code, which short runs do without
+
+    assert native.PAGE == PAGE
     used = np.zeros(pages(len(data)), np.bool_)
     whole = len(data) // PAGE
-    note_used_pages(np.frombuffer(data, np.uint64, whole * PAGE // 8), used)
+    native.note_used_pages(np.frombuffer(data, np.uint64, whole * PAGE // 8), used)
     if whole < len(used):
         used[whole] = any(data[whole * PAGE :])
     return used

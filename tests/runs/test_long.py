@@ -36,7 +36,8 @@ def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureReque
     here = [u for u in UNITS if u.arch == arch.name and RECIPES[u.recipe].isa_on(arch) in (isa, None)]
     every = 1 if request.config.getoption("--everything") else 31
     compared, pieces, held, made, inside = 0, 0, 0, 0, Counter[Trait]()
-    for unit in here[::every]:
+    turned = next(unit for unit in here if unit.program == "gen_9")  # its end says more of pieces that it looked at
+    for unit in {*here[::every], turned}:
         built = build_unit(unit, PROGRAMS)
         if built.source.header.signals:
             with pytest.raises(UsageError, match="signals arrive"):
