@@ -20,8 +20,8 @@ from unwinders import UNWINDERS
 pytestmark = pytest.mark.whole
 
 # Here no row can be right: a return address is written over, or the flags decide where it is; nobody writes the right
-# ones (compilers' defects); the source is right, and what an assembler makes of it is not; and the wrong one does no harm
-# to who takes signatures off without authenticating.
+# ones (compilers' defects); the source is right, and what an assembler makes of it is not; and the wrong one does no
+# harm to who takes signatures off without authenticating.
 NO_TWIN = {
     *("retpoline", "outlined_prologues", "pac_early", "simd_saved", "profiled", "return_thunk", "realigned_calls"),
     *("masked_return", "conditional_return", "return_thunk_inline", "adjusted_again"),
