@@ -28,7 +28,7 @@ from benchmarks.table import Table, TableValue, text_of
 HERE = Path(__file__).parents[1]
 WORKLOAD = HERE / "benchmarks" / "workload.c"
 REFUSED = 2  # the exit status of a command that did not do what it was told
-PATIENCE = 300  # seconds of processor time, per process
+PATIENCE, LONGER = 300, 3600  # seconds of processor time, per process
 RUN = ("-m", "testbed.cli", "run")
 CELL = ("-m", "pytest", "-q", "-k", "leaf_call and arm64 and eh_frame")
 NAMES = ("-m", "pytest", "-q", "--collect-only")  # the names of all tests are kept by it, where a checkout keeps them
@@ -47,6 +47,7 @@ class Figure:
     of_bytes: bool = False
     once: bool = False  # too long for several turns
     first: tuple[str, ...] = ()  # a command that is run before the first turn, and does not count
+    cold: bool = False  # nothing is made before it: its cache is empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ FIGURES = {
     "long": _of_workload(
         "`testbed run`, 1.4 million steps", "no more than the judging", LONG, "--budget", "100000000", once=True
     ),
+    "suite": Figure("`pytest`, nothing made before", "at most 2/5", ("-m", "pytest", "-q"), once=True, cold=True),
 }
 
 
@@ -98,9 +100,11 @@ def turn(figure: Figure, checkout: Checkout, folder: Path) -> Turn:
         command.append(str(_workload(folder, figure.rounds_of_workload)))
     command += [word.replace(os.devnull, str(folder / "out")) for word in figure.behind]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"TESTBED_CACHE": str(checkout.cache), "PYTHONPATH": str(checkout.root), "NO_COLOR": "1"}
-    environment["PYTHONPYCACHEPREFIX"] = str(checkout.cache / "bytecode")
+    cache = checkout.cache / "cold" if figure.cold else checkout.cache
+    environment |= {"TESTBED_CACHE": str(cache), "PYTHONPATH": str(checkout.root), "NO_COLOR": "1"}
+    environment["PYTHONPYCACHEPREFIX"] = str(cache / "bytecode")
     printed = folder / "printed"
+    patience = LONGER if figure.cold else PATIENCE
     with printed.open("wb") as out, (folder / "errors").open("w+b") as errors:
         process = subprocess.Popen(
             command,
@@ -108,7 +112,7 @@ def turn(figure: Figure, checkout: Checkout, folder: Path) -> Turn:
             env=environment,
             stdout=out,
             stderr=errors,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE)),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (patience, patience)),
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -138,6 +142,8 @@ def compared(figure: Figure, older: Checkout, this: Checkout, rounds: int, folde
         (older, shortest),
         (this, figure),
     ):  # not counted: byte code, kernels, built files are made
+        if figure.cold:
+            break
         if figure.first:
             turn(replace(figure, command=figure.first), checkout, folder)
         turn(warming, checkout, folder)
