@@ -31,7 +31,11 @@ def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict], *, in_wor
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
     counted = tally_of(verdicts)
     silent = frozenset[int]() if in_words else {counted.first, counted.first_lie} - {counted.first_unexplained}
-    return _cell(unit, unwinder, counted, lambda step: None if step in silent else difference(run, unwinder, step))
+
+    def told(step: int) -> Difference | None:
+        return None if step in silent else difference(run, unwinder, step, said=counted.said.get(step))
+
+    return _cell(unit, unwinder, counted, told)
 
 
 def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
@@ -39,7 +43,7 @@ def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
 
     def told(step: int) -> Difference:
         piece, window = run.piece(step)
-        return difference(piece, unwinder, window.row(step), number=step)
+        return difference(piece, unwinder, window.row(step), number=step, said=counted.said.get(step))
 
     unit = Unit(run.built.program.name, run.built.arch.name, run.built.recipe.name)
     return _cell(unit, unwinder, counted, told)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 from testbed.checks.file_result import file_check
@@ -14,8 +13,6 @@ from testbed.checks.groups import (
     FileAtWork,
     Group,
     GroupResult,
-    check_group,
-    died,
     fits,
     groups_of,
     opened,
@@ -24,6 +21,7 @@ from testbed.checks.inputs import program_file
 from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
+from testbed.checks.parts import check_in_parts, died, halves
 from testbed.checks.readers import Readers
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 from testbed.micro.functions import CodePiece
@@ -108,7 +106,7 @@ def _done(
     with nullcontext(executor) if executor is not None else worker_pool(jobs) as pool:
         left = [(number, group) for number, group in enumerate(planned) if number not in found]
         with interrupts_held():
-            futures = {pool.submit(check_group, group): number for number, group in left}
+            futures = {pool.submit(check_in_parts, group): number for number, group in left}
         try:
             for future in as_finished(futures):
                 with suppress(BrokenExecutor):
@@ -128,9 +126,8 @@ def _alone(group: Group) -> list[GroupResult]:
     """A group in a process of its own; if that dies, each of its functions in one."""
     with worker_pool(1) as pool:
         try:
-            return [pool.submit(check_group, group).result()]
+            return [pool.submit(check_in_parts, group).result()]
         except BrokenExecutor:
             if group.end - group.first == 1:
                 return [died(group)]
-    halves = (group.first, (group.first + group.end) // 2, group.end)
-    return [result for first, end in pairwise(halves) for result in _alone(replace(group, first=first, end=end))]
+    return [result for half in halves(group) for result in _alone(half)]

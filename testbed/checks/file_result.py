@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checks.code_words import CodeWords, words_of
 from testbed.checks.formats_compared import formats_differ
 from testbed.checks.groups import (
     GroupResult,
@@ -32,13 +31,10 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, summed
 from testbed.checks.producers import told_once
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
-from testbed.checks.table_findings import CodeWords, table_findings
+from testbed.checks.table_findings import table_findings
 from testbed.checks.true_rows import TrueRow, merged
 from testbed.contract.rows import RowTable
-from testbed.image import Image, LoadedImage
-from testbed.image.debug import debug_info
-from testbed.image.disassembly import disassemble
-from testbed.naming.symbolize import with_names
+from testbed.image import Image
 from testbed.words.errors import UnwindError
 
 Pcs = NDArray[np.uint64]
@@ -98,11 +94,12 @@ def file_check(
         for counts in counted
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
-    words = _words(image)
+    words = words_of(image)
     natural = _union(result.natural for result in results)
     on_forced = _union(result.on_forced for result in results)
     executed = frozenset(np.union1d(natural, on_forced).tolist())
     findings: list[TableFinding] = []
+    failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
     rowless: list[NDArray[np.uint64]] = []
     compared, said = 0, []
     for name, table in tables.items():
@@ -114,7 +111,7 @@ def file_check(
         compared += int(one.every.visits.sum())
         if name not in AT_CALLS:
             rowless.append(one.every.pc[one.every.some == NO_ROW])
-        findings += _findings(image, name, one, sizes, words)
+        findings += _findings(image, name, one, sizes, words, failures)
         findings += _static_findings(name, table.source, counted, executed, words)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     findings += formats_differ(read, counted, executed, words, image.arch)
@@ -131,6 +128,7 @@ def file_check(
         compared,
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
         image.notes,
+        failures=failures,
     )
 
 
@@ -139,9 +137,14 @@ def _union(parts: Iterator[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 
 
 def _findings(
-    image: Image, name: str, one: _OneTable, sizes: Mapping[int, int], words: CodeWords
+    image: Image,
+    name: str,
+    one: _OneTable,
+    sizes: Mapping[int, int],
+    words: CodeWords,
+    failures: MutableMapping[str, str],
 ) -> Iterator[TableFinding]:
-    """The findings of one table, at the instructions of functions that were decoded."""
+    """The findings of one table, at the instructions of functions that were decoded; ``failures`` gets more."""
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
     wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
     true = {pc: row for pc, row in one.true.items() if pc in sizes}
@@ -157,6 +160,7 @@ def _findings(
         words,
         evidence=lambda pc: HowKnown.EXECUTED if pc in on_natural else HowKnown.FORCED,
         advises=name in OF_DIRECTIVES and name not in AT_CALLS,
+        failures=failures,
     )
     found = tuple(_as_start_code(each) for each in found)
     own = told_once([each for each in found if each.pc in wrong], image, name, one.table, one.true)
@@ -265,34 +269,3 @@ def _one_each(findings: Sequence[TableFinding]) -> Iterator[TableFinding]:
         else:
             open_ones[key] = finding
     yield from open_ones.values()
-
-
-def _unquoted(file: str) -> str:
-    """A file's name. Of a preprocessed source clang keeps it as the preprocessor quotes it: \\303\\251 for an é."""
-    plain = re.sub(rb"\\([0-7]{3}|[\\\"])", _unquoted_byte, os.fsencode(file))
-    return os.fsdecode(plain) if Path(os.fsdecode(plain)).exists() else file
-
-
-def _unquoted_byte(quoted: re.Match[bytes]) -> bytes:
-    return bytes([int(quoted[1], 8) & 0xFF]) if len(quoted[1]) == 3 else quoted[1]
-
-
-def _words(image: Image) -> CodeWords:
-    """How the code of a file is named."""
-
-    def where(pc: int) -> str:
-        function = image.function_at(pc)
-        if function is None:
-            return f"{pc:#x}"
-        return f"{function.name}+{pc - function.address:#x}" if pc != function.address else function.name
-
-    def source(pc: int) -> tuple[str, int]:
-        line = debug_info(image).line_at(pc)
-        return (_unquoted(line.file), line.line) if line is not None and line.line else ("", 0)
-
-    own = (LoadedImage(image, 0),)
-
-    def text(pc: int) -> str:
-        return with_names(own, disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc))
-
-    return CodeWords(where, text, source)

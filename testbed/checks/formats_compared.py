@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from testbed.arch import Arch
+from testbed.checks.code_words import CodeWords
 from testbed.checks.groups import PieceCounts
 from testbed.checks.model import FindingKind, HowKnown, TableFinding, WrongThing
 from testbed.checks.readers import AT_CALLS
-from testbed.checks.table_findings import CodeWords, cfa_words, rule_words
+from testbed.checks.table_findings import cfa_words, rule_words
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
 
 

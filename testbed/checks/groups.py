@@ -27,6 +27,7 @@ from testbed.checks.impossible import (
     without_thrown_away,
 )
 from testbed.checks.inputs import read_program
+from testbed.checks.local_calls import as_call_or_jump, local_calls
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
@@ -38,7 +39,7 @@ from testbed.contract.rows import RowTable
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, one_trace
 from testbed.micro.calling import Caller
-from testbed.micro.code import piece_code
+from testbed.micro.code import passed_by
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import make_callable
@@ -71,6 +72,7 @@ class PieceCounts:
     calls: int
     returned: int
     note: str = ""
+    failed: bool = False  # by a mistake of the testbed's, which ``note`` tells
     static: Mapping[str, StaticFunction] = field(default_factory=dict)  # by table: what nothing executed
 
 
@@ -169,7 +171,7 @@ def check_group(group: Group) -> GroupResult:
             if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
                 waiting = 0
-        counts.append(replace(_counts(found), static=_static(this, group, found)))
+        counts.append(replace(counts_of(found), static=_static(this, group, found)))
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))
@@ -196,7 +198,8 @@ def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, 
     """The instructions that no path reached, by table."""
     row_at = group.readers.rows_of_instructions
     executed = found.natural | found.forced
-    untried = {pc: size for pc, size in sorted(found.code.sizes.items()) if pc not in executed}
+    tried_or_none = executed | passed_by(found.code, executed)
+    untried = {pc: size for pc, size in sorted(found.code.sizes.items()) if pc not in tried_or_none}
     if row_at is None or not untried:
         return {}
     tried = sorted(executed & found.code.sizes.keys())
@@ -207,19 +210,6 @@ def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, 
     }
 
 
-def died(group: Group) -> GroupResult:
-    """What is said of a group over which the process died."""
-    this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
-    counts = tuple(
-        replace(_counts(Exploration(piece, piece_code(this.image, piece))), note="the emulator died over it")
-        for piece in this.pieces[group.first : group.end]
-        if piece.is_entry and fits(piece, group.options.functions)
-    )
-    nothing = np.empty(0, np.uint64)
-    tables = {name: TableChecks((), (), ()) for name, table in this.tables.items() if isinstance(table, RowTable)}
-    return GroupResult(counts, tables, nothing, nothing, {}, 0, 0)
-
-
 def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
     """Whether a function is one of those that were asked for."""
     return not patterns or any(
@@ -227,7 +217,7 @@ def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
     )
 
 
-def _counts(found: Exploration) -> PieceCounts:
+def counts_of(found: Exploration) -> PieceCounts:
     sizes = sorted(found.code.sizes.items())
     return PieceCounts(
         found.piece,
@@ -258,24 +248,31 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
     batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), group.options.seed)
     taken.clear()
     watched = observe(batch.trace, natively=True)  # one batch comes after the other: loading it pays
+    local = local_calls(watched, batch.returned)
+    called = watched if local is None else local.truth
     natural, forced, true = {}, {}, {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
         at_calls, evaluate = name in AT_CALLS, group.readers.evaluator
         checks = check_rows(watched, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
+        if local is not None:
+            others = check_rows(
+                local.truth, table, this.loaded, steps=local.steps, at_calls=at_calls, evaluate=evaluate
+            )
+            checks = as_call_or_jump(checks, others, local)
         row_at = group.readers.rows_of_instructions
-        checks = without_thrown_away(checks, watched)
+        checks = without_thrown_away(checks, called)
         checks = without_never_returning(checks, batch, this.image, table, row_at)
-        checks = without_moved(checks, watched, table)
+        checks = without_moved(checks, called, table)
         checks = without_misled(checks, batch, table)
-        checks = without_spoiled(checks, batch, watched, table, evaluate)
+        checks = without_spoiled(checks, batch, called, table, evaluate)
         checks = without_impossible(checks, batch)
         checks = without_contradicted(checks, batch, this.image, table, row_at)
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
-        called = _only(checks, _of_called(this.pieces, checks.pc))  # of other code nothing is told
-        true[name] = true_rows(watched, checks, table, wrong_pcs(by_pc(called), this.image))
+        own = _only(checks, _of_called(this.pieces, checks.pc))  # of other code nothing is told
+        true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(own), this.image))
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     return _Compared(natural, forced, true, np.unique(pc[~batch.forced]), np.unique(pc[batch.forced]))
 

@@ -164,6 +164,7 @@ class FileCheck:
     """All that was found in one file. ``compared`` are (instruction, visit) pairs held against a row.
 
     ``dropped`` counts forced paths that no real run can take, by the reason: none of their steps counts for anything.
+    ``failures`` are the functions over which the testbed itself made a mistake, and which.
     """
 
     path: Path
@@ -177,6 +178,7 @@ class FileCheck:
     compared: int
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
     kept: bool = False  # read back from an earlier check of the same content
 
     def total(self, part: str) -> int:

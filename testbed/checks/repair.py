@@ -87,21 +87,24 @@ def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[Edit,
         if state == now or state in seen:
             continue
         seen.append(state)
-        edit = _restored(function, i, state) if not function.wrong(i, state) & wrong else None
+        edit = _restored(function, i, wrong, state) if not function.wrong(i, state) & wrong else None
         if edit is not None and (best is None or len(edit.fixed) > len(best[0].fixed)):
             best = edit, j
     return best
 
 
-def _restored(function: TriedFunction, i: int, state: FrameState) -> Edit | None:
-    """What comes of another state from an instruction on; None where it makes something wrong."""
+def _restored(function: TriedFunction, i: int, wrong: frozenset[str], state: FrameState) -> Edit | None:
+    """What comes of another state from an instruction on; None where it makes something wrong.
+
+    An instruction may be wrong in what was told before, too: it counts if all of ``wrong`` is right there.
+    """
     values = {part: state.get(part) for part in changed(function.states[i], state)}
     fixed: set[int] = set()
     for k, new in spread(function, i, values):
         before, after = function.wrong(k), function.wrong(k, new)
         if after - before:
             return None
-        if before and not after:
+        if (before and not after) or (before & wrong and not after & wrong):
             fixed.add(k)
     return Edit(values, frozenset(fixed), None)
 

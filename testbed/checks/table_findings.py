@@ -6,11 +6,12 @@ The words are those of `testbed.checks.model`; who prints them says "the row say
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch
 from testbed.checks.code_spans import CodeSpan, span_at
+from testbed.checks.code_words import CodeWords
 from testbed.checks.edits import points_into
 from testbed.checks.frame_states import SIGNED, FrameState, cfa_of, state_spans
 from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
@@ -32,16 +33,8 @@ from testbed.contract.rows import (
     Undefined,
 )
 from testbed.image import Image
+from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind
-
-
-@dataclass(frozen=True, eq=False)
-class CodeWords:
-    """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known)."""
-
-    where: Callable[[int], str]
-    instruction: Callable[[int], str]
-    source: Callable[[int], tuple[str, int]]
 
 
 def wrong_pcs(checks: PcChecks, image: Image) -> frozenset[int]:
@@ -60,11 +53,13 @@ def table_findings(
     *,
     evidence: Callable[[int], HowKnown] = lambda pc: HowKnown.EXECUTED,
     advises: bool = True,
+    failures: MutableMapping[str, str] | None = None,
 ) -> tuple[TableFinding, ...]:
     """Everything that is wrong in a table, by address.
 
     ``true`` holds what is true at `wrong_pcs`, ``sizes`` how long their instructions are. ``advises``: the table is
-    made of `.cfi_*` directives, so these can be proposed.
+    made of `.cfi_*` directives, so these can be proposed. ``failures`` gets the functions at which the testbed itself
+    fails (None: that is raised).
     """
     masks = dict(zip(checks.pc.tolist(), checks.some.tolist(), strict=True))
     by_function: defaultdict[CodeSpan, list[int]] = defaultdict(list)
@@ -73,7 +68,12 @@ def table_findings(
     found: list[TableFinding] = []
     for span, pcs in by_function.items():
         one = _OneFunction(table, image.arch, span, pcs, masks, true, sizes, words, evidence, advises)
-        found += one.findings()
+        try:
+            found += one.findings()
+        except Exception as error:
+            if failures is None or not is_internal(error):
+                raise
+            failures[span.name or f"{span.start:#x}"] = internal_words(error)
     return tuple(sorted(found, key=lambda finding: (finding.pc, finding.kind.value)))
 
 

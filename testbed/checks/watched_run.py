@@ -11,12 +11,13 @@ import numpy as np
 from testbed.build.recipe import Tool
 from testbed.build.source_lines import source_lines
 from testbed.build.source_place import Place
+from testbed.checks.code_words import CodeWords
 from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
 from testbed.checks.row_checks import RowChecks, check_rows
 from testbed.checks.row_rules import Evaluate
-from testbed.checks.table_findings import CodeWords, table_findings, wrong_pcs
+from testbed.checks.table_findings import table_findings, wrong_pcs
 from testbed.checks.true_rows import true_rows
 from testbed.contract.rows import RowTable
 from testbed.image.debug import debug_info

@@ -32,8 +32,10 @@ from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_text import print_check
 from testbed.report.phrases import count
 from testbed.words.catalogue import matches
+from testbed.words.edges import internal_words
 from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
 from testbed.words.nearest import nearest
+from testbed.words.printable import printable
 
 # The strategies that read the tables of a file, those first that promise a row for every instruction.
 _FLAGS = "testbed.check.flags"
@@ -165,7 +167,7 @@ def command(
     testbed check @files --baseline known.json         fail only for what is new
     testbed check memcpy.S --unwinder-cmd ./mine       an unwinder at every instruction, not the tables
 
-    Exit status: 0 nothing new is wrong, 1 a finding, 2 a file that cannot be read, or a mistake in what was typed.
+    Exit status: 0 nothing new is wrong, 1 a finding, 2 what could not be checked, or a mistake in what was typed.
     """
     how = _HowTold(**told)
     options = CheckOptions(
@@ -241,10 +243,13 @@ def _check_all(
         try:
             with long_work(f"checking {path.name}", "groups of functions") as work:
                 checks.append(_checked(path, options, fresh, lambda done, total: work.at(done, total=total), executor))
+            broken += [BrokenInput(path, why, function) for function, why in checks[-1].failures.items()]
         except NothingAskedFor as error:
             others.append(BrokenInput(path, str(error)))
         except TestbedError as error:
             broken.append(BrokenInput(path, str(error)))
+        except Exception as error:
+            broken.append(BrokenInput(path, internal_words(error)))  # raised where it is none of ours
         except KeyboardInterrupt:
             return checks, broken, others, True
     return checks, broken, others, False
@@ -262,7 +267,7 @@ def _checked(path: Path, options: CheckOptions, fresh: bool, told: Told, executo
     if keeps and not fresh and (kept := kept_check(path, content, options)):
         return kept
     check = _new_check(path, options, told, executor, goes_on=not fresh)
-    if keeps:
+    if keeps and not check.failures:
         keep_check(content, options, check)
     return check
 
@@ -281,14 +286,13 @@ def _tell(report: CheckReport, how: _HowTold) -> None:
         print_check(console_for_reports(), report, coverage=how.coverage, notes=how.notes)
         return
     for broken in report.broken:
-        path = "" if broken.reason.startswith(str(broken.path)) else f"{broken.path}: "
+        path = "" if broken.reason.startswith(str(broken.path)) else f"{printable(broken.what)}: "
         click.echo(f"error: {path}{broken.reason}", err=True)
     if how.output is None:
         click.echo(FORMATS[how.form](report), nl=False)
         return
     if how.form == "text":
-        file = io.StringIO()
-        console = Console(file=file, width=WIDTH, highlight=False, markup=False)
+        console = Console(file=(file := io.StringIO()), width=WIDTH, highlight=False, markup=False)
         print_check(console, report, coverage=how.coverage, notes=how.notes)
         write_text(how.output, file.getvalue())
     else:

@@ -7,6 +7,7 @@ nothing leads to are filling, and no instructions of the function either.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ class PieceCode:
     orphans: tuple[int, ...] = field(repr=False)
     cases: frozenset[int] = field(repr=False)  # of these, what a table behind its jump says
     blocks: Mapping[int, int] = field(repr=False)
+    calls: Mapping[int, int] = field(default_factory=dict, repr=False)  # of places in the piece itself
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -45,7 +47,26 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
     instructions = {a: n for a, n in sizes.items() if a not in unused and a not in data}
     orphans = tuple(sorted(a for a in (found.behind | cases) & instructions.keys() if a not in found.jumps))
     indirect = frozenset(found.indirect)
-    return PieceCode(instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks)
+    own = {place: to for place, to in found.calls.items() if to is not None and piece.start < to < piece.end}
+    return PieceCode(instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks, own)
+
+
+def passed_by(code: PieceCode, executed: Set[int]) -> frozenset[int]:
+    """What stands behind calls of places in the piece itself that were executed and never came back.
+
+    A string, a trap, a loop that waits for nobody: what lies there up to the next executed instruction has to be no
+    instructions at all.
+    """
+    found = set[int]()
+    places = sorted(code.sizes)
+    for address, target in code.calls.items():
+        after = address + code.sizes.get(address, 0)
+        if address in executed and target in executed and after not in executed:
+            for place in places[bisect_left(places, after) :]:
+                if place in executed:
+                    break
+                found.add(place)
+    return frozenset(found)
 
 
 def _last_filling(

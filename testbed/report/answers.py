@@ -7,7 +7,7 @@ with ``ends[e]`` ("" is the claim that this is the root).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import NATIVE_FROM, judge
 from testbed.runs.run import Run
-from testbed.verdicts.one import Verdict, exact_verdict
+from testbed.verdicts.one import Verdict, exact_verdict, first_answers
 from testbed.verdicts.trace import OUTCOMES, judge_trace
 from testbed.words.outcome import Outcome
 
@@ -92,15 +92,15 @@ def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None
 
 def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> StepAnswers:
     """One snapshot after the other."""
-    verdicts = []
     callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
-    for step in range(len(run)):
-        snapshot = run.trace.snapshot(step)
-        said = unwinder.unwind(snapshot)
-        verdicts.append(judge(run, snapshot, said, unwinder))
-        callers[step] = forest.add(said)
-        cfas[step] = _cfa(said)
-    return StepAnswers(unwinder, tuple(verdicts), callers, cfas)
+
+    def judged() -> Iterator[tuple[Verdict, Backtrace]]:
+        for step in range(len(run)):
+            said = unwinder.unwind(run.trace.snapshot(step))
+            callers[step], cfas[step] = forest.add(said), _cfa(said)
+            yield judge(run, step, said, unwinder), said
+
+    return StepAnswers(unwinder, tuple(first_answers(judged())), callers, cfas)
 
 
 def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> StepAnswers:

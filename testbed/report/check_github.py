@@ -27,7 +27,8 @@ def github_lines(report: CheckReport) -> Iterator[str]:
             if not reported.known:
                 yield _annotation(file.check, reported)
     for broken in report.broken:
-        yield _command("error", broken.reason, file=str(broken.path), title="could not be checked")
+        title = f"{printable(broken.function)} could not be checked".strip()
+        yield _command("error", broken.reason, file=str(broken.path), title=title)
     if report.known:
         yield _command("notice", f"{count(report.known, 'finding')} known from the baseline")
     for gone in report.gone:

@@ -57,7 +57,7 @@ def check_html(report: CheckReport) -> str:
         title=f"testbed check {file_name(checks[0])}" if len(checks) == 1 else "testbed check",
         report=report,
         files=[_file(number, file) for number, file in enumerate(report.files)],
-        broken=[(printable(str(broken.path)), broken.reason) for broken in report.broken],
+        broken=[(printable(broken.what), broken.reason) for broken in report.broken],
         gone=[printable(sentence) for sentence in report.gone],
         headline=_headline(report, checks),
         parts=_PARTS,

@@ -23,7 +23,10 @@ def check_data(report: CheckReport) -> dict[str, Any]:
         "failing": report.failing,
         "known": report.known,
         "files": [_file(file) for file in report.files],
-        "broken": [{"file": str(broken.path), "reason": broken.reason} for broken in report.broken],
+        "broken": [
+            {"file": str(broken.path), "function": broken.function or None, "reason": broken.reason}
+            for broken in report.broken
+        ],
         "gone": list(report.gone),
     }
 

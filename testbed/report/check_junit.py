@@ -25,7 +25,7 @@ def check_junit(report: CheckReport) -> str:
         xml.add_testsuite(_suite(report, file))
     for broken in report.broken:
         suite = TestSuite(printable(str(broken.path)))
-        suite.add_testcase(_case("check", broken.path, [Error(_lines(broken.reason))]))
+        suite.add_testcase(_case(printable(broken.function) or "check", broken.path, [Error(_lines(broken.reason))]))
         xml.add_testsuite(suite)
     text: bytes = xml.tostring()
     return text.decode("utf-8")

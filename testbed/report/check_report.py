@@ -31,10 +31,16 @@ class ReportedFile:
 
 @dataclass(frozen=True, slots=True)
 class BrokenInput:
-    """A file that could not be checked, and why."""
+    """A file, or a function of one, that could not be checked, and why."""
 
     path: Path
     reason: str
+    function: str = ""  # "": the whole file
+
+    @property
+    def what(self) -> str:
+        """``libffi.so.8`` or ``ffi_call of libffi.so.8``."""
+        return f"{self.function} of {self.path}" if self.function else str(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +83,17 @@ class CheckReport:
     def answer(self) -> str:
         """The last line: one sentence over all files."""
         checks = [file.check for file in self.files]
+        functions = sum(bool(broken.function) for broken in self.broken)
+        files = len(self.broken) - functions
         if not checks:
-            return f"nothing was checked: {count(len(self.broken), 'file')} could not be."
+            return f"nothing was checked: {count(files, 'file')} could not be."
         name = file_name(checks[0]) if len(checks) == 1 else count(len(checks), "file")
         said = answer(name, checks).removesuffix(".")
         if self.known:
             said += f"; {self.known:,} of {count(len(list(self.findings)), 'finding')} known from the baseline"
-        if self.broken:
-            said += f"; {count(len(self.broken), 'file')} could not be checked"
+        broken = [count(number, what) for number, what in ((functions, "function"), (files, "file")) if number]
+        if broken:
+            said += f"; {' and '.join(broken)} could not be checked"
         return f"{said}."
 
 

@@ -119,7 +119,7 @@ def _invocation(report: CheckReport, base: Path) -> dict[str, Any]:
 def _notification(broken: BrokenInput, base: Path) -> dict[str, Any]:
     return {
         "level": "error",
-        "message": {"text": broken.reason},
+        "message": {"text": f"{broken.function}: {broken.reason}" if broken.function else broken.reason},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(str(broken.path), base)}}}],
     }
 

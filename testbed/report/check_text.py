@@ -59,7 +59,7 @@ def _lines(report: CheckReport, width: int, *, coverage: bool, notes: bool) -> I
             yield Text(answer(file_name(file.check), [file.check]), style="bold")
             yield Text()
     for broken in report.broken:
-        yield from _wrapped(f"{printable(str(broken.path))}: could not be checked", width, style="bold red")
+        yield from _wrapped(f"{printable(broken.what)}: could not be checked", width, style="bold red")
         for line in broken.reason.splitlines():
             yield from _wrapped(printable(line), width, indent=_INDENT)
     if report.gone:

@@ -9,7 +9,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
-from testbed.verdicts.one import Verdict, judge_backtrace
+from testbed.verdicts.one import Verdict, first_answers, judge_backtrace
 from testbed.verdicts.trace import judge_trace
 
 # Loading the native walk and judge takes as long as judging this many steps one after the other.
@@ -45,4 +45,4 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
         backtraces = unwinder.unwind_trace(run.trace)
         return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=limits)
     said = (unwinder.unwind(run.trace.snapshot(step)) for step in range(len(run)))
-    return tuple(_judge(run, step, backtrace, limits) for step, backtrace in enumerate(said))
+    return tuple(first_answers((_judge(run, step, each, limits), each) for step, each in enumerate(said)))

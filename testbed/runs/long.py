@@ -22,7 +22,7 @@ from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Held, Window, windows
-from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, joined, tally
+from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, first_answers, joined, tally
 from testbed.verdicts.trace import Verdicts, judge_trace
 from testbed.words.errors import EmulationError, UsageError
 
@@ -264,8 +264,7 @@ def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | di
         backtraces = unwinder.unwind_trace(piece.trace)
         own, limits = (window.start, window.stop), unwinder.limits_on(piece.arch)
         return judge_trace(piece.watched, backtraces, declared=piece.built.traits, limits=limits, steps=own)
-    said = {}
-    for row in range(window.start, window.stop):
-        snapshot = piece.trace.snapshot(row)
-        said[row] = judge(piece, snapshot, unwinder.unwind(snapshot), unwinder)
-    return said
+    rows = range(window.start, window.stop)
+    said = ((row, unwinder.unwind(piece.trace.snapshot(row))) for row in rows)
+    judged = first_answers((judge(piece, row, each, unwinder), each) for row, each in said)
+    return dict(zip(rows, judged, strict=True))

@@ -21,8 +21,8 @@ Where it goes wrong, and so what can explain it, is in `testbed.verdicts.compari
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
@@ -72,7 +72,8 @@ class Verdict:
 
     ``depth`` counts the leading frames that are right in every claim; ``explained_by`` is the declared limit
     that covers a site that is not exact. ``difference`` says in a few words what is wrong first; ``frame`` is the frame
-    at which it goes wrong, 0 where nothing does; ``since`` the innermost one at which it may have.
+    at which it goes wrong, 0 where nothing does; ``since`` the innermost one at which it may have. ``said`` is
+    the backtrace, where that is kept (`first_answers`).
     """
 
     outcome: Outcome
@@ -83,6 +84,7 @@ class Verdict:
     callers: Callers = NO_CALLERS
     frame: int = 0
     since: int = 0
+    said: Backtrace | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -104,6 +106,7 @@ class Tally:
 
     ``shown`` counts the (limit's mechanism, outcome) pairs; ``first`` is the first step that is not exact,
     ``first_unexplained`` the first that nothing excuses, ``first_lie`` the first that claims something false; -1: none.
+    ``said`` is what was said at these, where that is kept.
     """
 
     sites: int
@@ -116,6 +119,7 @@ class Tally:
     first_unexplained: int
     callers: Callers = NO_CALLERS
     first_lie: int = -1
+    said: Mapping[int, Backtrace] = field(default_factory=dict, compare=False, repr=False)
 
 
 NOTHING_TALLIED = Tally(0, {}, 0, 0, 0, {}, -1, -1)
@@ -138,7 +142,23 @@ def joined(before: Tally, after: Tally) -> Tally:
         first(before.first_unexplained, after.first_unexplained),
         before.callers + after.callers,
         first(before.first_lie, after.first_lie),
+        {**{step + before.sites: said for step, said in after.said.items()}, **before.said},
     )
+
+
+def first_answers(judged: Iterable[tuple[Verdict, Backtrace]]) -> Iterator[Verdict]:
+    """Verdicts, with the backtrace of the first of each kind: what a run's first difference is told of.
+
+    A strategy need not say the same when it is asked again, as a program that hung is not asked any more.
+    """
+    kinds = set[tuple[Outcome, bool]]()
+    for verdict, said in judged:
+        kind = verdict.outcome, verdict.explained_by is None
+        if verdict.exact or verdict.transition or kind in kinds:
+            yield verdict
+        else:
+            kinds.add(kind)
+            yield replace(verdict, said=said)
 
 
 def tally(verdicts: Iterable[Verdict]) -> Tally:
@@ -148,6 +168,7 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
     transition = explained = unexplained = 0
     first = first_unexplained = first_lie = -1
     said = true = found = sites = 0
+    kept: dict[int, Backtrace] = {}
     for step, verdict in enumerate(verdicts):
         sites += 1
         if verdict.transition:
@@ -158,6 +179,8 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
         found += verdict.callers.found
         if verdict.exact:
             continue
+        if verdict.said is not None:
+            kept[step] = verdict.said
         first = step if first < 0 else first
         first_lie = step if first_lie < 0 and verdict.outcome.lying else first_lie
         if verdict.explained_by:
@@ -177,6 +200,7 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
         first_unexplained,
         Callers(said, true, found),
         first_lie,
+        {step: kept[step] for step in (first, first_unexplained, first_lie) if step in kept},
     )
 
 

@@ -6,9 +6,16 @@ The testbed's own readers raise their own errors. What comes through all the sam
 
 from __future__ import annotations
 
+import os
+import traceback
+from pathlib import Path
+
+from testbed.words.errors import TestbedError
+
 TRACEBACK = "TESTBED_TRACEBACK"  # set it to see where an error came from
 
 _NOT_OURS = ("UcError", "CsError", "KsError")  # of libraries that are loaded only where they are needed
+_PACKAGE = Path(__file__).parents[1]
 _KINDS = (OSError, UnicodeError, RecursionError, MemoryError, ValueError, OverflowError)
 
 
@@ -28,3 +35,24 @@ def edge(error: BaseException) -> str:
         return f"something is nested too deeply; {TRACEBACK}=1 shows where"
     said = str(error).partition("\n")[0][:300]
     return f"{type(error).__name__}: {said}; {TRACEBACK}=1 shows where"
+
+
+def is_internal(error: BaseException) -> bool:
+    """True for a mistake of the testbed's over one piece of its work, which costs that piece only.
+
+    What is wrong with the input as a whole, and what the machine lacks, costs all. With `TRACEBACK` set, so does this.
+    """
+    ours = isinstance(error, Exception) and not isinstance(error, TestbedError | OSError | MemoryError)
+    return ours and not os.environ.get(TRACEBACK)
+
+
+def internal_words(error: BaseException) -> str:
+    """What happened, where in the testbed, and how to report it. What is not internal is raised again."""
+    if not is_internal(error):
+        raise error
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _PACKAGE in Path(frame.filename).parents] or frames
+    at = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    said = str(error).partition("\n")[0][:300]
+    name = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return f"an internal error of the testbed, {name}{at}: please report it with this file; {TRACEBACK}=1 shows more"

@@ -338,3 +338,15 @@ def test_the_state_of_a_whole_frame_is_restored_and_not_that_of_a_half(tmp_path:
     lines.insert(lines.index("2:      leaq 1(%rdi), %rax"), "        .cfi_restore_state")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert not check_file(path, CheckOptions(), READERS).findings
+
+
+def test_a_state_is_gone_back_to_where_something_else_is_wrong_that_was_told_before(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(
+        ".text\n.globl f\n.type f, @function\nf:\n.cfi_startproc\n xorl %ebx, %ebx\n nop\n"
+        ".cfi_def_cfa %rsi, 0\n.cfi_offset %rip, 64\n nop\n ret\n.cfi_endproc\n.size f, . - f\n"
+    )
+    lost, back = check_file(path, CheckOptions(runs=50, steps=200), READERS).findings
+    assert [thing.what for thing in lost.things] == ["rbx"] and lost.repair is None
+    assert [thing.what for thing in back.things] == ["CFA", "rip"]
+    assert back.repair is not None and back.instructions == back.repair.repaired == 2

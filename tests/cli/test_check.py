@@ -38,6 +38,10 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
             raise ImageError(path, 4, "not this")
         if path.name == "good.o" and options.functions == ("bad*",):
             raise NothingAskedFor(f"{path}: it has no function that matches bad*")
+        if path.name == "internal.o":
+            raise IndexError("tuple index out of range")
+        if path.name == "partly.o":
+            return replace(CHECK, path=path, failures={"f": "an internal error of the testbed, IndexError"})
         if path.name == "stop.o":
             raise KeyboardInterrupt
         return replace(CHECK if path.name == "bad.o" else CLEAN, path=path)
@@ -45,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     monkeypatch.setattr(module, "_new_check", check)
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    for name in ("bad.o", "good.o", "broken.o", "stop.o"):
+    for name in ("bad.o", "good.o", "broken.o", "internal.o", "partly.o", "stop.o"):
         Path(name).write_bytes(b"\x7fELF" + name.encode())
     Path("source.S").write_text("nop\n")
     return seen
@@ -231,3 +235,26 @@ def test_its_help_says_how_the_compiler_is_told(testbed: Testbed) -> None:
     said = testbed("check", "--help")
     assert said.status == 0 and "testbed check [OPTIONS] FILE... [-- COMPILER ARGUMENTS]" in said.out
     assert "--write-baseline" in said.out
+
+
+def test_an_internal_error_is_that_of_one_file_or_function_and_no_finding(testbed: Testbed, asked: Asked) -> None:
+    said = testbed("check", "internal.o", "good.o", "--format", "json")
+    told = json.loads(said.out)
+    assert (said.status, [file["file"] for file in told["files"]]) == (2, ["good.o"])
+    assert told["broken"][0]["reason"].startswith("an internal error of the testbed, IndexError: tuple index out of")
+    assert "report it" in told["broken"][0]["reason"] and "TESTBED_TRACEBACK=1" in told["broken"][0]["reason"]
+    said = testbed("check", "partly.o", "good.o")
+    assert said.status == 2
+    assert "f of partly.o: could not be checked" in said.out and "1 function could not be checked." in said.out
+    assert not testbed("check", "partly.o").out.count("kept from an earlier")
+    for form in FORMATS:
+        said = testbed("check", "partly.o", "good.o", "--format", form)
+        assert said.status == 2
+        assert "an internal error of the testbed" in said.out
+
+
+def test_an_internal_error_shows_its_place_where_that_is_asked_for(
+    testbed: Testbed, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TESTBED_TRACEBACK", "1")
+    assert "Traceback" in testbed("check", "internal.o").err

@@ -1,0 +1,55 @@
+"""How the code of a file is named: places in functions, instructions with their targets, lines of the source."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.image import Image, LoadedImage
+from testbed.image.debug import debug_info
+from testbed.image.disassembly import disassemble
+from testbed.micro.linkage import with_imports
+from testbed.naming.symbolize import with_names
+
+
+@dataclass(frozen=True, eq=False)
+class CodeWords:
+    """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known)."""
+
+    where: Callable[[int], str]
+    instruction: Callable[[int], str]
+    source: Callable[[int], tuple[str, int]]
+
+
+def words_of(image: Image) -> CodeWords:
+    """How the code of a file is named."""
+
+    def where(pc: int) -> str:
+        function = image.function_at(pc)
+        if function is None:
+            return f"{pc:#x}"
+        return f"{function.name}+{pc - function.address:#x}" if pc != function.address else function.name
+
+    def source(pc: int) -> tuple[str, int]:
+        line = debug_info(image).line_at(pc)
+        return (_unquoted(line.file), line.line) if line is not None and line.line else ("", 0)
+
+    own = (LoadedImage(with_imports(image), 0),)
+
+    def text(pc: int) -> str:
+        return with_names(own, disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc))
+
+    return CodeWords(where, text, source)
+
+
+def _unquoted(file: str) -> str:
+    """A file's name. Of a preprocessed source clang keeps it as the preprocessor quotes it: \\303\\251 for an é."""
+    plain = re.sub(rb"\\([0-7]{3}|[\\\"])", _unquoted_byte, os.fsencode(file))
+    return os.fsdecode(plain) if Path(os.fsdecode(plain)).exists() else file
+
+
+def _unquoted_byte(quoted: re.Match[bytes]) -> bytes:
+    return bytes([int(quoted[1], 8) & 0xFF]) if len(quoted[1]) == 3 else quoted[1]
