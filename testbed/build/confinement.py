@@ -107,18 +107,26 @@ def confining(what: Confinement) -> Iterator[Callable[[], None]]:
     `testbed.build.confined_start` does without a call between fork and exec, which is dear in a large process.
     """
     with taken_away(what) as taken:
-        network = _FilterProgram(len(taken.network) // 8, taken.network) if taken.network else None
 
         def confine() -> None:
             for limit, soft, hard in taken.limits:
                 resource.setrlimit(limit, (soft, hard))
-            _LIBC.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-            if taken.rules is not None and _LIBC.syscall(_RESTRICT, taken.rules, 0):
-                os._exit(126)
-            if network is not None and _LIBC.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(network), 0, 0):
+            try:
+                take_from_thread(taken)
+            except OSError:
                 os._exit(126)
 
         yield confine
+
+
+def take_from_thread(taken: TakenAway) -> None:
+    """Take files and network from this thread for ever, and from what it starts. Raises OSError if that fails."""
+    _LIBC.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    if taken.rules is not None and _LIBC.syscall(_RESTRICT, taken.rules, 0):
+        raise OSError(ctypes.get_errno(), "Landlock does not take its rules")
+    network = _FilterProgram(len(taken.network) // 8, taken.network)
+    if taken.network and _LIBC.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(network), 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp does not take its filter")
 
 
 @contextmanager

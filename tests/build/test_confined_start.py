@@ -1,15 +1,20 @@
-"""A confined tool finds what it would find if it had been executed at once: no trace of the Python in between."""
+"""A confined tool finds what it would find if it had been executed at once, and whoever starts it is not confined."""
 
 from __future__ import annotations
 
 import errno
+import os
+import resource
+import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from testbed.build import confined_start
 from testbed.build.confined import SYSTEM
-from testbed.build.confined_start import start_confined
+from testbed.build.confined_start import _limit, start_confined
 from testbed.build.confinement import Confinement
 
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "PYTHONPATH": "/nowhere"}
@@ -51,3 +56,37 @@ def test_what_cannot_be_executed_is_told_as_by_subprocess(tmp_path: Path) -> Non
     with pytest.raises(OSError, match="tool") as found:
         printed(tmp_path, str(script))
     assert found.value.errno == errno.ENOEXEC
+
+
+def test_who_starts_it_is_not_confined(tmp_path: Path) -> None:
+    assert printed(tmp_path, "sh", "-c", f"touch {tmp_path.parent}/outside; echo tried") == "tried\n"
+    assert not (tmp_path.parent / "outside").exists()
+    (tmp_path.parent / "outside").touch()
+    socket.socket().close()
+    assert "NoNewPrivs:\t0" in Path("/proc/self/status").read_text(encoding="ascii")
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1 << 20
+
+
+def test_limits_hold_for_what_was_started_before_they_were_set() -> None:
+    with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE) as shell:
+        assert shell.stdout
+        inner = int(shell.stdout.readline())
+        try:
+            _limit(shell.pid, ((resource.RLIMIT_CPU, 7, 8),))
+            for process in (shell.pid, inner):
+                assert resource.prlimit(process, resource.RLIMIT_CPU) == (7, 8)
+        finally:
+            os.kill(inner, signal.SIGKILL)
+
+
+def test_an_interrupt_leaves_no_tool_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def interrupted(process: int, _: object) -> None:
+        seen.append(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(confined_start, "_limit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        printed(tmp_path, "sleep", "60")
+    assert os.waitstatus_to_exitcode(os.waitpid(seen[0], 0)[1]) == -signal.SIGKILL
