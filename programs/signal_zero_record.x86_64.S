@@ -1,11 +1,13 @@
-// summary: a signal in code that has FP as a pointer to zeros: where a return address belongs there is the end's mark
-// exit: 18
+// summary: signals in code that has FP as a pointer to zeros, which end a chain, and as a number that a handler links to
+// exit: 19
 // trap: 15 libunwind/libunwind#1061
 // signal: at work_body handler on_signal restorer give_back
 // signal: at work_later handler on_signal restorer give_back
+// signal: at work_number handler linking restorer give_back
 // frames: work_body = work, main, _start
 // frames: on_signal = on_signal, give_back, work, main, _start
-// frames: count = count, on_signal, give_back, work, main, _start
+// frames: count#1 = count, on_signal, give_back, work, main, _start
+// frames: count#3 = count, linking, give_back, work, main, _start
 // frames: give_back = give_back, work, main, _start
 // frames: main_back = main, _start
 
@@ -65,6 +67,23 @@ on_signal:
     .cfi_endproc
 .size on_signal, . - on_signal
 
+// counts them, too, with a record that links to whatever rbp was
+.type linking, @function
+linking:
+    .cfi_startproc
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+    call count
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+    .cfi_endproc
+.size linking, . - linking
+
 .type count, @function
 count:
     .cfi_startproc
@@ -83,7 +102,7 @@ count:
 
 .include "fragments/give_back.x86_64.S"
 
-// work(numbers) = 16, with rbp as a pointer to the numbers, of which the first is not zero the second time
+// work(numbers) = 16, with rbp as a pointer to the numbers, at first both zero; then as a number
 .type work, @function
 work:
     .cfi_startproc
@@ -95,6 +114,9 @@ work_body:
     mov qword ptr [rbp], 0x10
 work_later:
     mov eax, dword ptr [rbp]
+    mov ebp, 0x12
+work_number:
+    nop
     pop rbp
     .cfi_def_cfa_offset 8
     .cfi_restore rbp
