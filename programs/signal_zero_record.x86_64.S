@@ -1,13 +1,14 @@
-// summary: signals in code that has FP as a pointer to zeros, which end a chain, and as a number that a handler links to
-// exit: 19
+// summary: signals in code with FP as a pointer to zeros, which end a chain, as one to data, as a number that is linked to
+// exit: 20
 // trap: 15 libunwind/libunwind#1061
 // signal: at work_body handler on_signal restorer give_back
 // signal: at work_later handler on_signal restorer give_back
+// signal: at work_pair handler on_signal restorer give_back
 // signal: at work_number handler linking restorer give_back
 // frames: work_body = work, main, _start
 // frames: on_signal = on_signal, give_back, work, main, _start
 // frames: count#1 = count, on_signal, give_back, work, main, _start
-// frames: count#3 = count, linking, give_back, work, main, _start
+// frames: count#4 = count, linking, give_back, work, main, _start
 // frames: give_back = give_back, work, main, _start
 // frames: main_back = main, _start
 
@@ -102,7 +103,7 @@ count:
 
 .include "fragments/give_back.x86_64.S"
 
-// work(numbers) = 16, with rbp as a pointer to the numbers, at first both zero; then as a number
+// work(numbers) = 16, with rbp as a pointer to the numbers, at first both zero, then neither; then as a number
 .type work, @function
 work:
     .cfi_startproc
@@ -113,6 +114,8 @@ work:
 work_body:
     mov qword ptr [rbp], 0x10
 work_later:
+    mov dword ptr [rbp + 8], 0xe
+work_pair:
     mov eax, dword ptr [rbp]
     mov ebp, 0x12
 work_number:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -19,6 +20,8 @@ from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.run import Run
 from testbed.words.errors import UsageError
+
+_IN_FILE = re.compile(r"^(?P<file>[^:#]+)\+0x(?P<offset>[0-9a-fA-F]{1,16})(?:#(?P<visit>\d{1,9}))?$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,10 @@ class ThreadRun(Run):
         for loaded in self.process.images:
             if loaded.image.symbol_named(name) is not None:
                 return self._in(loaded).located_here(location)
+        in_file = _IN_FILE.match(location)
+        for loaded in self.process.images:  # `libc.so.6+0x3c050`, as places without a symbol are called
+            if in_file and loaded.image.path.name == in_file["file"]:
+                return loaded.bias + int(in_file["offset"], 16), int(in_file["visit"] or 1)
         return self.located_here(location)
 
     def located_here(self, location: str) -> tuple[int, int]:

@@ -63,7 +63,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    SIGNAL                     x86_64  refused stopped ended_early skipped
+    SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
     NO_CODE                    x86_64  skipped

@@ -60,7 +60,7 @@ LIMITS = limits_of(
     FIRST+ROOT                 x86_64  phantom
     FIRST+ROOT                 arm64   phantom
     FIRST+ROOT                 arm32   phantom
-    SIGNAL                     x86_64  refused stopped ended_early skipped
+    SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped phantom wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
     NO_CODE                    x86_64  skipped

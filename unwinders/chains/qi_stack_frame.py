@@ -76,7 +76,7 @@ LISTED: Reasons = MappingProxyType(
 
 LIMITS = limits_of(
     """
-    SIGNAL                         x86_64  ended_early skipped
+    SIGNAL                         x86_64  ended_early skipped wrong
     SIGNAL                         arm64   skipped wrong_register wrong
     SIGNAL                         arm32   skipped wrong
     NO_CODE<1                      arm32   ended_early
