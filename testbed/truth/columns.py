@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from testbed.truth.frame_sites import FrameSite, FrameSites
 from testbed.truth.frame_traits import RULES
 from testbed.truth.pointer_columns import (
+    at_return,
     called,
     callers,
     cfa_moved,
@@ -222,6 +223,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.UNLINKED: unlinked,
         Trait.LINKED: linked,
         Trait.LAST_RECORD: last_record,
+        Trait.FP_AT_RETURN: at_return,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,

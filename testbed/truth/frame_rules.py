@@ -43,6 +43,11 @@ def linked(truth: Watched, at: FrameSite) -> bool:
     return arch.without_signature(kept) in (activation.return_address, activation.goes_on)
 
 
+def at_return(truth: Watched, at: FrameSite) -> bool:
+    """A record of the layout that GCC makes on 32-bit ARM, against that of the procedure call standard."""
+    return linked(truth, at) and truth.records[int(truth.sites.isa[at.own])].return_address == 0
+
+
 def unlinked(truth: Watched, at: FrameSite) -> bool:
     return called(truth, at) and not is_signal(truth, at) and not linked(truth, at)
 

@@ -13,6 +13,7 @@ import numpy as np
 from testbed.image import image_covering
 from testbed.truth.frame_rules import (
     allocated_in_part,
+    at_return,
     back_for_now,
     bare,
     below,
@@ -201,6 +202,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.UNLINKED: unlinked,
         Trait.LINKED: linked,
         Trait.LAST_RECORD: last_record,
+        Trait.FP_AT_RETURN: at_return,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,

@@ -45,6 +45,12 @@ def linked(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def at_return(truth: Watched, at: FrameSites) -> Bools:
+    there = np.array([record.return_address == 0 for record in truth.records])
+    found: Bools = linked(truth, at) & there[truth.sites.isa[at.own]]
+    return found
+
+
 def unlinked(truth: Watched, at: FrameSites) -> Bools:
     return called(truth, at) & ~linked(truth, at)
 

@@ -23,6 +23,7 @@ class Trait(Enum):
     UNLINKED = "FP does not lead to the record of this activation: it is not linked yet, no longer, or never"
     LINKED = "FP leads to the record of this activation, which has its return address"
     LAST_RECORD = "FP leads to the record of this activation, and none of its caller's can be reached from there"
+    FP_AT_RETURN = "FP leads to this activation's return address; the other word of its record lies in front of that"
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
     FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
     FP_BACK = "the interrupted activation has FP as it was at the entry, between instructions at which it is another"
@@ -93,6 +94,7 @@ class Trait(Enum):
     TAKEN_BACK = "the row takes back a register's rule that an earlier row of the function has, as the header declares"
     ENTRY_LOST = "the table's entry of the function ends where one begins that stands before it, as the header declares"
     B_KEY = "some row of the file says that return addresses are signed with the B key, as the header declares"
+    COUNTED_FROM_SP = "rows count the CFA from SP where FP leads to a record, as the header declares"
     NO_INDEX = "the file has no search table beside its table, as the header declares"
     WRONG_INDEX = "the search table names another function's entry for some function, as the header declares"
     LOST_REGISTER = "a caller's register is overwritten and kept nowhere: a jump away follows, as the header declares"
@@ -130,6 +132,7 @@ _DECLARED = frozenset(
         Trait.TAKEN_BACK,
         Trait.ENTRY_LOST,
         Trait.B_KEY,
+        Trait.COUNTED_FROM_SP,
         Trait.NO_INDEX,
         Trait.WRONG_INDEX,
         Trait.LOST_REGISTER,

@@ -14,6 +14,8 @@ from testbed.referee.symbolic.strategy import REFEREE, Texts, find, unwind_by
 from testbed.runs.judging import judge_all
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, ToolCrashed, ToolHung, UnknownRegister
+from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 from unwinders import UNWINDERS
 
 UNITS = [
@@ -145,3 +147,19 @@ def test_a_dead_or_hung_symbolic_is_asked_once_per_image(body: str, error: type[
         said = unwind_by(texts, run[step])
         assert isinstance(said.stopped, error) and len(said.frames) == 1
     assert len(started) == 1
+
+
+@pytest.mark.parametrize(
+    ("traits", "reason"),
+    [({Trait.OPEN_END, Trait.TAKEN_BACK}, Trait.TAKEN_BACK), ({Trait.OPEN_END}, Trait.OPEN_END)],
+    ids=["taken back", "open"],
+)
+def test_a_rule_that_was_taken_back_is_the_reason_where_the_end_is_open_besides(
+    traits: set[Trait], reason: Trait
+) -> None:
+    """glibc's start code: its row says that there is no return address, and the text keeps the rule that was."""
+    unwinder = next(each for each in REFEREE.unwinders if each.name == "symbolic")
+    explaining = (
+        limit.trait for limit in unwinder.limits_on(ARM64) if limit.covers(Outcome.STOPPED, 0, lambda _: traits)
+    )
+    assert next(explaining) is reason

@@ -43,8 +43,18 @@ NOT_SHOWN = {
 }
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
-    "x86_64": {*LINK, Trait.APART, Trait.KEPT_ELSEWHERE, Trait.MIXED_ISA, Trait.SECOND_ISA, Trait.SIGNED},
-    "arm64": {Trait.FP_BACK, Trait.FP_BELOW, Trait.HAND_MADE, Trait.MIXED_ISA, Trait.SECOND_ISA},
+    "x86_64": {
+        *LINK,
+        Trait.APART,
+        Trait.FP_AT_RETURN,
+        Trait.KEPT_ELSEWHERE,
+        Trait.MIXED_ISA,
+        Trait.SECOND_ISA,
+        Trait.SIGNED,
+    },
+    "arm64": {
+        *(Trait.FP_AT_RETURN, Trait.FP_BACK, Trait.FP_BELOW, Trait.HAND_MADE, Trait.MIXED_ISA, Trait.SECOND_ISA),
+    },
     "arm32": {
         *(Trait.APART, Trait.CODE_POINTER, Trait.FP_BACK, Trait.FP_BELOW),
         *(Trait.FP_FOR_LOCALS, Trait.HAND_MADE, Trait.SIGNED),

@@ -99,3 +99,19 @@ _POINTERS = {
     "middle": (Trait.UNLINKED,),
     "main_body": (),
 }
+
+
+def test_where_gcc_has_its_frame_pointer_the_return_address_lies() -> None:
+    """`early_return` keeps its records as GCC does on 32-bit ARM, `leaf_call` as the procedure call standard says."""
+    found = {}
+    for name in ("early_return", "leaf_call"):
+        run = run_program(PROGRAMS[name], ARCHES["arm32"], "keystone")
+        agree_in_columns(run.watched)
+        sites = [
+            run.frame_traits(step, frame) for step in range(len(run)) for frame in range(len(run.truth(step).frames))
+        ]
+        linked = [traits for traits in sites if Trait.LINKED in traits]
+        assert len(linked) > 5
+        found[name] = {Trait.FP_AT_RETURN in traits for traits in linked}
+        assert not any(Trait.FP_AT_RETURN in traits for traits in sites if Trait.LINKED not in traits)
+    assert found == {"early_return": {True}, "leaf_call": {False}}

@@ -229,14 +229,17 @@ WITHOUT_TABLES = (
         _AMD64,
         _X86,
     ),
-    limit(
-        Trait.FRAMELESS_CALLER,
-        "wrong",
-        "a caller that does not set rbp: the caller's rbp is taken for its own",
-        _AMD64,
-        _X86,
-        Trait.UNLINKED,
-        Trait.CHANGED,
+    *(
+        limit(
+            Trait.FRAMELESS_CALLER,
+            outcome,
+            "a caller that does not set rbp: the rbp that it was entered with is taken for its own",
+            _AMD64,
+            _X86,
+            Trait.UNLINKED,
+            also,
+        )
+        for outcome, also in (("ended_early", Trait.HANDLER), ("wrong", Trait.CHANGED))
     ),
     limit(
         Trait.CHANGED,

@@ -14,7 +14,7 @@ _CFI = "https://github.com/llvm/llvm-project/blob/main/lldb/source/Symbol/DWARFC
 _ENDS = "https://github.com/kstenerud/KSCrash/issues/764"
 _JUMP = "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html"
 _NULL = "https://github.com/libunwind/libunwind/issues/106"
-_X86, _ARM32, _ARMS = ("x86_64",), ("arm32",), ("arm64", "arm32")
+_X86, _ARM64, _ARM32, _ARMS = ("x86_64",), ("arm64",), ("arm32",), ("arm64", "arm32")
 
 
 _SIGNAL = (
@@ -137,6 +137,14 @@ _FROM_THE_SYMBOL = (
 _STORED = "a register that is saved by a store, not by a push, is not known to be saved: it is shown as it is now"
 _BRANCHES = "of several ways that lead here one is followed: what the emulation knows of SP and FP is that of the other"
 _LATE = "a frame pointer that is set behind other instructions is not believed: the CFA is counted from SP"
+_START = "the start code has no prologue to follow: what it keeps in the frame pointer is not a frame"
+_AT_RETURN = (
+    "the start code has no prologue to follow, so its callee's frame pointer is followed, as if the words of a record "
+    "were in the order of the procedure call standard: GCC's are in the other one, and it leads to the return address"
+)
+_LARGE = "a frame too large for an immediate is made by the subtraction of a register, which the emulation leaves out"
+_POPPED = "what a profiler's call takes off the stack for its caller is counted as if it was still there"
+_CALLERS = "a frame pointer that the caller uses for something else is followed like a frame's"
 WITHOUT_TABLES = (
     *(
         limit(
@@ -179,17 +187,28 @@ WITHOUT_TABLES = (
     ),
     limit(
         Trait.NO_TABLE,
-        "ended_early phantom skipped wrong_register",
+        "ended_early phantom skipped wrong wrong_register",
         "code without tables may be code without a symbol: where its function begins is unknown",
         "https://github.com/openssl/openssl/issues/10635",
     ),
-    limit(
-        Trait.EPILOGUE,
-        "ended_early phantom skipped wrong wrong_register",
-        f"{_FROM_THE_SYMBOL}; behind an epilogue in mid-function, neither is what a branch brings along",
-        _EMULATION,
+    *(
+        limit(
+            Trait.EPILOGUE,
+            outcomes,
+            f"{_FROM_THE_SYMBOL}; behind an epilogue in mid-function, neither is what a branch brings along",
+            _EMULATION,
+            arches,
+            *also,
+        )
+        for outcomes, arches, also in (
+            ("ended_early phantom skipped wrong wrong_register", _X86, ()),
+            ("ended_early wrong wrong_register", _ARMS, (Trait.ROW_BEGINS,)),
+            ("phantom skipped", _ARM32, (Trait.ROW_BEGINS,)),
+            ("skipped", _ARM32, (Trait.PARTLY_RUN,)),
+        )
     ),
-    limit(Trait.PROLOGUE, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    limit(Trait.PROLOGUE, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS, _X86),
+    limit(Trait.PROLOGUE, "ended_early phantom", _FROM_THE_SYMBOL, _PLANS, _ARM32, Trait.ROW_BEGINS),
     limit(
         Trait.FP_REUSED,
         "ended_early phantom wrong wrong_register",
@@ -210,9 +229,21 @@ WITHOUT_TABLES = (
         for trait, outcomes, because, arches, also in (
             (Trait.CHANGED, "wrong_register", _STORED, _X86, ()),
             (Trait.JUMPED_TO, "skipped", _BRANCHES, _X86, (Trait.FRAMELESS, Trait.FRAME_ELSEWHERE)),
-            (Trait.FRAMELESS, "ended_early", _BRANCHES, (*_X86, *_ARM32), (Trait.FP_OMITTED,)),
-            (Trait.LINKED, "ended_early phantom wrong", _LATE, _ARMS, (Trait.FP_SET_LATE,)),
-            (Trait.LINKED, "ended_early", _BRANCHES, _ARMS, ()),
+            (Trait.FRAMELESS, "ended_early", _BRANCHES, (*_X86, *_ARM32), (Trait.FP_OMITTED, Trait.PARTLY_RUN)),
+            (Trait.CALLED_BY_ROOT, "ended_early wrong_register", _AT_RETURN, _ARM32, (Trait.FP_AT_RETURN,)),
+            (Trait.CALLED_BY_ROOT, "ended_early", _START, _ARM64, (Trait.LINKED, Trait.LINK_LIVE)),
+            (Trait.CALLED_BY_ROOT, "ended_early", _START, _ARM64, (Trait.LINKED, Trait.LINK_STALE)),
+            (Trait.CHANGED, "wrong_register", _STORED, _ARM64, (Trait.CALLED_BY_ROOT, Trait.FP_SET_LATE)),
+            (Trait.CHANGED, "ended_early", _POPPED, _ARM32, (Trait.CALLED_BY_ROOT, Trait.FP_OMITTED, Trait.UNLINKED)),
+            (Trait.LINKED, "ended_early", _LATE, _ARM64, (Trait.FP_SET_LATE, Trait.FP_OMITTED)),
+            (Trait.LINKED, "wrong_register", _LATE, _ARM64, (Trait.FP_SET_LATE, Trait.CHANGED)),
+            (Trait.LINKED, "ended_early", _LATE, _ARM64, (Trait.LEAF_RECORD,)),
+            (Trait.LINKED, "ended_early phantom", _LATE, _ARM32, (Trait.FP_SET_LATE, Trait.REALIGNED)),
+            (Trait.LINKED, "ended_early wrong", _LATE, _ARM32, (Trait.FP_SET_LATE, Trait.APART)),
+            (Trait.LINKED, "ended_early", _BRANCHES, _ARMS, (Trait.FP_SET_LATE, Trait.PARTLY_RUN)),
+            (Trait.LINKED, "ended_early", _BRANCHES, _ARM32, (Trait.CALLED_BY_ROOT, Trait.PARTLY_RUN)),
+            (Trait.LINKED, "ended_early phantom", _BRANCHES, _ARM32, (Trait.CALLED_BY_ROOT, Trait.CHANGED)),
+            (Trait.DISTANT, "ended_early phantom wrong", _LARGE, _ARMS, ()),
             (Trait.FRAMELESS, "wrong", _BRANCHES, _ARM32, (Trait.REALIGNED,)),
         )
     ),
@@ -233,13 +264,7 @@ WITHOUT_TABLES = (
         _X86,
         Trait.CODE_POINTER,
     ),
-    limit(
-        Trait.CALLED_BY_ROOT,
-        "ended_early wrong_register",
-        "the start code has no prologue to follow: what it keeps in the frame pointer is not a frame",
-        _PLANS,
-        _ARMS,
-    ),
+    replace(limit(Trait.FP_REUSED, "ended_early", _CALLERS, _EMULATION, _ARM32), inner=-1),
     limit(
         Trait.FRAMELESS,
         "phantom",

@@ -53,6 +53,14 @@ _ROW_BEFORE = (
     "call: where a row begins at the interrupted instruction, the one before it is used"
 )
 ROW_BEFORE_TOP = Limit(Trait.CFA_MOVED, _LIES, _ROW_BEFORE, EXACT_PC)
+ROW_BEFORE_SP = Limit(
+    Trait.ROW_BEGINS,
+    frozenset({Outcome.ENDED_EARLY}),
+    f"{_ROW_BEFORE}; here rows count from SP all through, as Go's do, though FP leads to a record",
+    EXACT_PC,
+    frozenset({"x86_64"}),
+    frozenset({Trait.COUNTED_FROM_SP}),
+)
 ROW_BEFORE_WRONG = Limit(
     Trait.BEHIND_WRONG,
     frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
@@ -83,7 +91,7 @@ _SET = f"{_ROW_BEFORE}; the row that begins says where the caller's FP is, which
 ROW_BEFORE_SET = Limit(Trait.FP_SET, _LIES, _SET, EXACT_PC, frozenset({"arm64"}))
 ROW_BEFORE_REALIGNED = Limit(
     Trait.FP_SET,
-    frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.WRONG_REGISTER}),
     _SET,
     EXACT_PC,
     frozenset({"x86_64"}),
@@ -98,7 +106,7 @@ ROW_BEFORE_ENTERED = Limit(
     frozenset({Trait.FIRST}),
 )
 ROWS_BEFORE = (
-    *(ROW_BEFORE_TOP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION),
+    *(ROW_BEFORE_TOP, ROW_BEFORE_SP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION),
     *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_ENTERED),
 )
 ROW_BEFORE_COMPACT = Limit(

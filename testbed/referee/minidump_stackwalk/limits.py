@@ -130,6 +130,15 @@ WITH_SYMBOLS = (
         frozenset({"x86_64"}),
         frozenset({Trait.CODE_POINTER}),
     ),
+    Limit(
+        Trait.REALIGNED,
+        frozenset({Outcome.ENDED_EARLY}),
+        "the text leaves out rules that are expressions: a realigned frame's CFA is one, and counted from a frame "
+        "pointer that a callee has saved by another",
+        _TEXT,
+        frozenset({"x86_64"}),
+        frozenset({Trait.LINKED, Trait.FP_SET_LATE}),
+    ),
     *WITH_SYMBOLS,
     UNREAD,  # without symbolic's text there is no symbol file
 )
