@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -43,6 +43,17 @@ class Frame:
         return self.pc if self.kind is FrameKind.INTERRUPTED else self.pc - 1
 
 
+def behind_call(frames: Sequence[Frame], index: int) -> bool:
+    """True where a frame's pc is a return address, in front of which a call is.
+
+    One whose caller was interrupted is a signal's trampoline: the handler returns to it, and nobody called it. Behind
+    another function, ``pc - 1`` would be that one's.
+    """
+    if frames[index].kind is FrameKind.INTERRUPTED:
+        return False
+    return not (index + 1 < len(frames) and frames[index + 1].kind is FrameKind.INTERRUPTED)
+
+
 _SHOWN = 12  # frames in a repr
 
 
@@ -68,5 +79,5 @@ class Backtrace:
         return "root" if self.stopped is None else f"{self.stopped.reason}: {self.stopped}"
 
     def __str__(self) -> str:
-        names = (describe(self.images, f.pc, caller=f.kind is FrameKind.CALLER) for f in self.frames)
+        names = (describe(self.images, f.pc, caller=behind_call(self.frames, i)) for i, f in enumerate(self.frames))
         return " < ".join(names) + f" ({self._end})"

@@ -14,12 +14,12 @@ A return address is looked up at ``pc - 1``, inside the call; an interrupted pc,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, behind_call
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, debug_info
 from testbed.image.demangling import demangled, whole_function
@@ -132,10 +132,11 @@ def symbolize(images: Sequence[LoadedImage], said: Backtrace | Sequence[Frame]) 
     unsure: list[Unsure] = []
     problems: dict[DebugInfoError | BudgetExceeded, None] = {}
     for i, frame in enumerate(frames):
-        module = image_covering(loaded, frame.lookup_pc)
+        caller = behind_call(frames, i)
+        module = image_covering(loaded, frame.pc - caller)
         if module is not None:
             problems.update(dict.fromkeys(debug_info(module.image).problems))
-        named.extend(_named(module, i, frame.pc, frame.lookup_pc, caller=frame.kind is FrameKind.CALLER))
+        named.extend(_named(module, i, frame.pc, frame.pc - caller, caller=caller))
         if module is None or i + 1 == len(frames):
             continue
         chain = _tail_calls(loaded, module, frame, frames[i + 1])
@@ -168,13 +169,18 @@ def with_names(images: Sequence[LoadedImage], text: str) -> str:
     return text[: match.start()] + place_in(module.image, symbol, target - module.bias)
 
 
-def with_places(images: Sequence[LoadedImage], text: str, *, caller: bool = False) -> str:
-    """A sentence with its code addresses by name, where they have one; with ``caller`` they are return addresses."""
-    return _ADDRESS.sub(lambda match: _place(tuple(images), match[0], caller), text)
+def with_places(
+    images: Sequence[LoadedImage], text: str, *, caller: bool = False, uncalled: Collection[int] = ()
+) -> str:
+    """A sentence with its code addresses by name, where they have one; with ``caller`` they are return addresses.
+
+    Those in ``uncalled`` are not: no call is in front of them.
+    """
+    return _ADDRESS.sub(lambda match: _place(tuple(images), int(match[0], 16), match[0], caller, uncalled), text)
 
 
-def _place(images: tuple[LoadedImage, ...], text: str, caller: bool) -> str:
-    address = int(text, 16)
+def _place(images: tuple[LoadedImage, ...], address: int, text: str, caller: bool, uncalled: Collection[int]) -> str:
+    caller = caller and address not in uncalled
     module = image_covering(images, address - caller)
     symbol = symbol_for(module.image, address - caller - module.bias) if module is not None else None
     return place_in(module.image, symbol, address - module.bias) if module is not None and symbol else text

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.campaign.results import Matrix
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, behind_call
 from testbed.contract.rows import RowTable
 from testbed.image import describe
 from testbed.naming.symbolize import NamedBacktrace, Origin, with_places
@@ -104,7 +104,7 @@ def call_stack_html(stack: CallStack) -> str:
 def backtrace_html(said: Backtrace) -> str:
     """What a strategy says, and how it ends."""
     rows = [
-        (str(i), _where(said, frame), _hex(frame.pc), _hex(frame.cfa), frame.found_by)
+        (str(i), _where(said, i), _hex(frame.pc), _hex(frame.cfa), frame.found_by)
         for i, frame in enumerate(said.frames[:MAX_ROWS])
     ]
     end = (
@@ -115,8 +115,8 @@ def backtrace_html(said: Backtrace) -> str:
     return page(heading("a backtrace"), table(("#", "where", "pc", "CFA", "found by"), rows), paragraph(end))
 
 
-def _where(said: Backtrace, frame: Frame) -> str:
-    return describe(said.images, frame.pc, caller=frame.kind is FrameKind.CALLER)
+def _where(said: Backtrace, index: int) -> str:
+    return describe(said.images, said.frames[index].pc, caller=behind_call(said.frames, index))
 
 
 def _hex(address: int | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from testbed.naming.beside import Alignment
@@ -77,10 +76,11 @@ def folded(name: str) -> str:
     return f"{name[:cut]}\n{folded(name[cut:])}"
 
 
-@lru_cache(maxsize=4)
-def uncalled(run: Run) -> frozenset[int]:
-    """Return addresses behind no call: where a signal interrupted, and the trampoline that its handler returns to."""
-    activations = run.watched.activations
-    signals = {a.index for a in activations if a.signal}
-    returns = (a.return_address for a in activations if a.index in signals or a.parent in signals)
-    return frozenset(address for address in returns if address is not None)
+def activation_name(run: Run, index: int) -> str:
+    """The function that an activation started in; of a signal's frame, its trampoline: what its handler returns to."""
+    activation = run.watched.activations[index]
+    if activation.signal:  # its handler's activation is the next one, opened with it
+        trampoline = run.watched.activations[index + 1].return_address
+        assert trampoline is not None
+        return run.function(trampoline)
+    return run.function(int(run.trace.pc[activation.opened]))

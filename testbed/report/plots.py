@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.campaign.results import Cell, Matrix
+from testbed.report.phrases import activation_name
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, Phase, phases
 from testbed.verdicts.one import Verdict
@@ -164,7 +165,7 @@ def _stack(run: Run, axes: Any) -> None:
 
 
 def _name(run: Run, activation: int) -> str:
-    return run.function(int(run.trace.pc[run.watched.activations[activation].opened]))
+    return activation_name(run, activation)
 
 
 def _strips(run: Run, judged: Judged, axes: Any) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.report.listing import CodeLine, listing
-from testbed.report.phrases import count, frame_pointer, stack_pointer, uncalled
+from testbed.report.phrases import activation_name, count, frame_pointer, stack_pointer
 from testbed.report.site_text import frames_tables
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.report.table_text import LEGEND, row_cells
@@ -24,6 +24,7 @@ _STYLES = {
     WordKind.RETURN_ADDRESS: "bold cyan",
     WordKind.SAVED_FP: "green",
     WordKind.SAVED_REGISTER: "green",
+    WordKind.SIGNAL_FRAME: "magenta",
     WordKind.LOCAL: "",
     WordKind.UNTOUCHED: "dim",
     WordKind.RED_ZONE: "yellow",
@@ -141,10 +142,19 @@ def word_words(run: Run, word: StackWord) -> str:
         case WordKind.RETURN_ADDRESS:
             assert word.value is not None
             address = run.arch.code_address(word.value)
-            return f"return to {run.where(address, caller=address not in uncalled(run))}"
+            return f"return to {run.where(address, caller=address not in run.uncalled)}"
         case WordKind.SAVED_FP | WordKind.SAVED_REGISTER:
             assert word.saved_of is not None
             return f"{word.register} of {activation_name(run, word.saved_of)}"
+        case WordKind.SIGNAL_FRAME if word.register and word.saved_of is not None:
+            code = activation_name(run, word.saved_of)
+            if word.changed:
+                return f"signal frame: {word.register} of {code}, changed since"
+            return f"signal frame: saved {word.register} of {code}"
+        case WordKind.SIGNAL_FRAME:
+            return "signal frame"
+        case WordKind.UNTOUCHED if run.watched.activations[word.owner].signal:
+            return "signal frame, not written"
         case WordKind.LOCAL:
             return f"local of {owner}"
         case WordKind.UNTOUCHED:
@@ -155,11 +165,6 @@ def word_words(run: Run, word: StackWord) -> str:
             return "below SP"
         case WordKind.EDGE:
             return "SP at entry"
-
-
-def activation_name(run: Run, index: int) -> str:
-    """The function that an activation started in."""
-    return run.function(int(run.trace.pc[run.watched.activations[index].opened]))
 
 
 def _rows(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[RenderableType]:

@@ -7,19 +7,22 @@ activation lie between the CFA of the activation that it called (SP, for the inn
     CFA(i - 1) ≤ address < CFA(i)      its i-th caller
 
 A word is a saved register where it was written with a value that the register held then and at the activation's
-entry; zero, which proves little, counts only in a prologue.
+entry; zero, which proves little, counts only in a prologue. What a signal's activation owns is the frame
+that the kernel wrote, and the interrupted code's red zone above it (`signal_frames`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.report.phrases import activation_name
+from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.word_events import WordEvents, word_events
 from testbed.runs.run import Run
 from testbed.truth import Activation
@@ -35,6 +38,7 @@ class WordKind(Enum):
     RETURN_ADDRESS = "where this frame's function returns to"
     SAVED_FP = "the caller's frame pointer, to be given back"
     SAVED_REGISTER = "a callee-saved register of a caller, to be given back"
+    SIGNAL_FRAME = "written by the kernel for a signal: the interrupted code's registers, and what the signal says"
     LOCAL = "written by the program since the frame exists: a local, a spill, an argument"
     UNTOUCHED = "allocated, not written since the frame exists"
     RED_ZONE = "below SP, in the red zone: the function may use it"
@@ -51,6 +55,7 @@ _MARKS = {
     WordKind.RETURN_ADDRESS: "↩",
     WordKind.SAVED_FP: "▣",
     WordKind.SAVED_REGISTER: "■",
+    WordKind.SIGNAL_FRAME: "§",
     WordKind.LOCAL: "□",
     WordKind.UNTOUCHED: "·",
     WordKind.RED_ZONE: "▽",
@@ -63,7 +68,8 @@ _MARKS = {
 class StackWord:
     """One word: ``owner`` is the activation whose frame it lies in, ``written`` the step that last wrote it.
 
-    ``value`` is None where nothing is mapped. ``register`` is what was saved, of ``saved_of`` (an activation).
+    ``value`` is None where nothing is mapped. ``register`` is what was saved, of ``saved_of`` (an activation); of a
+    signal's frame, too. ``changed``: the program has written there since the kernel did.
     ``marks`` name what points here: SP, a frame-pointer register, ``CFA of f``.
     """
 
@@ -75,6 +81,7 @@ class StackWord:
     register: str = ""
     saved_of: int | None = None
     marks: tuple[str, ...] = ()
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +141,24 @@ def _extents(run: Run, step: int, sp: int) -> tuple[list[_FrameExtent], bool]:
     index: int | None = int(run.watched.node[step])
     while index is not None:
         activation = run.watched.activations[index]
-        high = activation.entry_sp if activation.cfa is None else activation.cfa
+        high, elsewhere = stack_end(run, activation)
         if high < low and extents:
             return extents, True
         if not _mapped(run, low, high):
             return extents, bool(extents)
         extents.append(_FrameExtent(activation, low, high))
+        if elsewhere:
+            return extents, True
         low, index = max(low, high), activation.parent
     return extents, False
+
+
+def stack_end(run: Run, activation: Activation) -> tuple[int, bool]:
+    """Where an activation's part of its stack ends, and whether the next one is on another stack: a signal's may be."""
+    if activation.signal:
+        place = signal_frame_of(run, activation)
+        return place.end, place.alternate
+    return (activation.entry_sp if activation.cfa is None else activation.cfa), False
 
 
 def _mapped(run: Run, low: int, high: int) -> bool:
@@ -160,7 +177,7 @@ def _pointers(run: Run, step: int, extents: list[_FrameExtent]) -> dict[int, lis
         pointers.setdefault(int(run.trace.column(name)[step]), []).append(label)
     for extent in extents:
         if extent.activation.cfa is not None:
-            name = run.function(int(run.trace.pc[extent.activation.opened]))
+            name = activation_name(run, extent.activation.index)
             pointers.setdefault(extent.activation.cfa, []).append(f"CFA of {name}")
     return pointers
 
@@ -169,9 +186,7 @@ def _marked(word: StackWord, pointers: dict[int, list[str]]) -> StackWord:
     marks = pointers.get(word.address)
     if not marks:
         return word
-    return StackWord(
-        word.address, word.value, word.kind, word.owner, word.written, word.register, word.saved_of, tuple(marks)
-    )
+    return replace(word, marks=tuple(marks))
 
 
 def _below(run: Run, events: WordEvents, step: int, sp: int) -> Iterator[StackWord]:
@@ -206,6 +221,8 @@ def _in_red_zone(run: Run, events: WordEvents, event: int, activation: Activatio
 
 
 def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activation) -> StackWord:
+    if owner.signal:
+        return _signal_word(run, events, step, address, owner)
     event = events.last(address, step)
     value = _value(run, events, event, address, step)
     # Where calls push, the call itself writes the return address, one step before the callee's first.
@@ -216,11 +233,40 @@ def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activati
     if value is not None and owner.return_address == run.arch.code_address(value):
         return StackWord(address, value, WordKind.RETURN_ADDRESS, owner.index, written)
     column = int(events.saved[event])
-    if column < 0 or _life(run, written) is None:
+    owner_of_entry = _life(run, written)
+    if column < 0 or owner_of_entry is None:
         return StackWord(address, value, WordKind.LOCAL, owner.index, written)
     register = run.arch.registers[column].name
     kind = WordKind.SAVED_FP if register in run.arch.frame_pointers else WordKind.SAVED_REGISTER
-    return StackWord(address, value, kind, owner.index, written, register, _life(run, written))
+    saved_of = registers_of(run, owner_of_entry, column)
+    return StackWord(address, value, kind, owner.index, written, register, saved_of)
+
+
+def _signal_word(run: Run, events: WordEvents, step: int, address: int, owner: Activation) -> StackWord:
+    """A word of what a signal's activation owns."""
+    place, event = signal_frame_of(run, owner), events.last(address, step)
+    value = _value(run, events, event, address, step)
+    written = None if event is None else int(events.step[event])
+    if address >= place.red_zone:
+        assert owner.parent is not None
+        mine = written is not None and written >= run.watched.activations[owner.parent].opened
+        kind = WordKind.RED_ZONE if mine else WordKind.UNTOUCHED
+        return StackWord(address, value, kind, owner.parent, written if mine else None)
+    if written is None or written < place.written:
+        return StackWord(address, value, WordKind.UNTOUCHED, owner.index, None)
+    register, changed = kept_registers(run.arch).get(address - place.frame, ""), written > place.written
+    return StackWord(
+        address, value, WordKind.SIGNAL_FRAME, owner.index, written, register, owner.parent, changed=changed
+    )
+
+
+def registers_of(run: Run, activation: int, column: int) -> int:
+    """Whose register it is that an activation's callee found: a handler finds what the kernel has left alone."""
+    found = run.watched.activations[activation]
+    held = run.trace.registers[:, column]
+    if found.signal and found.parent is not None and held[found.opened] == held[found.opened - 1]:
+        return found.parent
+    return activation
 
 
 def _life(run: Run, step: int) -> int | None:

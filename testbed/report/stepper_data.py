@@ -13,8 +13,9 @@ from testbed.image import image_covering
 from testbed.naming.symbolize import names_at, with_places
 from testbed.report.answers import Answers
 from testbed.report.listing import listing
-from testbed.report.phrases import uncalled
-from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of
+from testbed.report.phrases import activation_name
+from testbed.report.signal_frames import kept_registers, signal_frame_of
+from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
 from testbed.report.stepper_answers import StepperColumns, answer_data
 from testbed.report.stepper_moves import Move
 from testbed.report.table_text import LEGEND, row_cells
@@ -44,6 +45,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "row_legend": LEGEND,
         "below_shown": BELOW_SHOWN,
         "red_zone": run.arch.red_zone,
+        "signal_registers": {str(offset): name for offset, name in kept_registers(run.arch).items()},
         "pushes": run.arch.link is None,
         "code_mask": str(run.arch.code_mask),
     }
@@ -98,13 +100,19 @@ def _activations(run: Run, columns: StepperColumns) -> list[str]:
     """The tree of activations; ``extent`` is where the frames of an activation's stack may lie."""
     activations = run.watched.activations
     names: dict[str, int] = {}
-    function = [names.setdefault(run.function(int(run.trace.pc[a.opened])), len(names)) for a in activations]
+    function = [names.setdefault(activation_name(run, a.index), len(names)) for a in activations]
     columns["node"] = run.watched.node.astype(np.int32)
     columns["parent"] = np.array([-1 if a.parent is None else a.parent for a in activations], np.int32)
     columns["entry_sp"] = np.array([a.entry_sp for a in activations], np.float64)
     columns["cfa"] = np.array([-1 if a.cfa is None else a.cfa for a in activations], np.float64)
     columns["ra"] = np.array([-1 if a.return_address is None else a.return_address for a in activations], np.float64)
     columns["opened"] = np.array([a.opened for a in activations], np.uint32)
+    ends = [stack_end(run, a) for a in activations]
+    columns["stack_end"] = np.array([end for end, _ in ends], np.float64)
+    columns["alone"] = np.array([alone for _, alone in ends], np.uint8)
+    signals = [signal_frame_of(run, a) if a.signal else None for a in activations]
+    columns["signal_frame"] = np.array([-1 if place is None else place.frame for place in signals], np.float64)
+    columns["red_zone"] = np.array([-1 if place is None else place.red_zone for place in signals], np.float64)
     columns["function"] = np.array(function, np.uint32)
     columns["region_low"] = np.array([region.address for region in run.trace.initial], np.float64)
     columns["region_high"] = np.array([region.end for region in run.trace.initial], np.float64)
@@ -162,7 +170,7 @@ def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[s
     """
     activations, images = run.watched.activations, run.trace.images
     said = {int(pc) for pc in answers.pc} | {a.return_address for a in activations if a.return_address}
-    names = {str(pc): run.where(pc, caller=pc not in uncalled(run)) for pc in sorted(said)}
-    calls = {str(pc): names_at(images, pc, caller=pc not in uncalled(run)) for pc in sorted(said)}
+    names = {str(pc): run.where(pc, caller=pc not in run.uncalled) for pc in sorted(said)}
+    calls = {str(pc): names_at(images, pc, caller=pc not in run.uncalled) for pc in sorted(said)}
     calls |= {f"@{line.pc}": names_at(images, line.pc) for line in listing(run).lines}
     return names, {key: [frame.function for frame in found[:-1]] for key, found in calls.items() if len(found) > 1}

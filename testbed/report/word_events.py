@@ -101,6 +101,7 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
         return out
     opened = np.array([activation.opened for activation in truth.activations], np.int64)[truth.node]
     step = writes.step.astype(np.int64)
+    by_kernel = trace.sizes[step] == 0  # a signal's frame: nobody gives back from there
     prologue = truth.sites.prologue[step]
     pointers = [name for name in arch.preserved if name in arch.frame_pointers]
     # The frame pointers last: they win where a zero could be either.
@@ -118,7 +119,7 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
         # Several frame pointers may be zero at once; what is saved is that of the instruction set in force.
         in_force = np.array([name == isa.records[0].pointer for isa in arch.isas])[truth.sites.isa[step]]
         zero_counts = prologue & in_force if name in pointers else prologue
-        out[kept & whole & ((value != 0) | zero_counts)] = column
+        out[~by_kernel & kept & whole & ((value != 0) | zero_counts)] = column
     return out
 
 

@@ -23,7 +23,7 @@ def told(run: Run, step: int, said: Backtrace) -> Iterator[tuple[Alignment, str]
     truth = run.truth(step).frames
     named: list[tuple[Alignment, str]] = []
     for each in beside([frame.pc for frame in truth], [frame.pc for frame in said.frames]):
-        frame = truth[each.true or 0] if each.said is None else said.frames[each.said]
+        frame = said.frames[each.said or 0] if each.true is None else truth[each.true]
         named.append((each.alignment, run.place(frame)))
     for (place, name), times in counted(named):
         text = {Alignment.MISSING: f"[{name}]", Alignment.FALSE: f"≠{name}"}.get(place, name)

@@ -18,6 +18,7 @@ from testbed.machine import record
 from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.program.header import Span
 from testbed.program.model import Program
+from testbed.runs.uncalled import behind_call, uncalled_in
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.truth.frame_traits import LazyTraits
@@ -123,8 +124,7 @@ class Run:
         image, name = self.built.image, match["symbol"]
         symbol = image.symbol_named(name) or next((s for s in image.symbols if readable(s) == name), None)
         if symbol is None:
-            names = [s.name for s in self.built.image.symbols]
-            raise UsageError(f"{location}: no symbol {match['symbol']!r}; {nearest(match['symbol'], names)}")
+            raise UsageError(f"{location}: no symbol {name!r}; {nearest(name, (s.name for s in image.symbols))}")
         try:
             return symbol.address + self.loaded.bias + int(match["offset"] or "0", 0), int(match["visit"] or 1)
         except ValueError as error:  # a number with a leading zero, or of thousands of digits
@@ -141,11 +141,10 @@ class Run:
         """The steps that execute inside a function of the image."""
         symbol = self.built.image.symbol_named(function)
         if symbol is None:
-            names = [s.name for s in self.built.image.symbols if s.is_function]
-            raise UsageError(f"no function {function!r}; {nearest(function, names)}")
+            known = (s.name for s in self.built.image.symbols if s.is_function)
+            raise UsageError(f"no function {function!r}; {nearest(function, known)}")
         start = symbol.address + self.loaded.bias
-        end = start + max(symbol.size, 1)
-        return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if start <= pc < end)
+        return tuple(i for i, pc in enumerate(self.trace.pc.tolist()) if start <= pc < start + max(symbol.size, 1))
 
     def number(self, at: Snapshot | int) -> int:
         """The step of a snapshot of a run, or the step itself."""
@@ -219,17 +218,22 @@ class Run:
         """The name of the function that an address is in, else ``where(pc)``."""
         return name_of(self.trace.images, pc).function or self.where(pc)
 
+    @cached_property
+    def uncalled(self) -> frozenset[int]:
+        """Return addresses behind no call."""
+        return uncalled_in(self.watched)
+
     def frame_names(self, frames: Iterable[TrueFrame | Frame]) -> tuple[str, ...]:
         """Function names of a stack's frames: return addresses are looked up at their call."""
-        return tuple(self.function(frame.lookup_pc) for frame in frames)
+        return tuple(self.function(frame.pc - behind_call(frame, self.uncalled)) for frame in frames)
 
     def calls(self, frame: TrueFrame | Frame) -> tuple[NamedFrame, ...]:
         """The calls of the source that one frame stands for: those inlined at its pc, innermost first, the function."""
-        return names_at(self.trace.images, frame.pc, caller=frame.lookup_pc != frame.pc)
+        return names_at(self.trace.images, frame.pc, caller=behind_call(frame, self.uncalled))
 
     def place(self, frame: TrueFrame | Frame) -> str:
         """``function+0x4`` of one frame: a return address is named after the function that made the call."""
-        return self.where(frame.pc, caller=frame.lookup_pc != frame.pc)
+        return self.where(frame.pc, caller=behind_call(frame, self.uncalled))
 
     def stop(self, said: Backtrace) -> str:
         """Why a strategy stopped, with names for addresses; "" where it claims the root."""
@@ -238,7 +242,7 @@ class Run:
     def difference(self, verdict: Verdict) -> str:
         """What a verdict says is wrong first, with names: ``frame 1: main+0x20, not leaf+0x4``."""
         stops = verdict.outcome in (Outcome.REFUSED, Outcome.STOPPED)  # these name a looked-up pc
-        return with_places(self.trace.images, verdict.difference, caller=not stops)
+        return with_places(self.trace.images, verdict.difference, caller=not stops, uncalled=self.uncalled)
 
     def instruction(self, step: int) -> str:
         """The instruction that ``step`` executes, as text; a branch names its target.

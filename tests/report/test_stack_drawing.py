@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 import testbed
+from testbed.contract.frames import behind_call
+from testbed.naming.symbolize import Origin, symbolize
+from testbed.report.show_text import word_words
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
+from testbed.runs.frames_beside import told
+from testbed.runs.judging import judge
 from testbed.runs.run import Run
+from unwinders import UNWINDERS
 
 
 def at(run: Run, location: str) -> dict[int, StackWord]:
@@ -134,3 +140,82 @@ def test_a_frame_pointer_of_zero_is_that_of_the_instruction_set_in_force() -> No
         run = testbed.run("leaf_call", arch="arm32", recipe=recipe)
         word = at(run, "main+0x4" if register == "r11" else "main+0x2")[-8]
         assert (word.kind, word.register, word.value) == (WordKind.SAVED_FP, register, 0)
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+@pytest.mark.parametrize("program", ["signal", "signal_alternate", "signal_nested"])
+def test_a_signals_frame_is_the_kernels_and_holds_the_interrupted_registers(program: str, arch: str) -> None:
+    run = testbed.run(program, arch=arch)
+    seen: set[str] = set()
+    for step in range(len(run)):
+        for word in draw_stack(run, step).words:
+            owner = run.watched.activations[word.owner]
+            if owner.signal:
+                assert word.kind in (WordKind.SIGNAL_FRAME, WordKind.UNTOUCHED, WordKind.BELOW)
+                assert word_words(run, word) != "local of give_back"
+            if word.kind is not WordKind.SIGNAL_FRAME or not word.register:
+                continue
+            assert word.saved_of == owner.parent
+            held = int(run.trace.column(word.register)[owner.opened - 1])
+            pieces = [held >> 8 * at & run.arch.word_mask for at in (0, run.arch.word)]
+            assert word.value in pieces or word.changed
+            seen.add(word.register)
+            name = run.function(int(run.trace.pc[owner.opened - 1]))
+            assert word.changed or word_words(run, word) == f"signal frame: saved {word.register} of {name}"
+    assert seen >= set(run.arch.signal_frame.registers) - {"sp"}
+
+
+def test_what_a_handler_saves_is_the_interrupted_codes() -> None:
+    """A handler finds what the kernel left alone: its push of rbp keeps the interrupted function's, told by name."""
+    run = testbed.run("signal_alternate", arch="x86_64")
+    step = run.step_at("on_second") + 1
+    word = next(word for word in draw_stack(run, step).words if "SP" in word.marks)
+    assert (word.kind, word.saved_of) == (WordKind.SAVED_FP, run.truth(step).frames[2].activation)
+    assert word_words(run, word) == "rbp of count"
+    kernels = testbed.run("signal_alternate", arch="arm64")  # there it makes x29 lead to a record in its frame
+    saved = at(kernels, "on_signal+0x4")[-16]
+    assert word_words(kernels, saved) == "x29 of give_back"
+    drawn = draw_stack(run, step)
+    assert drawn.elsewhere
+    assert not {word.kind for word in drawn.words} & {WordKind.LOCAL, WordKind.RED_ZONE}
+
+
+def test_the_interrupted_functions_red_zone_is_told_above_the_signals_frame() -> None:
+    run = testbed.run("signal_bare", arch="x86_64")
+    signal = next(activation for activation in run.watched.activations if activation.signal)
+    words = {word.address: word for word in draw_stack(run, signal.opened).words}
+    assert signal.cfa is not None
+    zone = [words[address] for address in range(signal.cfa - 128, signal.cfa, 8)]
+    assert {word.owner for word in zone} == {signal.parent}
+    assert words[signal.cfa - 136].owner == signal.index
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+@pytest.mark.parametrize("program", ["signal", "signal_alternate", "signal_nested"])
+def test_an_answers_frames_have_the_names_of_the_true_ones(program: str, arch: str) -> None:
+    """A trampoline is looked up at its pc, whoever says it: pc - 1 is another function's."""
+    run = testbed.run(program, arch=arch)
+    unwinder = UNWINDERS["fp_chain"] if arch == "arm32" else UNWINDERS["eh_frame"]
+    signals = 0
+    for step in range(len(run)):
+        said, true = unwinder.unwind(run[step]), run.truth(step).frames
+        names = {frame.pc: run.place(frame) for frame in true}
+        for index, frame in enumerate(said.frames):
+            if frame.pc in names:
+                signals += not behind_call(said.frames, index) and index > 0
+                assert run.place(frame) == names[frame.pc]
+        if said.stopped is None and [f.pc for f in said.frames] == [f.pc for f in true]:
+            assert repr(said) in (f"<Backtrace {run.truth(step)} (root)>", f"<Backtrace of {len(true)} frames, root>")
+            assert [text for _, text in told(run, step, said)] == [run.place(frame) for frame in true]
+            named = symbolize(run.trace.images, said).frames
+            assert [each.place for each in named if each.origin is Origin.PHYSICAL] == [
+                run.place(frame) for frame in true
+            ]
+    assert signals or arch == "arm32"
+
+
+def test_a_difference_names_a_trampoline_by_its_own_name() -> None:
+    run = testbed.run("signal_alternate", arch="arm64")
+    unwinder, step = UNWINDERS["fp_chain"], run.step_at("on_second")
+    said = unwinder.unwind(run[step])
+    assert "not give_back" in run.difference(judge(run, run[step], said, unwinder))

@@ -213,6 +213,8 @@ def test_a_phone_scrolls_only_down(leaf_call: Path, scheme: str) -> None:
         ("leaf_no_frame", "x86_64", "keystone"),
         ("inline_chain", "x86_64", "clang-O2"),
         ("signal_nested", "arm64", "clang-asm"),
+        ("signal_alternate", "x86_64", "keystone"),
+        ("signal_bare", "x86_64", "keystone"),
     ],
 )
 def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: str, recipe: str) -> None:

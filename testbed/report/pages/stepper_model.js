@@ -46,16 +46,42 @@ function modelOf(facts, col) {
     let low = sp(step);
     low -= low % facts.word;
     for (let index = col.node[step]; index >= 0; index = col.parent[index]) {
-      const high = col.cfa[index] < 0 ? col.entry_sp[index] : col.cfa[index];
+      const high = col.stack_end[index];
       if (high < low && found.length) return [found, true];
       if (!mapped(low, high)) return [found, found.length > 0];
       found.push({ activation: index, low, high });
+      if (col.alone[index]) return [found, true];
       low = Math.max(low, high);
     }
     return [found, false];
   }
 
+  // What a signal's activation owns: the kernel's frame, and above it the interrupted code's red zone.
+  function signalWordAt(address, step, owner) {
+    const event = lastEvent(address, step), written = event < 0 ? -1 : col.event_step[event];
+    const word = { address, value: null, kind: "UNTOUCHED", owner, written: -1, register: "", savedOf: -1, marks: [] };
+    const red = address >= col.red_zone[owner];
+    if (red) word.owner = col.parent[owner];
+    if (written < (red ? col.opened[word.owner] : col.opened[owner] - 1)) return word;
+    word.value = col.event_value[event];
+    word.written = written;
+    word.kind = red ? "RED_ZONE" : "SIGNAL_FRAME";
+    if (red) return word;
+    word.register = facts.signal_registers[String(address - col.signal_frame[owner])] ?? "";
+    word.savedOf = col.parent[owner];
+    word.changed = written > col.opened[owner] - 1;
+    return word;
+  }
+
+  // Whose register an activation's callee found: a handler finds what the kernel has left alone.
+  function registersOf(activation, column) {
+    const opened = col.opened[activation];
+    const left = col.signal_frame[activation] >= 0 && register(column, opened) === register(column, opened - 1);
+    return left ? col.parent[activation] : activation;
+  }
+
   function wordAt(address, step, owner) {
+    if (col.signal_frame[owner] >= 0) return signalWordAt(address, step, owner);
     const event = lastEvent(address, step);
     const born = col.opened[owner] - (facts.pushes && col.cfa[owner] >= 0 ? 1 : 0);
     const word = { address, value: null, kind: "UNTOUCHED", owner, written: -1, register: "", savedOf: -1, marks: [] };
@@ -67,7 +93,7 @@ function modelOf(facts, col) {
     const column = col.event_saved[event], of = col.parent[col.node[word.written]];
     if (column < 0 || of < 0) { word.kind = "LOCAL"; return word; }
     word.register = names[column];
-    word.savedOf = of;
+    word.savedOf = registersOf(of, column);
     word.kind = facts.registers[column].role === "fp" ? "SAVED_FP" : "SAVED_REGISTER";
     return word;
   }
@@ -120,8 +146,13 @@ function modelOf(facts, col) {
       case "RETURN_ADDRESS": return `return to ${facts.names[String(word.value & mask)] ?? hex(word.value)}`;
       case "SAVED_FP":
       case "SAVED_REGISTER": return `${word.register} of ${functionOf(word.savedOf)}`;
+      case "SIGNAL_FRAME":
+        if (!word.register) return "signal frame";
+        return word.changed ? `signal frame: ${word.register} of ${functionOf(word.savedOf)}, changed since` : `signal frame: saved ${word.register} of ${functionOf(word.savedOf)}`;
       case "LOCAL": return `local of ${functionOf(word.owner)}`;
-      case "UNTOUCHED": return `frame of ${functionOf(word.owner)}, not written`;
+      case "UNTOUCHED":
+        if (col.signal_frame[word.owner] >= 0) return "signal frame, not written";
+        return `frame of ${functionOf(word.owner)}, not written`;
       case "RED_ZONE": return `red zone of ${functionOf(word.owner)}`;
       case "BELOW": return "below SP";
       default: return "SP at entry";
