@@ -91,7 +91,7 @@ GCC_REALIGNED = Limit(
     "has popped that one: what is read from there is the caller's",
     "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=99334",
     frozenset({"x86_64"}),
-    frozenset({Trait.EPILOGUE}),
+    frozenset({Trait.EPILOGUE, Trait.UNLINKED}),
 )
 
 _LAST = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ _STOPS = (Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
 _HEAD = """# Real unwinders
 
 How software that everybody runs fares at the same snapshots as our strategies, judged by the same truth. Written by
-`docs/regenerate.py --referees` from
+`docs/regenerate.py --referees` on {date} from
 
 ```
 {command}
@@ -95,7 +96,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
         count.unexplained += cell["unexplained"]
         count.callers += Callers(*(cell["callers"][name] for name in ("said", "true", "found")))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
-    text = [_HEAD.format(command=command, sites=sites)]
+    text = [_HEAD.format(command=command, sites=sites, date=time.strftime("%Y-%m-%d", time.gmtime()))]
     text.append(f"| tool | strategy | what it is | {' | '.join(isas)} | unexplained |")
     text.append("|---|---|---|" + "---|" * len(isas) + "---:|")
     for referee in referees.values():

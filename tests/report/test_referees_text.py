@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 from testbed.referee import REFEREES, Found
@@ -30,6 +31,7 @@ def test_shares_are_of_judged_sites_per_instruction_set_added_over_units() -> No
     fields = [field.strip() for field in line.strip("|").split("|")]
     assert fields[3:] == ["-", "75.0 / 15.0 / 10.0", "-", "99.0 / 1.0 / 0.0 (X 1)", "1"]
     assert "which is 300 judged sites" in page
+    assert re.search(r"--referees` on \d{4}-\d\d-\d\d from$", page, re.MULTILINE)
     assert "| `libdw` | - | 90.0 % / 45.0 % | - | 90.0 % / 45.0 % |" in page
     assert "- libdw: 9.9; " in page
     assert "/somewhere" not in page

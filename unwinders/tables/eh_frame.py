@@ -81,7 +81,7 @@ CFI: Reasons = MappingProxyType(
             "the start code's row does not say that it has no caller: what lies there is taken for a return address",
             "https://github.com/kstenerud/KSCrash/issues/764",
         ),
-        "REALIGNED+EPILOGUE": (
+        "REALIGNED+EPILOGUE+UNLINKED": (
             "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its "
             "epilogue has popped that one: what is counted from it then is somewhere else",
             "https://gcc.gnu.org/bugzilla/show_bug.cgi?id=99334",
@@ -91,20 +91,20 @@ CFI: Reasons = MappingProxyType(
 
 LIMITS = limits_of(
     """
-    REALIGNED+EPILOGUE  x86_64  skipped wrong_register
-    WRONG_TABLE         x86_64  ended_early skipped wrong_register wrong
-    WRONG_TABLE         arm64   stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE            x86_64  refused stopped ended_early
-    NO_TABLE            arm64   refused stopped
-    NO_CODE             x86_64  refused stopped skipped
-    NO_CODE             arm64   refused stopped skipped
-    IN_NO_FILE          x86_64  refused
-    IN_NO_FILE          arm64   refused
-    SYNCHRONOUS         arm64   refused ended_early skipped phantom wrong_register wrong
-    LOST_REGISTER       x86_64  stopped
-    LOST_REGISTER       arm64   stopped
-    OPEN_END            x86_64  phantom
-    OPEN_END            arm64   stopped phantom
+    REALIGNED+EPILOGUE+UNLINKED  x86_64  skipped wrong_register
+    WRONG_TABLE                  x86_64  ended_early skipped wrong_register wrong
+    WRONG_TABLE                  arm64   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE                     x86_64  refused stopped ended_early
+    NO_TABLE                     arm64   refused stopped
+    NO_CODE                      x86_64  refused stopped skipped
+    NO_CODE                      arm64   refused stopped skipped
+    IN_NO_FILE                   x86_64  refused
+    IN_NO_FILE                   arm64   refused
+    SYNCHRONOUS                  arm64   refused ended_early skipped phantom wrong_register wrong
+    LOST_REGISTER                x86_64  stopped
+    LOST_REGISTER                arm64   stopped
+    OPEN_END                     x86_64  phantom
+    OPEN_END                     arm64   stopped phantom
     """,
     CFI,
 )

@@ -42,22 +42,22 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    REALIGNED+EPILOGUE  x86_64  skipped wrong_register
-    WRONG_TABLE         x86_64  ended_early skipped wrong_register wrong
-    WRONG_TABLE         arm64   stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE            x86_64  refused stopped ended_early
-    NO_TABLE            arm64   refused stopped
-    NO_CODE             x86_64  refused stopped skipped
-    NO_CODE             arm64   refused stopped skipped
-    IN_NO_FILE          x86_64  refused
-    IN_NO_FILE          arm64   refused
-    SYNCHRONOUS         arm64   refused ended_early skipped phantom wrong_register wrong
-    LOST_REGISTER       x86_64  stopped
-    LOST_REGISTER       arm64   stopped
-    OPEN_END            x86_64  phantom
-    OPEN_END            arm64   stopped phantom
-    WRONG_INDEX         x86_64  refused
-    WRONG_INDEX         arm64   refused
+    REALIGNED+EPILOGUE+UNLINKED  x86_64  skipped wrong_register
+    WRONG_TABLE                  x86_64  ended_early skipped wrong_register wrong
+    WRONG_TABLE                  arm64   stopped ended_early skipped phantom wrong_register wrong
+    NO_TABLE                     x86_64  refused stopped ended_early
+    NO_TABLE                     arm64   refused stopped
+    NO_CODE                      x86_64  refused stopped skipped
+    NO_CODE                      arm64   refused stopped skipped
+    IN_NO_FILE                   x86_64  refused
+    IN_NO_FILE                   arm64   refused
+    SYNCHRONOUS                  arm64   refused ended_early skipped phantom wrong_register wrong
+    LOST_REGISTER                x86_64  stopped
+    LOST_REGISTER                arm64   stopped
+    OPEN_END                     x86_64  phantom
+    OPEN_END                     arm64   stopped phantom
+    WRONG_INDEX                  x86_64  refused
+    WRONG_INDEX                  arm64   refused
     """,
     {
         **CFI,
