@@ -8,7 +8,7 @@ import stat
 import struct
 
 from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
-from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, open_in
+from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
 from testbed.process.refusal import Refusal
 from testbed.process.state import Process
 
@@ -64,6 +64,25 @@ def open_(process: Process, a: tuple[int, ...]) -> int:
 
 def creat(process: Process, a: tuple[int, ...]) -> int:
     return _open(process, AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+
+
+def _cut(process: Process, address: int, size: int) -> int:
+    path = path_at(process, address)
+    file = open_in(process.tree, process.tree.locate(path, folder_of(process, AT_CWD, path)), os.O_WRONLY)
+    assert isinstance(file, OpenHostFile)  # folders are not opened for writing
+    try:
+        file.cut(size)
+    finally:
+        file.close()
+    return 0
+
+
+def truncate(process: Process, a: tuple[int, ...]) -> int:
+    return _cut(process, a[0], process.signed(a[1], 8 * process.arch.word))
+
+
+def truncate64(process: Process, a: tuple[int, ...]) -> int:
+    return _cut(process, a[0], process.signed(process.wide(a, 1), 64))
 
 
 def _accessible(process: Process, folder: int, address: int, wanted: int) -> int:
@@ -205,6 +224,8 @@ CALLS = {
     "open": open_,
     "openat": openat,
     "creat": creat,
+    "truncate": truncate,
+    "truncate64": truncate64,
     "access": access,
     "faccessat": faccessat,
     "faccessat2": faccessat,

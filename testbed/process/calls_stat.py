@@ -7,7 +7,7 @@ import os
 import stat
 import struct
 
-from testbed.process.file_tree import FileNode
+from testbed.process.file_tree import FileNode, refused_by_host
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
 from testbed.process.refusal import Refusal
@@ -60,17 +60,19 @@ def inode(path: str) -> int:
     return number + 2
 
 
-def _stat_node(process: Process, node: FileNode) -> bytes:
-    size = len(node.link)
-    if node.host is not None and stat.S_ISREG(node.mode):
-        size = os.lstat(node.host).st_size
+def _stat_node(process: Process, node: FileNode, open_size: int | None = None) -> bytes:
+    """Of a name; of a file that is open, with its size: the name may be gone, or another file's by now."""
+    size = len(node.link) if open_size is None else open_size
+    if open_size is None and node.host is not None and stat.S_ISREG(node.mode):
+        with refused_by_host():
+            size = os.lstat(node.host).st_size
     mode = node.mode & ~0o7777 | (0o755 if node.is_folder or node.mode & 0o100 else 0o644)
     return _stat_bytes(process, mode, inode(node.path), size)
 
 
 def _stat_open(process: Process, file: OpenFile) -> bytes:
     if isinstance(file, OpenHostFile):
-        return _stat_node(process, file.node)
+        return _stat_node(process, file.node, file.size)
     if isinstance(file, OpenFolder) and file.node is not None:
         return _stat_node(process, file.node)
     return _stat_bytes(process, file.mode, 1, 0)

@@ -19,6 +19,7 @@ from testbed.process import (
     calls_threads,
 )
 from testbed.process.call_numbers import CALL_NAMES
+from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
 from testbed.process.state import Process, ProcessEnds, RefusedCall
 
@@ -44,7 +45,7 @@ _FORBIDDEN = {
         pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1 eventfd2
         timer_create timerfd_create signalfd4 rt_sigqueueinfo rt_sigtimedwait select _newselect pselect6 ppoll
         epoll_wait
-        setrlimit statfs fstatfs statfs64 fstatfs64 truncate flock sendfile sendfile64 copy_file_range splice getdents
+        setrlimit statfs fstatfs statfs64 fstatfs64 flock sendfile sendfile64 copy_file_range splice getdents
         capget capset mincore personality syslog get_mempolicy pidfd_send_signal""",
     errno.EACCES: "socket socketpair connect bind listen accept accept4",
     errno.EBADF: "sendto recvfrom sendmsg recvmsg shutdown sendmmsg recvmmsg",
@@ -83,7 +84,8 @@ def perform(process: Process) -> int | None:
     name, arguments, _, pc = call
     try:
         if name in CALLS and name not in ABSENT:
-            return CALLS[name](process, arguments)
+            with refused_by_host():
+                return CALLS[name](process, arguments)
         if name and name not in ABSENT and name not in FORBIDDEN:
             raise ProcessEnds(None, f"system call {name} is not emulated")
         raise Refusal(FORBIDDEN.get(name, errno.ENOSYS))

@@ -21,7 +21,7 @@ from testbed.checks.row_rules import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
 from testbed.profiling.believed import TableTraits, believed_by, traits_of_tables
-from testbed.profiling.places import WrongSteps, joined_places, merged_places, wrong_places
+from testbed.profiling.places import GAVE_UP, MOST_FRAMES, WrongSteps, joined_places, merged_places, wrong_places
 from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import ProcessTables
 from testbed.truth import observe
@@ -247,5 +247,7 @@ def _places(
     by_table = follows_tables(unwinder)
     tables = ProcessTables(watched, unwinder if by_table else None, evaluate)
     why = tables.masks(sites) if by_table else (found.limit[wrong].astype(np.int64) + 1).astype(np.uint64)
+    gave_up = (sites.depth == MOST_FRAMES - 1) & np.isin(found.outcome[wrong], _STOPS)
+    why = np.where((why == 0) & gave_up, GAVE_UP, why)
     wrongs = WrongSteps(thread, sites, why, _LYING[found.outcome[wrong]])
     return wrong_places(wrongs, tables, None if by_table else tuple(limit.because for limit in limits))

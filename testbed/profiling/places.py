@@ -48,7 +48,9 @@ def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str,
         loaded = trace.images[number] if number >= 0 else None
         image = loaded.image if loaded else None
         own, because = int(sites.own[first]), ""
-        if why and sentences is not None:
+        if why == GAVE_UP:
+            because = f"a walk gives up after {MOST_FRAMES} frames"
+        elif why and sentences is not None:
             because = sentences[why - 1]
         elif why:
             at = pc - (loaded.bias if loaded else 0)
@@ -142,6 +144,8 @@ def _described(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
+MOST_FRAMES = 1024  # the strategies' own, which a test compares with this
+GAVE_UP = np.uint64(1 << 63)  # as a reason: an honest stop at the last of so many
 _START = 0x40  # bytes: it sets up a stack and calls
 NO_ROOT = f"{NO_ROW_SAID} and so no root can be claimed"
 _FAR = 0x4000  # bytes: a function without a name is not longer

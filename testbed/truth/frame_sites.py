@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from testbed.trace import Trace
 from testbed.truth.model import Activations
 
+ONE_BY_ONE = 64
+"""Frames that are gone through one by one; those further out are found in ever longer leaps, as recursion needs."""
+
 
 class FrameSite(NamedTuple):
     """One frame at one step."""
@@ -68,7 +71,7 @@ def frame_sites(
     """One frame of each of some steps: as `frame_site` has it."""
     index, own, pc, reached = node[steps].copy(), steps.copy(), trace.pc[steps], np.zeros(len(steps), np.int64)
     left = np.flatnonzero(depths > 0)
-    while len(left):
+    for _ in range(ONE_BY_ONE):
         parent = activations.parent[index[left]]
         left, parent = left[parent >= 0], parent[parent >= 0]
         own[left] = activations.opened[index[left]] - 1
@@ -76,4 +79,34 @@ def frame_sites(
         index[left] = parent
         reached[left] += 1
         left = left[reached[left] < depths[left]]
+        if not len(left):
+            break
+    else:
+        far = np.minimum(depths[left] - reached[left], heights(activations.parent)[index[left]])
+        left, far = left[far > 0], far[far > 0]
+        last = ancestors(activations.parent, index[left], far - 1)
+        own[left], pc[left] = activations.opened[last] - 1, activations.return_address[last]
+        index[left] = activations.parent[last]
+        reached[left] += far
     return FrameSites(steps, reached, index, own, pc)
+
+
+def heights(parent: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many ancestors each node has: as many rounds as the greatest number has binary digits."""
+    up, found = parent.copy(), (parent >= 0).astype(np.int64)
+    while len(left := np.flatnonzero(up >= 0)):
+        found[left] += found[up[left]]
+        up[left] = up[up[left]]
+    return found
+
+
+def ancestors(parent: NDArray[np.int32], nodes: NDArray[np.int32], far: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The ancestor of each node that is so far away; there are that many. Rounds as in `heights`."""
+    up, found, left = parent.copy(), nodes.copy(), far.copy()
+    while left.any():
+        odd = np.flatnonzero(left & 1)
+        found[odd] = up[found[odd]]
+        left >>= 1
+        higher = np.flatnonzero(up >= 0)
+        up[higher] = up[up[higher]]
+    return found

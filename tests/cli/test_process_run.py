@@ -11,10 +11,12 @@ import jsonschema
 import pytest
 
 from testbed.cli.process_run import needs_a_kernel
+from testbed.profiling.places import MOST_FRAMES
 from testbed.referee import present
 from testbed.report.json_data import schema
 from tests.cli.command import Testbed
 from tests.process.builds import built
+from unwinders.rows import walk
 
 
 def test_a_program_with_a_libc_is_run_as_a_process_and_judged(testbed: Testbed, tmp_path: Path) -> None:
@@ -93,6 +95,14 @@ def test_a_table_is_told_wrong_by_its_function_at_one_step(testbed: Testbed) -> 
     step = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--at", f"@{place['first']}")
     assert step.status == 0 and place["because"].split(":")[0] in " ".join(step.out.split())
     assert "UNEXPLAINED" not in step.out
+
+
+def test_a_stack_of_more_frames_than_a_walk_goes_through_is_told_as_that(testbed: Testbed) -> None:
+    wild = str(built("wild", "x86_64", "static", "-O1"))
+    said = testbed("run", wild, "-u", "eh_frame", "--", "recursion")
+    assert said.status == 0, said.out
+    assert "a walk gives up after 1024 frames" in " ".join(said.out.split()) and "UNEXPLAINED" not in said.out
+    assert MOST_FRAMES == walk.MAX_FRAMES
 
 
 def test_a_page_steps_through_the_first_thread(

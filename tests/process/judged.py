@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -76,8 +77,8 @@ def main() -> int:
             file=sys.stderr,
             flush=True,
         )
-        given.page.write_text("\n".join(_page(list(rows.values()))) + "\n", encoding="utf-8")
-    given.page.write_text("\n".join(_page(list(rows.values()))) + "\n", encoding="utf-8")
+        given.page.write_text("\n".join(_page(rows, given.folder)) + "\n", encoding="utf-8")
+    given.page.write_text("\n".join(_page(rows, given.folder)) + "\n", encoding="utf-8")
     return int(any(numbers[-1] for row in rows.values() for numbers in row.shares.values()))
 
 
@@ -128,12 +129,13 @@ chooses, and not at all where a program takes more than 4 million steps. *-*: no
 """
 
 
-def _page(rows: Sequence[SharesRow]) -> Iterator[str]:
-    builds = ("Debian", *BUILDS)
+def _page(by_name: Mapping[str, SharesRow], folder: Path) -> Iterator[str]:
+    builds, rows = ("Debian", *BUILDS), by_name.values()
     ordered = sorted(rows, key=lambda row: (builds.index(row.build), TARGETS.index(row.target)))
     yield _INTRODUCTION
     steps, opened = sum(row.steps for row in rows), sum(n[-1] for row in rows for n in row.shares.values())
     yield f"{len(rows)} programs and builds, {steps:,} steps, {opened:,} that nothing explains.\n"
+    yield from _left(by_name, folder / "rows.json")
     names = [name for name in STRATEGIES if any(name in row.shares for row in rows)]
     head = ["program", "target", "build", "steps", "threads", "transition", "output", *names, "open"]
     yield f"| {' | '.join(head)} |"
@@ -142,6 +144,20 @@ def _page(rows: Sequence[SharesRow]) -> Iterator[str]:
         what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.threads} | {row.transition:,}"
         cells = " | ".join(_cell(row.shares.get(name)) for name in names)
         yield f"| {what} | {row.equal} | {cells} | {sum(n[-1] for n in row.shares.values()):,} |"
+
+
+def _left(rows: Mapping[str, SharesRow], compared: Path) -> Iterator[str]:
+    """What `tests.process.equal` ran, and this has not judged: how many builds of each program, and their steps."""
+    builds: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
+    for row in json.loads(compared.read_text()) if compared.exists() else []:
+        if f"{row['name']} {row['target']} {row['build']}" not in rows:
+            builds[row["name"]] += 1
+            steps[row["name"]] += row["steps"]
+    if builds:
+        yield f"Compared there, and not judged: {sum(builds.values())} of together {sum(steps.values()):,} steps.\n"
+        yield from (f"- {name}: {count} builds, {steps[name]:,} steps" for name, count in builds.items())
+        yield ""
 
 
 def _cell(numbers: Sequence[int] | None) -> str:

@@ -27,7 +27,10 @@ int main(int argc, char **argv) {
     struct stat about;
     stat("one", &about);
     printf("%ld %d\n", (long)about.st_size, S_ISREG(about.st_mode));
-    printf("%d\n", truncate("one", 0) == 0 || 1);
+    int absent = truncate("none", 0), whole = truncate(".", 0), short_now = truncate("one", 10);
+    stat("one", &about);
+    printf("%d %d %d %d\n", absent, whole, short_now, (int)about.st_size);
+    printf("%d\n", truncate("one", 0));
     rename("one", "two");
     int number = open("two", O_WRONLY | O_APPEND);
     write(number, "end", 3);
@@ -51,6 +54,15 @@ int main(int argc, char **argv) {
     int refused = fchdir(file_number), gone = fchdir(back);
     printf("%d %d %d\n", refused, gone, access("two", F_OK));
     unlink("two");
+    struct stat open_still;
+    refused = fstat(file_number, &open_still);  // its name is gone, and it is not
+    printf("%d %d %d\n", refused, (int)open_still.st_size, (int)read(file_number, line, 3));
+    FILE *made = tmpfile();
+    fputs("temporary", made);
+    fflush(made);
+    refused = fstat(fileno(made), &open_still);
+    printf("%d %d\n", refused, (int)open_still.st_size);
+    fclose(made);
     chdir("/");
     printf("%d\n", rmdir(folder));
     return 0;
