@@ -12,6 +12,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot
 from testbed.words.errors import BrokenAnswer, ForeignStop, UnwindError
+from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 
 MOST_FRAMES = 4096  # of one backtrace
@@ -27,7 +28,8 @@ _OUR_NAMES = {name: arch.name for arch in ARCHES.values() for name in (arch.name
 class Hello:
     """What a program says of itself; None: it does not say.
 
-    ``arches`` are those that we have, by our names; ``stack_below`` and ``stack_above`` are bytes from SP.
+    ``name`` and ``version`` are printable. ``arches`` are those that we have, by our names; ``stack_below`` and
+    ``stack_above`` are bytes from SP.
     """
 
     name: str
@@ -55,7 +57,7 @@ def read_line(line: bytes) -> dict[str, Any]:
 
 def read_hello(said: Mapping[str, Any]) -> Hello:
     """What a program says first. Raises BrokenAnswer."""
-    name, version = _text(said, "name", ""), _text(said, "version", "")
+    name, version = printable(_text(said, "name", "")), printable(_text(said, "version", ""))
     arches = said.get("arches")
     if arches is not None and not (isinstance(arches, list) and all(isinstance(each, str) for each in arches)):
         raise BrokenAnswer(f'"arches" is no list of names: {_shown(arches)}')
@@ -116,7 +118,8 @@ def _registers(said: Mapping[str, Any], where: str, arch: Arch) -> dict[str, int
     found = {}
     for name, value in listed.items():
         if name not in arch.by_name:
-            raise BrokenAnswer(f"{where} has a register {_shown(name)}, which {arch} has not")
+            near = nearest(name.lower(), arch.by_name)
+            raise BrokenAnswer(f"{where} has a register {_shown(name)}, which {arch} has not; {near}")
         if value is not None:
             found[name] = _number(value, f'"{name}" of {where}', arch.by_name[name].bits)
     return found

@@ -14,11 +14,13 @@ from pathlib import Path
 
 from testbed.contract.frames import Backtrace
 from testbed.protocol.conversation import Conversation
+from testbed.protocol.near_misses import in_frames, in_hello
 from testbed.trace import Memory, Regions, Snapshot
 from testbed.words.errors import BrokenAnswer, ForeignStop, ToolCrashed, ToolHung
 
 ENDING_SECONDS = 5.0  # from the end of its input to its own end
 SPEED_SECONDS = 1.0  # for which it is asked as fast as it answers
+MOST_UNREAD = 8  # sentences about names that nobody reads, of one architecture
 _WILD = 0xDEAD_BEEF_DEAD_BEE8
 
 
@@ -53,11 +55,16 @@ def conformance(words: Sequence[str], snapshots: Mapping[str, Sequence[Snapshot]
         if not mine:
             yield Remark(False, f"it knows none of {', '.join(snapshots)}: nothing can be asked")
             return
+        for sentence in in_hello(program.greeting):
+            yield Remark(None, sentence)
+        answered = []
         for arch, listed in mine.items():
-            yield from _ordinary(program, arch, listed)
-        listed = next(iter(mine.values()))
+            remarks = list(_ordinary(program, arch, listed))
+            yield from remarks
+            answered += [listed] if any(remark.right is not None for remark in remarks) else []
+        listed = next(iter(answered or mine.values()))
         yield _tried(program, listed[0], "an earlier session, opened again", "answered")
-        yield _speed(program, listed)
+        yield _speed(program, listed) if answered else Remark(None, "it refused every session: no answer was tried")
     except (ToolCrashed, ToolHung) as error:
         yield Remark(False, f"it {error}")
         return
@@ -71,6 +78,7 @@ def conformance(words: Sequence[str], snapshots: Mapping[str, Sequence[Snapshot]
 def _ordinary(program: Conversation, arch: str, snapshots: Sequence[Snapshot]) -> Iterator[Remark]:
     """Snapshots of a run, each asked twice. Raises ToolCrashed and ToolHung out of step."""
     refused, frames, roots = 0, 0, 0
+    unread: dict[str, None] = {}
     for snapshot in snapshots:
         said: list[str] = []
         for _ in range(2):
@@ -85,6 +93,7 @@ def _ordinary(program: Conversation, arch: str, snapshots: Sequence[Snapshot]) -
                 yield Remark(False, f"asked about {arch}, it {error}")
                 return
             said.append(_whole(backtrace))
+        unread |= dict.fromkeys(in_frames(program.answer, snapshot.arch))
         refused += len(backtrace.frames) == 1
         roots += backtrace.stopped is None
         frames += len(backtrace.frames)
@@ -96,6 +105,7 @@ def _ordinary(program: Conversation, arch: str, snapshots: Sequence[Snapshot]) -
         f"it answers {len(snapshots)} snapshots of {arch}, each twice alike: {frames} frames, {roots} roots claimed, "
         f"{refused} without a caller",
     )
+    yield from (Remark(None, sentence) for sentence in list(unread)[:MOST_UNREAD])
     if left := program.process.unread:
         yield Remark(False, f"it wrote what nobody asked for: {left[:60]!r}")
 

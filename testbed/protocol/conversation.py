@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +34,7 @@ class Conversation:
     """A running program that has said hello.
 
     ``in_step``: it owes nothing, and nothing that it wrote is left over, as far as is known. After an exception out of
-    step it is of no use any more.
+    step it is of no use any more. ``greeting`` is its hello as it wrote it, ``answer`` its last answer to a snapshot.
     """
 
     def __init__(self, arguments: Sequence[str], seconds: float) -> None:
@@ -44,10 +45,12 @@ class Conversation:
         self._about: tuple[Any, ...] = ()
         self._refused: str | None = None
         self.in_step = False
+        self.answer: Mapping[str, Any] = {}
         try:
             until = time.monotonic() + HELLO_SECONDS
             self.process.send(hello_line(), until)
-            self.hello = _greeting(read_line(self._line(until, "hello", HELLO_SECONDS)))
+            self.greeting: Mapping[str, Any] = read_line(self._line(until, "hello", HELLO_SECONDS))
+            self.hello = _greeting(self.greeting)
         except BaseException:
             self.process.close()
             raise
@@ -72,8 +75,10 @@ class Conversation:
         if said["type"] != "frames":
             raise BrokenAnswer(f'answered a "snapshot" with "{_clean(said["type"])}": "frames" is expected')
         if said.get("id") != self._number or isinstance(said["id"], bool):
-            raise BrokenAnswer(f"answered id {_clean(said.get('id'))} when snapshot {self._number} was asked")
+            kind = "; an id is a number, as it was asked" if isinstance(said.get("id"), str) else ""
+            raise BrokenAnswer(f"answered id {_id(said.get('id'))} when snapshot {self._number} was asked{kind}")
         self.in_step = True
+        self.answer = said
         try:
             return read_frames(said, snapshot)
         except BrokenAnswer as error:
@@ -132,3 +137,8 @@ def _requested(said: Mapping[str, Any], *keys: str) -> tuple[int, ...]:
 
 def _clean(value: object) -> str:
     return printable(str(value)[:40])
+
+
+def _id(value: object) -> str:
+    """An id as JSON has it: text in quotation marks."""
+    return printable(json.dumps(value, ensure_ascii=False)[:40])

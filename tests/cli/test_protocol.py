@@ -108,6 +108,7 @@ def test_the_page_and_the_schema(testbed: Testbed) -> None:
         ("no end", 'it answered snapshot 1 wrongly: neither "root":true and "stopped"'),
         ("dies", "it was killed by SIGABRT; it printed: assertion failed"),
         ("twice", "answered id 1 when snapshot 2 was asked"),
+        ("text id", 'it answered id "1" when snapshot 1 was asked; an id is a number'),
         ("no hello", "greeted, it wrote a line that is no JSON"),
         ("right", "it speaks the protocol"),
         ("forgetful", "asked twice about one snapshot of x86_64, it gave two answers"),
@@ -122,6 +123,36 @@ def test_a_check_says_what_is_wrong(testbed: Testbed, monkeypatch: pytest.Monkey
     assert words in said.out
     assert said.status == (mode != "right")
     assert ("WRONG" in said.out) == (mode != "right")
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("refuses", ["it refuses sessions of x86_64: no symbols", "it refused every session: no answer was tried"]),
+        ("refuses silently", ["it refuses sessions of arm64: no reason given", "it refused every session"]),
+        ("refuses one", ["it refuses sessions of x86_64: no reason given", "snapshots per second"]),
+        ("name", ["it says hello: host\\x1b[31mile\\n 0, arm64, x86_64\n"]),
+        (
+            "capitals",
+            [
+                "note   RBX is no register of x86_64: it is not judged; did you mean rbx",
+                'note   a frame has a key "CFA", which nobody reads; did you mean "cfa"?',
+                'note   its "frames" has a key "Root", which nobody reads; did you mean "root"?',
+            ],
+        ),
+    ],
+)
+def test_what_is_legal_is_no_mistake(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, mode: str, words: list[str]
+) -> None:
+    """Sessions may be refused, and keys are a program's own: what that costs is said, and the status is 0."""
+    monkeypatch.setattr("testbed.protocol.conformance.SPEED_SECONDS", 0.05)
+    said = testbed("protocol", "--check", "--unwinder-cmd", hostile(mode))
+    assert said.status == 0, said.out
+    assert said.out.endswith("it speaks the protocol\n")
+    for each in words:
+        assert each in said.out
+    assert '"line"' not in said.out
 
 
 def test_an_interrupt_while_waiting_ends_both(tmp_path: Path) -> None:

@@ -91,6 +91,10 @@ SAYS = {  # what is written instead of an answer
     "no end": lambda at: say(type="frames", id=at["id"], frames=[{"pc": at["registers"][PC]}]),
     "both ends": lambda at: say(**frames(at, root=True, stopped="here")),
     "escapes": lambda at: (print("\x1b[2Jgone", file=sys.stderr), say(**frames(at, stopped="\x1b[2J\nover\r"))),
+    "text id": lambda at: say(**{**frames(at), "id": str(at["id"])}),
+    "capitals": lambda at: say(
+        **frames(at, frames=[{"pc": at["registers"][PC], "CFA": "0x1", "registers": {"RBX": "0x1"}, "line": 7}]), Root=0
+    ),
     "right": lambda at: say(**frames(at)),
     "chatty": lambda at: (print("x" * 3_000_000, file=sys.stderr), say(**frames(at))),
     "forgetful": lambda at: say(**frames(at, stopped=f"I was asked {at['id']} times")),
@@ -109,13 +113,23 @@ for line in sys.stdin:
     if message["type"] == "hello":
         if MODE == "another version":
             say(type="hello", protocol=2)
-        say(type="hello", protocol=1, name="hostile", version="0", arches=["amd64", "arm64", "vax"])
+        say(
+            type="hello",
+            protocol=1,
+            name="host\x1b[31mile\n" if MODE == "name" else "hostile",
+            version="0",
+            arches=["amd64", "arm64", "vax"],
+        )
     elif message["type"] == "session":
         PC = message["pc"]
         for _ in range(message["images"]):
             sys.stdin.readline()
         if MODE == "refuses":
             say(type="refused", reason="no symbols")
+        elif MODE == "refuses silently":
+            say(type="refused", reason="")
+        elif MODE == "refuses one" and message["arch"] == "x86_64":
+            say(type="refused")
         else:
             say(type="ready")
     elif message["type"] == "snapshot":
