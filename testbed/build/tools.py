@@ -14,6 +14,8 @@ from testbed.words.temporary import WorkFolder
 
 NOT_FOUND = re.compile(r"incbin|No such file|not found|Permission denied|[Cc]ould not find|can't open", re.IGNORECASE)
 
+_NO_ENTRY = re.compile(r"cannot find entry symbol ([\w.$]+)")  # lld and GNU ld warn, and exit with 0
+
 
 def work_folder() -> WorkFolder:
     """A temporary folder for one build. Raises BuildError where there is no place for one."""
@@ -41,7 +43,8 @@ def run_tool(
 ) -> None:
     """Run one tool on the copy of ``source`` in ``folder``.
 
-    Raises BuildError that opens with the tool's first error message, under the name of the user's own file.
+    Raises BuildError that opens with the tool's first error message, under the name of the user's own file; also where
+    a linker only warns that there is no entry symbol: such a file cannot be started.
     """
     try:
         done = run_confined(command, folder, environment=environment)
@@ -49,8 +52,10 @@ def run_tool(
         raise BuildError(f"{command[0]} cannot be run: {error}", command=command) from error
     except subprocess.TimeoutExpired as error:
         raise BuildError(f"{source.path}: the build took more than {WALL_SECONDS} s", command=command) from error
+    printed = (done.stdout + done.stderr).decode("utf-8", "replace")
+    if links and not done.returncode and (warned := _NO_ENTRY.search(printed)):
+        raise BuildError(_no_entry(source, warned[1]), command=command)
     if done.returncode:
-        printed = (done.stdout + done.stderr).decode("utf-8", "replace")
         if limit := limit_met(done.returncode, printed):
             raise BuildError(f"{source.path}: the build was stopped: it wanted more than {limit}", command=command)
         # The tools saw copies; the reader wants the files that were written by hand.
@@ -62,6 +67,13 @@ def run_tool(
         if NOT_FOUND.search(detail):
             detail += " (a build reads the source's own files and what it names in its header, and no others)"
         raise BuildError(detail, command=command, output=rest)
+
+
+def _no_entry(source: Source, name: str) -> str:
+    """Why a linker found no place to start at, and what to write."""
+    if re.search(rf"(?m)^\s*{re.escape(name)}\s*:", source.text):
+        return f'{source.path}: the entry symbol {name!r} is not global: write ".globl {name}" in front of its label'
+    return f'{source.path}: the entry symbol {name!r} is not in the file: its label and ".globl {name}" have to be'
 
 
 def _first_error(printed: str) -> str:

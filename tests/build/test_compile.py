@@ -170,3 +170,23 @@ def test_without_another_clang_its_recipes_say_how_to_name_one(
     with pytest.raises(ToolchainMissing, match=r"a second clang is not installed; .* and TESTBED_OTHER_ZIG=FOLDER"):
         build(read_program(written(tmp_path)), ARCHES["x86_64"], RECIPES["clang-other-Os"])
     assert not [r.name for r in recipes_for(read_program(tmp_path / "prog.c"), ARCHES["x86_64"]) if "other" in r.name]
+
+
+@pytest.mark.parametrize("recipe", ["clang-asm", "gcc-asm"])
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("_start", """the entry symbol '_start' is not global: write ".globl _start" in front of its label"""),
+        ("begin", "the entry symbol '_start' is not in the file"),
+    ],
+)
+def test_an_entry_that_a_linker_does_not_find_is_an_error(recipe: str, label: str, words: str, tmp_path: Path) -> None:
+    """Both linkers only warn: one starts at address 0 then, the other wherever the code begins."""
+    path = tmp_path / "unseen.x86_64.S"
+    path.write_text(f"// summary: no symbol to start at\n{label}:\n    mov eax, 60\n    syscall\n", encoding="utf-8")
+    try:
+        with pytest.raises(BuildError) as caught:
+            build(read_program(path), ARCHES["x86_64"], RECIPES[recipe])
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    assert str(caught.value).startswith(f"{path}: {words}")
