@@ -183,7 +183,9 @@ def test_without_another_clang_its_recipes_say_how_to_name_one(
 def test_an_entry_that_a_linker_does_not_find_is_an_error(recipe: str, label: str, words: str, tmp_path: Path) -> None:
     """Both linkers only warn: one starts at address 0 then, the other wherever the code begins."""
     path = tmp_path / "unseen.x86_64.S"
-    path.write_text(f"// summary: no symbol to start at\n{label}:\n    mov eax, 60\n    syscall\n", encoding="utf-8")
+    path.write_text(
+        f"// summary: no symbol to start at\n// exit: 0\n{label}:\n    mov eax, 60\n    syscall\n", encoding="utf-8"
+    )
     try:
         with pytest.raises(BuildError) as caught:
             build(read_program(path), ARCHES["x86_64"], RECIPES[recipe])

@@ -116,3 +116,21 @@ def test_an_endless_loop_ends_and_a_file_of_this_machine_is_not_read(served: Edi
 def test_a_phone_scrolls_only_down(served: EditorServer) -> None:
     with editing(served, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
+def test_the_whole_message_of_an_error_is_to_be_seen(served: EditorServer, width: int, height: int) -> None:
+    """Between the source, which gives way, and the table of verdicts, which lies below it."""
+    with editing(served, viewport={"width": width, "height": height}) as page:
+        changed(page, "bl middle", "bl nowhere_at_all")
+        said = page.locator("#said")
+        assert "nowhere_at_all" in said.inner_text()
+        assert said.evaluate(
+            "(e) => e.scrollHeight <= e.clientHeight + 1 && e.clientHeight >= e.children[0].offsetHeight"
+        )
+        box, below = said.bounding_box(), page.locator("#verdicts").bounding_box()
+        assert box["height"] > 20
+        assert box["y"] + box["height"] <= below["y"] + 1
+        assert width < 1000 or below["y"] + below["height"] <= height
+        assert page.locator(".text").bounding_box()["height"] >= 150
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
