@@ -44,7 +44,7 @@ RECORDS: Reasons = MappingProxyType(
             "GCC's Thumb frame pointer is there for the locals: it points below them, at no record",
             _GCC_ARM,
         ),
-        "LOST_REGISTER+UNLINKED": (
+        "LOST_REGISTER+FP_REUSED": (
             "the frame pointer is already that of the frame that a jump will go to, and the chain starts there",
             _JUMP,
         ),
@@ -79,13 +79,13 @@ RECORDS: Reasons = MappingProxyType(
             "System V AMD64 ABI section 3.2.2, note on %rbp",
         ),
         "PROLOGUE+UNLINKED": (
-            "the function has linked no frame record yet, so the chain starts at the caller's record and skips the "
-            "caller",
+            "the function's frame is not set up yet: no record of it is linked, so the chain starts at the caller's "
+            "record and skips the caller",
             _UNLINKED,
         ),
         "EPILOGUE+UNLINKED": (
-            "the function has unlinked its frame record, so the chain starts at the caller's record and skips the "
-            "caller",
+            "the function has taken its frame down: no record of it is linked, so the chain starts at the caller's "
+            "record and skips the caller",
             _UNLINKED,
         ),
         "FRAMELESS+UNLINKED": (

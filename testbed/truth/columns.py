@@ -32,6 +32,8 @@ from testbed.truth.step_columns import (
     back_for_now,
     bare,
     below,
+    changed,
+    changed_inside,
     first,
     fp_set,
     fp_set_late,
@@ -186,14 +188,6 @@ def _nameless(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
-def _changed(truth: Watched, at: FrameSites) -> Bools:
-    registers, found = truth.trace.registers, np.zeros(len(at), np.bool_)
-    opened = truth.activations.opened[at.node]
-    for column in truth.kept_columns:
-        found |= registers[at.own, column] != registers[opened, column]
-    return found
-
-
 def _vector_restored(truth: Watched, at: FrameSites) -> Bools:
     vectors = truth.trace.registers[:, truth.vector_columns]
     if not ((vectors != vectors[:1]).any() or truth.vectors_changed.any()):  # nearly everywhere
@@ -249,7 +243,8 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.PARTLY_RUN: _standing_at(Watched.is_partly_run),
         Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
-        Trait.CHANGED: _changed,
+        Trait.CHANGED: changed,
+        Trait.CHANGED_INSIDE: changed_inside,
         Trait.VECTOR_RESTORED: _vector_restored,
         Trait.BEHIND_LABEL: _executing_at(lambda truth, pc: truth.label(pc) != truth.function(pc)),
         Trait.FRAMED_AT_LABEL: _standing_at(Watched.is_framed_at_label),

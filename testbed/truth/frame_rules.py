@@ -238,3 +238,15 @@ def moved_up(truth: Watched, at: FrameSite) -> bool:
 def handler(truth: Watched, at: FrameSite) -> bool:
     parent = truth.activations[at.node].parent
     return parent is not None and truth.activations[parent].signal and not is_signal(truth, at)
+
+
+def changed(truth: Watched, at: FrameSite) -> bool:
+    columns, registers = truth.kept_columns, truth.trace.registers
+    opened = truth.activations[at.node].opened
+    return not is_signal(truth, at) and bool((registers[at.own, columns] != registers[opened, columns]).any())
+
+
+def changed_inside(truth: Watched, at: FrameSite) -> bool:
+    """Whatever frame is asked about: it is the interrupted one from which all others are found."""
+    innermost = frame_site(truth.trace, truth.activations, truth.node, at.step, 0)
+    return bool(truth.sites.moved[at.step]) or changed(truth, innermost)

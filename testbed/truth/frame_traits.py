@@ -20,6 +20,8 @@ from testbed.truth.frame_rules import (
     called,
     caller_of,
     cfa_moved,
+    changed,
+    changed_inside,
     entered_framed,
     for_locals,
     fp_set,
@@ -176,12 +178,6 @@ def _nameless(truth: Watched, at: FrameSite) -> bool:
     return caller.node != at.node and truth.is_nameless(caller.pc - (not stands_anywhere(truth, caller)))
 
 
-def _changed(truth: Watched, at: FrameSite) -> bool:
-    columns, registers = truth.kept_columns, truth.trace.registers
-    opened = truth.activations[at.node].opened
-    return not is_signal(truth, at) and bool((registers[at.own, columns] != registers[opened, columns]).any())
-
-
 def _behind_label(truth: Watched, at: FrameSite) -> bool:
     pc = int(truth.trace.pc[at.own])
     return not is_signal(truth, at) and truth.label(pc) != truth.function(pc)
@@ -231,7 +227,8 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.RETURN_CHANGED: _return_changed,
         Trait.HAND_MADE: hand_made,
         Trait.MOVED_UP: moved_up,
-        Trait.CHANGED: _changed,
+        Trait.CHANGED: changed,
+        Trait.CHANGED_INSIDE: changed_inside,
         Trait.VECTOR_RESTORED: vector_restored,
         Trait.BEHIND_LABEL: _behind_label,
         Trait.FRAMED_AT_LABEL: framed_at_label,

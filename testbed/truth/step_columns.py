@@ -103,3 +103,19 @@ def _stores(truth: Watched) -> Bools:
     stores = np.zeros(len(truth.trace), np.bool_)
     stores[truth.trace.writes.step] = True
     return stores
+
+
+def changed(truth: Watched, at: FrameSites) -> Bools:
+    return _changed_since(truth, at.own, truth.activations.opened[at.node])
+
+
+def changed_inside(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = truth.sites.moved[at.step]
+    return found | _changed_since(truth, at.step, truth.activations.opened[truth.node[at.step]])
+
+
+def _changed_since(truth: Watched, own: NDArray[np.int64], opened: NDArray[np.int64]) -> Bools:
+    registers, found = truth.trace.registers, np.zeros(len(own), np.bool_)
+    for column in truth.kept_columns:
+        found |= registers[own, column] != registers[opened, column]
+    return found

@@ -53,6 +53,7 @@ class Trait(Enum):
     HAND_MADE = "the activation's return address was on the stack before the jump that opened it: no call put it there"
     MOVED_UP = "the activation has moved SP up, above where it was before the call: into its caller's frame"
     CHANGED = "the activation has changed a callee-saved register other than FP"
+    CHANGED_INSIDE = "the interrupted activation has FP, or another callee-saved register, changed from its entry"
     VECTOR_RESTORED = "the activation has changed a callee-saved floating-point register, and given it its value back"
     BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
     FRAMED_AT_LABEL = "no symbol in front reaches over a label in the interrupted function, and a frame is set up there"
@@ -159,6 +160,7 @@ NARROWED: Mapping[Trait, frozenset[Trait]] = MappingProxyType(
         Trait.NOT_KEPT: frozenset({Trait.LINK_STALE}),
         Trait.LEAF_RECORD: frozenset({Trait.LINK_LIVE}),
         Trait.OPEN_END: frozenset({Trait.ROOT, Trait.CALLED_BY_ROOT}),
+        Trait.UNSAID_END: frozenset({Trait.ROOT, Trait.CALLED_BY_ROOT}),
     }
 )
 

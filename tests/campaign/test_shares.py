@@ -24,12 +24,13 @@ from testbed.campaign.shares import (
     told,
 )
 from testbed.referee import REFEREES
+from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS, trait_at
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.trace import FrameTraits
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
+from testbed.words.traits import NARROWED, Trait
 from tests.campaign.shared_runs import runs
 from unwinders import UNWINDERS
 
@@ -104,6 +105,39 @@ def test_what_holds_nearly_everywhere_explains_no_lie(arch: str) -> None:
     assert sites > 500
     everywhere = {trait: count / sites for trait, count in held.items() if count / sites > NEARLY_EVERYWHERE}
     assert not everywhere
+
+
+# Of instructions, by the header or because a whole recipe writes no table. The others are wide within their programs,
+# which are few: where another stack begins, what cannot be unwound and what was copied is not told by the trace yet.
+OF_INSTRUCTIONS = frozenset({Trait.WRONG_TABLE, Trait.NO_TABLE})
+WIDE_IN_FEW = {
+    *(("fp_chain_entry", Trait.OTHER_STACK), ("glibc_backtrace_fp", Trait.OTHER_STACK)),
+    *(("prologue_analysis", Trait.OTHER_STACK), ("stack_scan_breakpad", Trait.OTHER_STACK)),
+    *(("ehabi", Trait.CANNOT_UNWIND), ("sframe", Trait.REALIGNED)),
+}
+
+
+def test_what_is_declared_of_a_whole_program_explains_no_lie_by_itself() -> None:
+    """It holds at the first instruction of `main` as well: another cause would be hidden behind it."""
+    wide = {
+        (unwinder.name, limit.trait)
+        for unwinder in UNWINDERS.values()
+        for limit in unwinder.limits
+        if any(outcome.lying for outcome in limit.outcomes)
+        if all(trait.declared and trait not in NARROWED for trait in (limit.trait, *limit.also))
+        if limit.trait not in OF_INSTRUCTIONS
+    }
+    assert wide == WIDE_IN_FEW
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_jump_that_follows_later_does_not_explain_a_record_that_is_not_linked_yet(arch: str) -> None:
+    run = run_program(PROGRAMS["landing_pad"], ARCHES[arch], "keystone")
+    verdicts = judge_all(run, UNWINDERS["fp_chain"])
+    at_main = next(verdict for verdict in verdicts if verdict.outcome.lying)
+    assert at_main.explained_by is not None
+    assert at_main.explained_by.mechanism == "PROLOGUE+UNLINKED"
+    assert "LOST_REGISTER+FP_REUSED" in {v.explained_by.mechanism for v in verdicts if v.explained_by}
 
 
 # What these take for an answer is wrong at most sites by itself: the last address is lost, or the link register listed.

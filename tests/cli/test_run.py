@@ -30,7 +30,8 @@ def test_run_prints_every_step_and_every_strategy_in_100_columns(testbed: Testbe
         assert name in said.out
     assert "fp_chain lies first at step 3, main (stp" in said.out
     last = " ".join(said.out.split())
-    assert last.endswith("fp_chain lies first, at main (step 3): the function has linked no frame record yet.")
+    first = "fp_chain lies first, at main (step 3): the function's frame is not set up yet."
+    assert last.endswith(first)
     assert "\x1b" not in said.out
 
 

@@ -71,7 +71,7 @@ def test_code_stack_rows_and_who_called_are_on_one_screen(shown: ScreenRun, size
         for name in ("truth", *NAMES):
             assert re.search(rf"^[▶ ] {name} .* leaf <", text, re.M), name
         assert "SKIPPED   leaf < [middle+0x10] < main+0x10" in text
-        assert "the function has linked no frame record" in " ".join(text.split())
+        assert "the function's frame is not set up yet" in " ".join(text.split())
         assert "...EE..SS..SS...S...S.E.." in text  # the strip
         assert "help" in lines[-1] and "quit" in lines[-1]
 

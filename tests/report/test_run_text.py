@@ -116,7 +116,7 @@ def test_the_last_sentence_says_who_is_right_and_who_lies_first() -> None:
     last = " ".join(shown(run_page(run, verdicts)).split("\n\n")[-1].split())
     assert last == (
         "1 of 3 strategies exact at all 25 steps; fp_chain lies first, at main (step 3): "
-        "the function has linked no frame record yet."
+        "the function's frame is not set up yet."
     )
     run, verdicts = judged("leaf_call", "arm64", ("eh_frame",))
     assert shown(run_page(run, verdicts)).endswith("\n1 of 1 strategy exact at all 25 steps.\n")

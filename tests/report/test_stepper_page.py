@@ -97,7 +97,7 @@ def test_a_missing_frame_is_a_gap_and_explained(leaf_call: Path) -> None:
         assert [head.split() for head in heads if "fp_chain" in head.split()] == [["SKIPPED", "fp_chain"]]
         assert page.locator("#callers .gap").all_inner_texts() == ["[middle+0x10]"]
         assert page.locator("#callers .differs").count() == 0  # main and _start are true
-        assert "PROLOGUE+UNLINKED: the function has linked no frame record yet" in page.inner_text("#why")
+        assert "PROLOGUE+UNLINKED: the function's frame is not set up yet" in page.inner_text("#why")
         page.wait_for_function("document.getElementById('live').textContent.includes('fp_chain skipped')")
 
 

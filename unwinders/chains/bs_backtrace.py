@@ -64,6 +64,7 @@ LIMITS = limits_of(
     LEAF_RECORD+UNLINKED<1     arm64   ended_early
     LEAF_RECORD+UNLINKED<1     arm32   ended_early wrong
     NO_RECORD+UNLINKED<1       arm32   ended_early wrong
+    LOST_REGISTER+FP_REUSED    x86_64  ended_early skipped
     FP_REUSED<1                arm64   ended_early skipped
     FP_REUSED<1                arm32   ended_early skipped wrong
     NO_CODE                    x86_64  skipped
@@ -72,9 +73,6 @@ LIMITS = limits_of(
     LEAF_RECORD+UNLINKED       arm64   refused
     LEAF_RECORD+UNLINKED       arm32   refused
     NO_RECORD+UNLINKED         arm32   refused ended_early
-    LOST_REGISTER+UNLINKED     x86_64  refused ended_early skipped
-    LOST_REGISTER+UNLINKED     arm64   refused skipped
-    LOST_REGISTER+UNLINKED     arm32   refused skipped
     MIXED_ISA+UNLINKED         arm32   refused
     MIXED_ISA                  arm32   ended_early
     FP_BELOW                   x86_64  wrong
@@ -82,15 +80,15 @@ LIMITS = limits_of(
     FP_REUSED                  arm64   refused stopped ended_early
     FP_REUSED                  arm32   refused stopped ended_early wrong
     FP_BACK+UNLINKED           x86_64  refused ended_early
-    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
-    PROLOGUE+UNLINKED          arm64   refused ended_early skipped wrong
-    PROLOGUE+UNLINKED          arm32   refused ended_early skipped
-    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped
-    EPILOGUE+UNLINKED          arm64   refused ended_early skipped wrong
-    EPILOGUE+UNLINKED          arm32   refused skipped
     FRAMELESS+UNLINKED         x86_64  refused ended_early skipped
     FRAMELESS+UNLINKED         arm64   refused skipped wrong
     FRAMELESS+UNLINKED         arm32   refused ended_early skipped
+    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
+    PROLOGUE+UNLINKED          arm64   refused ended_early wrong
+    PROLOGUE+UNLINKED          arm32   refused ended_early
+    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped
+    EPILOGUE+UNLINKED          arm64   refused ended_early wrong
+    EPILOGUE+UNLINKED          arm32   refused
     FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong

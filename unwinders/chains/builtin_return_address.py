@@ -60,9 +60,9 @@ LIMITS = limits_of(
     LEAF_RECORD+UNLINKED       arm64   refused skipped
     LEAF_RECORD+UNLINKED       arm32   refused skipped wrong
     NO_RECORD+UNLINKED         arm32   refused ended_early skipped wrong
-    LOST_REGISTER+UNLINKED     x86_64  refused skipped
-    LOST_REGISTER+UNLINKED     arm64   refused skipped
-    LOST_REGISTER+UNLINKED     arm32   refused skipped
+    LOST_REGISTER+FP_REUSED    x86_64  skipped
+    LOST_REGISTER+FP_REUSED    arm64   skipped
+    LOST_REGISTER+FP_REUSED    arm32   skipped
     MIXED_ISA+UNLINKED         arm32   refused skipped
     MIXED_ISA                  arm32   stopped skipped
     FP_BELOW                   x86_64  phantom
@@ -70,15 +70,15 @@ LIMITS = limits_of(
     FP_REUSED                  arm64   refused stopped ended_early skipped wrong
     FP_REUSED                  arm32   refused stopped ended_early skipped wrong
     FP_BACK+UNLINKED           x86_64  refused skipped wrong
+    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm64   refused skipped wrong
+    FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   refused skipped wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong
     EPILOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     EPILOGUE+UNLINKED          arm64   refused skipped wrong
     EPILOGUE+UNLINKED          arm32   refused ended_early skipped wrong
-    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped wrong
-    FRAMELESS+UNLINKED         arm64   refused skipped wrong
-    FRAMELESS+UNLINKED         arm32   refused ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  x86_64  stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   stopped skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   stopped skipped

@@ -53,24 +53,24 @@ LIMITS = limits_of(
     LEAF_RECORD+UNLINKED       arm64   ended_early skipped
     LEAF_RECORD+UNLINKED       arm32   ended_early skipped wrong
     NO_RECORD+UNLINKED         arm32   ended_early skipped wrong
-    LOST_REGISTER+UNLINKED     x86_64  ended_early skipped
-    LOST_REGISTER+UNLINKED     arm64   ended_early skipped
-    LOST_REGISTER+UNLINKED     arm32   ended_early skipped
+    LOST_REGISTER+FP_REUSED    x86_64  skipped
+    LOST_REGISTER+FP_REUSED    arm64   skipped
+    LOST_REGISTER+FP_REUSED    arm32   skipped
     MIXED_ISA+UNLINKED         arm32   ended_early skipped
     MIXED_ISA                  arm32   ended_early skipped
     FP_REUSED                  x86_64  ended_early skipped wrong
     FP_REUSED                  arm64   ended_early skipped wrong
     FP_REUSED                  arm32   ended_early skipped wrong
     FP_BACK+UNLINKED           x86_64  ended_early skipped wrong
+    FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
+    FRAMELESS+UNLINKED         arm32   ended_early skipped wrong
     PROLOGUE+UNLINKED          x86_64  ended_early skipped wrong
     PROLOGUE+UNLINKED          arm64   ended_early skipped wrong
     PROLOGUE+UNLINKED          arm32   ended_early skipped wrong
     EPILOGUE+UNLINKED          x86_64  ended_early skipped wrong
     EPILOGUE+UNLINKED          arm64   ended_early skipped wrong
     EPILOGUE+UNLINKED          arm32   ended_early skipped wrong
-    FRAMELESS+UNLINKED         x86_64  ended_early skipped wrong
-    FRAMELESS+UNLINKED         arm64   ended_early skipped wrong
-    FRAMELESS+UNLINKED         arm32   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped

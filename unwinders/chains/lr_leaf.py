@@ -63,16 +63,13 @@ LIMITS = limits_of(
     FP_REUSED<1                      arm32   stopped ended_early skipped wrong
     SIGNED+LINKED                    arm64   wrong
     NO_RECORD+UNLINKED               arm32   stopped ended_early wrong
-    LOST_REGISTER+UNLINKED           arm64   skipped
-    LOST_REGISTER+UNLINKED           arm32   skipped
     MIXED_ISA+UNLINKED               arm32   ended_early
     MIXED_ISA                        arm32   stopped ended_early skipped
     FP_REUSED                        arm64   stopped ended_early
     FP_REUSED                        arm32   stopped ended_early
-    PROLOGUE+LINK_STALE+UNLINKED     arm32   ended_early skipped
-    EPILOGUE+LINK_STALE+UNLINKED     arm32   ended_early skipped
     FRAMELESS+LINK_STALE+UNLINKED    arm64   ended_early wrong
     FRAMELESS+LINK_STALE+UNLINKED    arm32   ended_early skipped
+    PROLOGUE+LINK_STALE+UNLINKED     arm32   ended_early skipped
     FRAMELESS_CALLER+UNLINKED        arm64   stopped ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
     UNLINKED+LINK_STALE              arm32   refused ended_early wrong

@@ -88,14 +88,12 @@ LIMITS = limits_of(
     LINK_LIVE+MOVED_UP<1           arm32   phantom
     LEAF_RECORD+UNLINKED<1         arm32   phantom wrong
     NO_RECORD+UNLINKED<1           arm32   ended_early phantom wrong
+    LOST_REGISTER+FP_REUSED        x86_64  skipped
     FP_REUSED<1                    arm64   ended_early skipped wrong
     FP_REUSED<1                    arm32   ended_early skipped wrong
     NO_CODE                        x86_64  skipped
     SIGNED+LINKED                  arm64   wrong
     NO_RECORD+UNLINKED             arm32   wrong
-    LOST_REGISTER+UNLINKED         x86_64  ended_early skipped
-    LOST_REGISTER+UNLINKED         arm64   skipped
-    LOST_REGISTER+UNLINKED         arm32   skipped
     MIXED_ISA+UNLINKED             arm32   ended_early
     MIXED_ISA                      arm32   ended_early skipped
     FP_BELOW                       x86_64  phantom
@@ -103,10 +101,10 @@ LIMITS = limits_of(
     FP_REUSED                      arm64   ended_early wrong
     FP_REUSED                      arm32   ended_early wrong
     FP_BACK+UNLINKED               x86_64  ended_early skipped wrong
-    PROLOGUE+UNLINKED              x86_64  ended_early skipped wrong
-    EPILOGUE+UNLINKED              x86_64  ended_early skipped wrong
     FRAMELESS+UNLINKED             x86_64  ended_early skipped wrong
     FRAMELESS+LINK_STALE+UNLINKED  arm32   ended_early
+    PROLOGUE+UNLINKED              x86_64  ended_early skipped wrong
+    EPILOGUE+UNLINKED              x86_64  ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED      x86_64  ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED      arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED      arm32   ended_early skipped wrong

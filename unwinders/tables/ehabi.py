@@ -65,7 +65,7 @@ LIMITS = limits_of(
     RETURN_UNSAVED+UNKEPT      arm32   ended_early wrong
     SIGNAL                arm32   ended_early skipped wrong_register wrong
     INEXPRESSIBLE+CHANGED      arm32   wrong_register
-    LOST_REGISTER         arm32   skipped
+    LOST_REGISTER+CHANGED_INSIDE  arm32   skipped
     OPEN_END              arm32   stopped phantom
     OTHER_STACK+ROOT      arm32   stopped
     WRONG_TABLE           arm32   stopped wrong
@@ -147,7 +147,10 @@ LIMITS = limits_of(
             "the opcodes pop registers and move SP; that a register was changed in another way cannot be said",
             _SYNCHRONOUS,
         ),
-        "LOST_REGISTER": ("that a register's value is lost cannot be said: the opcodes know pops only", _SYNCHRONOUS),
+        "LOST_REGISTER+CHANGED_INSIDE": (
+            "that a register's value is lost cannot be said: the opcodes know pops only",
+            _SYNCHRONOUS,
+        ),
         "OPEN_END": (
             "the start code's entry does not say that it has no caller: lr is taken for a return address",
             "https://github.com/kstenerud/KSCrash/issues/764",
