@@ -59,6 +59,7 @@ _FLAGGED = {
     "fc2c1+f8c2+fi3+f64s1t4+fa1": ("gcc-O3",),  # arm64: a recursion's entry, and four callers that were there before
     "fc2c1+f32s1t2+fa1": ("gcc-O3",),  # arm64: an outer lap that tail-called: another call's address names it
     "ft1+fc3c2+fv1t3+f40s1": ("gcc-thumb-O2",),  # Thumb: behind a recursion's return address lies an equal one
+    "fc1+f8e,-mrestrict-it": ("clang-thumb-O2-fp",),  # Thumb: the table's frame, never taken, would be the caller's
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 

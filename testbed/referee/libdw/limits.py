@@ -39,7 +39,7 @@ LIMITS = (
             "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": "ended_early skipped wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
-            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early wrong_register wrong",
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register wrong",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),

@@ -100,7 +100,7 @@ LIMITS = limits_of(
     EPILOGUE                   arm32   refused
     PROLOGUE+ALLOCATED_IN_PART  arm32   ended_early
     NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early wrong
-    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early wrong_register
+    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early skipped wrong_register
     FP_MOVED_IN_PART           arm32   ended_early wrong_register
     CALLED         x86_64  refused
     CALLED         arm64   refused
