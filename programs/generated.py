@@ -60,6 +60,13 @@ _FLAGGED = {
     "fc2c1+f32s1t2+fa1": ("gcc-O3",),  # arm64: an outer lap that tail-called: another call's address names it
     "ft1+fc3c2+fv1t3+f40s1": ("gcc-thumb-O2",),  # Thumb: behind a recursion's return address lies an equal one
     "fc1+f8e,-mrestrict-it": ("clang-thumb-O2-fp",),  # Thumb: the table's frame, never taken, would be the caller's
+    "f8o32s1,-finstrument-functions": ("clang-thumb-O2",),  # a frame pointer for locals, and behind it an equal one
+    "fc2i1+f24c2+fc3+fs1": ("gcc-O0-fp",),  # A32: behind a caller known by lr, the scan misses the next one
+    "fr2s1,-finstrument-functions": ("gcc-thumb-O2",),  # Thumb: FP is a number in the caller of a leaf
+    "fs1c1+fo32c2t2+f,-fstack-protector-all,-mstack-protector-guard=global,-finstrument-functions": (
+        "clang-O2",
+    ),  # A32: a copy, then none
+    "f8c3c3+f+f+fr3ms3t4+f112r5a1v14": ("gcc-Os",),  # A32: a copy of the caller's caller's return address comes first
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 

@@ -34,12 +34,12 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "clang-other-*": (),
         "gcc-asm*": _EVERY_DIRECTIVE,
         "gcc*-O0": ("alloca_vla",),
-        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*"),
+        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*", "genc_fc2i1*"),
         "gcc*-O2": ("*",),
         "gcc*-O2-fp": (*_SHAPES, "genc_f3976s2c1*", "genc_f4104*", "genc_f4096r1c1*", "genc_f8m*", "genc_fc2c1*"),
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
         "gcc*-O3*": ("big_frame", "genc_fc2c1_f8c2*", "genc_fc2c1_f32*"),
-        "gcc*-Os": (*_SHAPES, "adjoining", "genc_f8r3a1v1c1*", "genc_f152i1*"),
+        "gcc*-Os": (*_SHAPES, "adjoining", "genc_f8r3a1v1c1*", "genc_f152i1*", "genc_f8c3c3*"),
         "gcc*-Os-fp": ("switch_table",),
     }
 )

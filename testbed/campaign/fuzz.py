@@ -15,6 +15,7 @@ from testbed.campaign.compiler_defects import declared, known_defects
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import run_unit, units
+from testbed.checks.row_rules import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import PREFIXES, named, parts_of
 from testbed.generate.program import generated_program, program_of
@@ -73,12 +74,27 @@ def cases(seeds: Iterable[int], arches: Sequence[Arch], recipes: Sequence[Recipe
                 yield replace(unit, program=name)
 
 
-def judge_case(case: Unit, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> UnitResult:
-    """A unit of `cases`, built, run and judged, as by `judge_unit`; its failures are values."""
-    return replace(_judged(case, generated_program(case.program), unwinders, natively), unit=case)
+def judge_case(
+    case: Unit,
+    unwinders: Sequence[Unwinder],
+    *,
+    evaluate: Evaluate | None = None,
+    natively: bool | None = None,
+) -> UnitResult:
+    """A unit of `cases`, built, run and judged, as by `judge_unit`; its failures are values.
+
+    ``evaluate`` computes DWARF expressions, where a compiler is known to write wrong ones.
+    """
+    return replace(_judged(case, generated_program(case.program), unwinders, evaluate, natively), unit=case)
 
 
-def _judged(case: Unit, program: Program, unwinders: Sequence[Unwinder], natively: bool | None = None) -> UnitResult:
+def _judged(
+    case: Unit,
+    program: Program,
+    unwinders: Sequence[Unwinder],
+    evaluate: Evaluate | None,
+    natively: bool | None = None,
+) -> UnitResult:
     """A program in the place of a case's. Where its compiler is known to write wrong tables with its flags, and
     something is unexplained, it is judged once more, with those instructions declared."""
     unit, programs = replace(case, program=program.name), {program.name: program}
@@ -88,7 +104,7 @@ def _judged(case: Unit, program: Program, unwinders: Sequence[Unwinder], nativel
     known = known_defects(recipe, isa.name, source.header.flags) if isa and source else ()
     if result.failed or not known or all(cell.first_unexplained is None for cell in result.cells):
         return result
-    told = declared(program, run_unit(unit, programs), unwinders, known)
+    told = declared(program, run_unit(unit, programs), unwinders, known, evaluate)
     again = judge_unit(unit, {program.name: told}, unwinders, natively=natively)
     return replace(again, mistakes=tuple(each.program for each in known))
 
@@ -103,7 +119,13 @@ def failures(result: UnitResult) -> tuple[Failure, ...]:
     )
 
 
-def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwinder]) -> FuzzFinding:
+def shrunk(
+    case: Unit,
+    shape: Shape,
+    failure: Failure,
+    unwinders: Sequence[Unwinder],
+    evaluate: Evaluate | None = None,
+) -> FuzzFinding:
     """The finding of a failure of a case: the flags it needs, then the smallest shape that fails in the same way."""
     prefix, _, flags = parts_of(case.program)
     chosen = [unwinder for unwinder in unwinders if unwinder.name == failure.unwinder]
@@ -112,7 +134,7 @@ def shrunk(case: Unit, shape: Shape, failure: Failure, unwinders: Sequence[Unwin
     def fails(smaller: Shape, with_flags: tuple[str, ...]) -> bool:
         nonlocal smallest
         program = program_of(smaller, PREFIXES[prefix], flags=with_flags)
-        result = _judged(case, program, chosen)
+        result = _judged(case, program, chosen, evaluate)
         same = next((each for each in failures(result) if each.kind == failure.kind), None)
         smallest = same or smallest
         return same is not None

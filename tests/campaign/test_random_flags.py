@@ -13,6 +13,7 @@ from testbed.campaign.fuzz import failures, judge_case, shrunk
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
 from testbed.cli import cli
+from testbed.cli.expressions import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import called, named, parts_of
 from testbed.generate.program import generated_program, shape_named
@@ -75,6 +76,23 @@ def test_a_mistake_that_a_compiler_is_known_for_is_named_and_nothing_else_is_exc
     without = [replace(unwinder, limits=()) for unwinder in tables]
     assert failures(judge_case(case, without))  # declared instructions explain by limits only
     assert failures(judge_case(replace(case, program="genc:f8c1+f16r2"), tables)) == ()
+
+
+@pytest.mark.parametrize(
+    ("program", "recipe", "mistake"),
+    [
+        ("genc:fc1+fa1o32,-mfunction-return=thunk-inline", "gcc-O2-fp", "return_thunk"),
+        ("genc:f8v1o32,-funroll-loops", "gcc-O2", "renamed_drap"),
+    ],
+)
+def test_wrong_rows_of_realigned_frames_are_found_with_their_expressions(
+    program: str, recipe: str, mistake: str
+) -> None:
+    case, tables = Unit(program, "x86_64", recipe), [UNWINDERS["eh_frame"], UNWINDERS["eh_frame_hdr"]]
+    result = judge_case(case, tables, evaluate=evaluate_rule)
+    if result.skipped:
+        pytest.skip(result.skipped)
+    assert failures(result) == () and result.mistakes == (mistake,)
 
 
 @pytest.mark.parametrize("flags", ["-pg", "-pg,-mfentry", "-finstrument-functions", "-mfunction-return=thunk-extern"])

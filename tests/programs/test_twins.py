@@ -24,7 +24,7 @@ pytestmark = pytest.mark.whole
 # harm to who takes signatures off without authenticating.
 NO_TWIN = {
     *("retpoline", "outlined_prologues", "pac_early", "simd_saved", "profiled", "return_thunk", "realigned_calls"),
-    *("masked_return", "conditional_return", "return_thunk_inline", "adjusted_again"),
+    *("masked_return", "conditional_return", "return_thunk_inline", "renamed_drap", "adjusted_again"),
 }
 TABLES = ("eh_frame", "eh_frame_hdr", "debug_frame")
 BAD = [program for program in PROGRAMS.values() if any(s.header.twin for s in program.sources.values())]

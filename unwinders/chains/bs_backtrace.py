@@ -115,6 +115,7 @@ LIMITS = limits_of(
     ROOT                       arm64   stopped
     ROOT                       arm32   stopped
     FP_FOR_LOCALS              x86_64  ended_early
+    FP_FOR_LOCALS              arm32   skipped
     FP_FOR_LOCALS<1            arm64   ended_early
     FP_FOR_LOCALS<1            arm32   ended_early wrong
     """,

@@ -66,7 +66,7 @@ LIMITS = limits_of(
     MIXED_ISA+UNLINKED               arm32   ended_early
     MIXED_ISA                        arm32   stopped ended_early skipped
     FP_REUSED                        arm64   stopped ended_early
-    FP_REUSED                        arm32   stopped ended_early
+    FP_REUSED                        arm32   stopped ended_early wrong
     FRAMELESS+LINK_STALE+UNLINKED    arm64   ended_early wrong
     FRAMELESS+LINK_STALE+UNLINKED    arm32   ended_early skipped
     PROLOGUE+LINK_STALE+UNLINKED     arm32   ended_early skipped

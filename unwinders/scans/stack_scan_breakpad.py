@@ -57,7 +57,7 @@ LIMITS = limits_of(
     UNKEPT            arm32   refused stopped wrong
     COPIED            x86_64  skipped phantom wrong
     COPIED            arm64   phantom
-    COPIED            arm32   phantom wrong
+    COPIED            arm32   skipped phantom wrong
     LEFTOVER          x86_64  refused stopped phantom wrong
     LEFTOVER          arm64   phantom wrong
     LEFTOVER          arm32   refused stopped phantom wrong

@@ -76,11 +76,11 @@ LIMITS = limits_of(
     FAR                 arm64   refused
     FAR                 arm32   refused stopped
     LINK_LIVE+UNKEPT<1  arm64   wrong
-    LINK_LIVE+UNKEPT<1  arm32   wrong
+    LINK_LIVE+UNKEPT<1  arm32   skipped wrong
     COPIED              x86_64  skipped
     COPIED              arm64   skipped
-    COPIED              arm32   skipped
-    CODE_POINTER        x86_64  phantom
+    COPIED              arm32   ended_early skipped
+    CODE_POINTER        x86_64  phantom wrong
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],

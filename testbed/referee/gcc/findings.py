@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.gcc.limits import ENTRY, IN_STEPS, INLINE_THUNK, POPPED, PROFILED, THUNK
+from testbed.referee.gcc.limits import ENTRY, IN_STEPS, INLINE_THUNK, POPPED, PROFILED, RENAMED, THUNK
 from testbed.referee.model import Finding
 
 FINDINGS = (
@@ -72,5 +72,16 @@ FINDINGS = (
         at="work+0x59",
         limit=POPPED,
         upstream="https://gcc.gnu.org/bugzilla/show_bug.cgi?id=99334",
+    ),
+    Finding(
+        title="GCC renames the register that leads to the CFA of a realigned frame, and not in the row",
+        unwinder="eh_frame",
+        tool="GCC 12",
+        since="2026-11-23",
+        program="renamed_drap",
+        arch="x86_64",
+        recipe="gcc-O2",
+        at="work+0x69",
+        limit=RENAMED,
     ),
 )

@@ -48,6 +48,16 @@ IN_STEPS = Limit(
     frozenset({Trait.ROW_BEGINS}),
 )
 
+RENAMED = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.REFUSED}),
+    "-frename-registers, which -funroll-loops turns on, gives the register by which the epilogue of a realigned frame "
+    "finds the CFA another name, and leaves the row as it was: that counts from the prologue's register, which holds "
+    "something else by then",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/regrename.cc;hb=refs/heads/releases/gcc-12",
+    frozenset({"x86_64"}),
+)
+
 POPPED = Limit(
     Trait.REALIGNED,
     frozenset({Outcome.SKIPPED, Outcome.WRONG_REGISTER}),

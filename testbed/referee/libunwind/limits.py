@@ -26,7 +26,10 @@ LIMITS = (
     *table_limits(
         {
             Trait.WRONG_TABLE: frozenset(
-                {Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED}
+                {
+                    *(Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.PHANTOM, Outcome.SKIPPED),
+                    Outcome.REFUSED,  # a row that counts from a register which holds a number
+                }
             ),
             Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
             Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
