@@ -46,7 +46,11 @@ _FLAGGED = {
     "fv1c1+f8r3a1n": ("clang-thumb-O2",),  # Thumb: the frame pointer is there for the locals of a leaf
     "fs1c1+fa1s2": ("clang-Os",),  # arm64: at a function's entry, the scan finds the caller's caller, and it again
     "f152i1+fc2+f": ("gcc-thumb-Os",),  # Thumb: a pointer to a function comes before the return address
-    "f4104": ("gcc-thumb-O2-fp",),  # a leaf's frame pointer is moved to the end of a large frame by two instructions
+    "f4104": (
+        "gcc-thumb-O2-fp",
+        "gcc-O3",
+    ),  # a leaf's frame pointer is moved to the end of a large frame by two instructions
+    "fa1c1+f4104": ("gcc-thumb-O2",),  # Thumb: a large frame is given back by two instructions, and has one row for it
     "f4096r1c1+f": ("gcc-thumb-O2-fp",),  # the same of a function that calls, and other instructions between the two
     "fc2c1+fc2+f24s2": ("gcc-O2-fp",),  # A32: at a function's entry, the scan finds the outer lap's caller too
     "f8m": ("gcc-thumb-O2-fp",),  # a leaf's frame pointer is moved on, long before the epilogue
@@ -67,6 +71,12 @@ _FLAGGED = {
         "clang-O2",
     ),  # A32: a copy, then none
     "f8c3c3+f+f+fr3ms3t4+f112r5a1v14": ("gcc-Os",),  # A32: a copy of the caller's caller's return address comes first
+    "fs1,-mrestrict-it": (
+        "clang-thumb-O2",
+    ),  # a recursion's last lap takes no frame: the table's would be an outer lap's
+    "fo32s1c1t1+f48s2": (
+        "gcc-O2-fp",
+    ),  # A32: behind a caller known by lr, the scan finds callers that were there before
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
 }
 

@@ -106,6 +106,11 @@ _MOVED_IN_PART = (
     "GCC writes one row for a frame pointer that two instructions move to the frame's end, after the second: between "
     "them the row does not count the first"
 )
+_GCC_ARM = "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/arm.cc;hb=refs/heads/releases/gcc-12"
+_GIVEN_BACK = (
+    "GCC writes one row for a frame that two instructions give back, after the second: between them the row does not "
+    "count the first"
+)
 _BETWEEN = (
     "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: between "
     "them the row does not count the first"
@@ -119,6 +124,7 @@ LLVM_ARM: Reasons = MappingProxyType(
         "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": (_BEHIND, _LLVM_ARM),
         "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": (_BEHIND, _LLVM_ARM),
         "FP_MOVED_IN_PART": (_MOVED_IN_PART, _LLVM_ARM),
+        "GIVEN_BACK_IN_PART": (_GIVEN_BACK, _GCC_ARM),
     }
 )
 

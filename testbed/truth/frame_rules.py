@@ -199,6 +199,18 @@ def allocated_in_part(truth: Watched, at: FrameSite) -> bool:
     return not bool(np.isin((own - 1, own), trace.writes.step).any())
 
 
+def given_back_in_part(truth: Watched, at: FrameSite) -> bool:
+    """The instruction in front and this one both move SP up, and change no other register: neither is a pop."""
+    trace, own = truth.trace, at.own
+    if not stands_anywhere(truth, at) or step_in_front(truth, at) != own - 1 or own + 1 >= len(trace):
+        return False
+    if truth.node[own + 1] != at.node or not trace.sp[own - 1] < trace.sp[own] < trace.sp[own + 1]:
+        return False
+    changed = (trace.registers[own - 1 : own + 1] != trace.registers[own : own + 2]).any(axis=0)
+    changed[[trace.arch.index[trace.arch.pc], trace.arch.index[trace.arch.sp]]] = False
+    return not changed.any()
+
+
 def without_effect(truth: Watched, at: FrameSite) -> bool:
     """The instruction in front left every register but the pc, and memory, as they were."""
     trace, own = truth.trace, at.own

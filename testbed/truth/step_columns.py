@@ -89,6 +89,19 @@ def allocated_in_part(truth: Watched, at: FrameSites) -> Bools:
     return found & ~stores[before] & ~stores[at.step]
 
 
+def given_back_in_part(truth: Watched, at: FrameSites) -> Bools:
+    trace, node, last = truth.trace, truth.node, len(truth.trace) - 1
+    before, behind = steps_in_front(truth, at), np.minimum(at.step + 1, last)
+    found: Bools = (before >= 0) & (before == at.step - 1) & (node[behind] == at.node)
+    found &= (trace.sp[before] < trace.sp[at.step]) & (trace.sp[at.step] < trace.sp[behind])
+    here = np.flatnonzero(found)
+    step, registers = at.step[here], trace.registers
+    changed = (registers[step - 1] != registers[step]) | (registers[step] != registers[step + 1])
+    changed[:, [trace.arch.index[trace.arch.pc], trace.arch.index[trace.arch.sp]]] = False
+    found[here] = ~changed.any(axis=1)
+    return found
+
+
 def without_effect(truth: Watched, at: FrameSites) -> Bools:
     before, registers = steps_in_front(truth, at), truth.trace.registers
     found: Bools = (before >= 0) & (before == at.step - 1) & ~_stores(truth)[before]

@@ -36,6 +36,9 @@ class Trait(Enum):
     CFA_MOVED = "the instruction in front has changed what a CFA is counted from: FP if that led to the record, else SP"
     FP_SET = "the instruction in front has changed FP from what it was at the activation's entry"
     ALLOCATED_IN_PART = "the instruction in front has made room on the stack, stored nothing, and this one makes more"
+    GIVEN_BACK_IN_PART = (
+        "the instruction in front has given room on the stack back, and nothing else; this one gives more"
+    )
     WITHOUT_EFFECT = "the instruction in front changed nothing but the pc: its condition failed, or it does nothing"
     BARE = "the interrupted activation holds nothing on the stack: SP is where it was at its entry"
     RETURNED = "a call of the interrupted activation has just come back to this instruction"

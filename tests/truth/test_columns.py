@@ -40,6 +40,7 @@ ONLY = {
 NOT_SHOWN = {
     *(Trait.SIGNAL, Trait.HANDLER, Trait.INTERRUPTED, Trait.NO_CODE, Trait.UNPUSHED, Trait.IN_NO_FILE),
     *(Trait.FP_MOVED_ON, Trait.FP_MOVED_IN_PART, Trait.VECTOR_RESTORED, Trait.ALLOCATED_IN_PART),
+    Trait.GIVEN_BACK_IN_PART,
 }
 LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
 WITHOUT = {
@@ -111,6 +112,22 @@ def test_a_frame_that_two_instructions_allocate() -> None:
     for step in between:
         assert sp[step + 1] < sp[step] < sp[step - 1]
         assert "sub" in run.instruction(step) and "sub" in run.instruction(step - 1)
+
+
+@pytest.mark.parametrize("recipe", ["gcc-O2", "gcc-thumb-O2"])
+def test_a_frame_that_two_instructions_give_back(recipe: str) -> None:
+    """The one between them, and no pop."""
+    try:
+        run = run_program(PROGRAMS["big_frame"], ARCHES["arm32"], recipe)
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    shown(run)
+    sp = run.trace.sp.astype(int)
+    between = [step for step in range(len(run)) if Trait.GIVEN_BACK_IN_PART in run.watched.frame_traits(step, 0)]
+    assert between
+    for step in between:
+        assert sp[step - 1] < sp[step] < sp[step + 1]
+        assert "add" in run.instruction(step) and "add" in run.instruction(step - 1)
 
 
 def test_an_instruction_whose_condition_failed_has_no_effect() -> None:

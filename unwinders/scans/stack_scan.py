@@ -14,7 +14,7 @@ from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import CallInstruction, call_before
 from unwinders.scans.over_traces import scan_over_traces
-from unwinders.scans.scan_walk import Scan, scan
+from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
 from unwinders.shared_limits import SCANS
 
 WORDS = 4096
@@ -77,8 +77,16 @@ LIMITS = limits_of(
     FAR               x86_64  refused stopped
     FAR               arm64   refused
     FAR               arm32   refused stopped
+    LINK_LIVE+UNKEPT<1  arm32   phantom
     """,
-    SCANS,
+    {
+        **SCANS,
+        "LINK_LIVE+UNKEPT<1": (
+            "the function further in keeps its return address in the link register: an equal one that an earlier call "
+            "has left further out is taken for it, and the search goes on from there",
+            HEURISTIC,
+        ),
+    },
 )
 
 STACK_SCAN = Unwinder(

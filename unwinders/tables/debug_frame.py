@@ -51,8 +51,9 @@ LIMITS = limits_of(
     PROLOGUE+ALLOCATED_IN_PART                  arm32   ended_early
     NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
     NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
-    NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early wrong
+    NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early skipped wrong
     NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early skipped wrong_register
+    GIVEN_BACK_IN_PART                          arm32   refused ended_early wrong_register
     EPILOGUE                                    arm32   refused
     FP_MOVED_IN_PART                            arm32   ended_early wrong_register
     """,
@@ -76,6 +77,11 @@ LIMITS = limits_of(
         "EPILOGUE": (
             "GCC writes one row for a frame that several instructions give back: between them it is another's",
             _LLVM_ARM,
+        ),
+        "GIVEN_BACK_IN_PART": (
+            "GCC writes one row for a frame that two instructions give back, after the second: between them the row "
+            "does not count the first",
+            "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/arm.cc;hb=refs/heads/releases/gcc-12",
         ),
         "FP_MOVED_IN_PART": (
             "GCC writes one row for a frame pointer that two instructions move to the frame's end, after the second: "

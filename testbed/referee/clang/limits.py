@@ -11,7 +11,7 @@ EPILOGUE, PROLOGUE, BEHIND = llvm_arm(
     {
         "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
         "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
-        "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early wrong",
+        "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early skipped wrong",
     }
 )
 

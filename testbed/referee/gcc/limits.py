@@ -39,13 +39,12 @@ PROFILED = Limit(
 )
 
 IN_STEPS = Limit(
-    Trait.EPILOGUE,
+    Trait.GIVEN_BACK_IN_PART,
     frozenset({Outcome.REFUSED}),
     "GCC writes one row for a frame that two instructions give back, behind the second one: between them the CFA is "
     "counted from an SP that the first one has moved",
     "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/arm.cc;hb=refs/heads/releases/gcc-12",
     frozenset({"arm32"}),
-    frozenset({Trait.ROW_BEGINS}),
 )
 
 RENAMED = Limit(

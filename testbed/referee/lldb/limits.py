@@ -113,9 +113,10 @@ WITH_TABLES = (
     *llvm_arm(
         {
             "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
-            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early",
+            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early skipped",
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
+            "GIVEN_BACK_IN_PART": "ended_early wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
         }
     ),
