@@ -242,6 +242,11 @@ def hand_made(truth: Watched, at: FrameSite) -> bool:
     return bool(sp[activation.opened - 1] <= sp[activation.opened])
 
 
+def nameless(truth: Watched, at: FrameSite) -> bool:
+    caller = caller_of(truth, at)
+    return caller.node != at.node and truth.is_nameless(caller.pc - (not stands_anywhere(truth, caller)))
+
+
 def moved_up(truth: Watched, at: FrameSite) -> bool:
     cfa = truth.activations[at.node].cfa
     return cfa is not None and not is_signal(truth, at) and int(truth.trace.sp[at.own]) > cfa

@@ -18,7 +18,6 @@ from testbed.truth.frame_rules import (
     bare,
     below,
     called,
-    caller_of,
     cfa_moved,
     changed,
     changed_inside,
@@ -40,6 +39,7 @@ from testbed.truth.frame_rules import (
     moved_in_part,
     moved_on,
     moved_up,
+    nameless,
     other_in_front,
     returned,
     reuses_pointer,
@@ -174,11 +174,6 @@ def _partly_run(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
 
 
-def _nameless(truth: Watched, at: FrameSite) -> bool:
-    caller = caller_of(truth, at)
-    return caller.node != at.node and truth.is_nameless(caller.pc - (not stands_anywhere(truth, caller)))
-
-
 def _behind_label(truth: Watched, at: FrameSite) -> bool:
     pc = int(truth.trace.pc[at.own])
     return not is_signal(truth, at) and truth.label(pc) != truth.function(pc)
@@ -225,7 +220,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.RETURN_UNSAVED: _return_unsaved,
         Trait.PARTLY_RUN: _partly_run,
         Trait.PASSED_OVER: _passed_over,
-        Trait.NAMELESS: _nameless,
+        Trait.NAMELESS: nameless,
         Trait.RETURN_CHANGED: _return_changed,
         Trait.HAND_MADE: hand_made,
         Trait.MOVED_UP: moved_up,
