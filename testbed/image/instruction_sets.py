@@ -6,7 +6,9 @@ address the stronger kind says:
 1. mapping symbols (``$a``, ``$t``): they are complete in a section that has any;
 2. function symbols: bit 0 of the address of a Thumb function is set. One without the bit says A32 only in a section
    without mapping symbols: assembly often has no ``.thumb_func``;
-3. addresses of code elsewhere in the file that have the bit: the entry point, the exception index;
+3. addresses of code elsewhere in the file that have the bit: the entry point, the exception index, the functions that
+   a loader calls (``.init_array``): linkers place them in front, and static functions lie between them and the first
+   one that is exported;
 4. for everything below all of these: the build attributes (a microcontroller's core has Thumb only), else the
    architecture's first instruction set.
 
@@ -29,6 +31,7 @@ from testbed.image.model import Section
 from testbed.words.budget import Account
 from testbed.words.errors import ImageError
 
+_CALLED_BY_LOADERS = (".preinit_array", ".init_array", ".fini_array")
 _INDEX, _ATTRIBUTES = ".ARM.exidx", ".ARM.attributes"
 # Tags of the build attributes: the scope of all code, names of processors, and the profile of the core.
 _WHOLE_FILE, _TEXTS, _COMPATIBILITY, _CPU_ARCH_PROFILE = 1, (4, 5), 32, 7
@@ -54,7 +57,7 @@ def instruction_sets(
     spans = sorted((s.address, s.address + len(s.data)) for s in sections.values() if s.address)
     marked = {_span(spans, address) for address in marks}
     found: dict[int, Isa] = {0: default} if default is not None else {}
-    for value in (entry, *_indexed(sections)):
+    for value in (entry, *_indexed(sections), *_called_by_loaders(sections, spans)):
         if value & 1:
             found[value & ~1] = flagged
     for value in functions:
@@ -70,6 +73,16 @@ def _span(spans: list[tuple[int, int]], address: int) -> tuple[int, int] | None:
     """The section's addresses that an address is in; None: in no section, or there are none."""
     i = bisect_right(spans, (address, 1 << 64)) - 1
     return spans[i] if i >= 0 and address < spans[i][1] else None
+
+
+def _called_by_loaders(sections: Mapping[str, Section], spans: list[tuple[int, int]]) -> Iterable[int]:
+    """The functions that a loader calls before and after a program; an entry may be zero, or be filled in later."""
+    for name in _CALLED_BY_LOADERS:
+        if name in sections:
+            words = sections[name].data
+            for (value,) in struct.iter_unpack("<I", words[: len(words) // 4 * 4]):
+                if _span(spans, value) is not None:
+                    yield value
 
 
 def _indexed(sections: Mapping[str, Section]) -> Iterable[int]:

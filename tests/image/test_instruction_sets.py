@@ -25,16 +25,36 @@ int last(int x) { return hidden(x) + hidden(x + 1); }
 """
 
 
-def library(folder: Path, *flags: str) -> Image:
+def library(folder: Path, *flags: str, source: str = SOURCE) -> Image:
     """A shared library by GCC, without mapping symbols and local symbols."""
     if shutil.which(f"{TRIPLE}-gcc") is None:
         pytest.skip("gcc-arm-linux-gnueabihf is not installed")
-    source, path = folder / "library.c", folder / "library.so"
-    source.write_text(SOURCE)
+    written, path = folder / "library.c", folder / "library.so"
+    written.write_text(source)
     common = ("-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all")
-    subprocess.run([f"{TRIPLE}-gcc", *common, *flags, str(source), "-o", str(path)], check=True)
+    subprocess.run([f"{TRIPLE}-gcc", *common, *flags, str(written), "-o", str(path)], check=True)
     subprocess.run([f"{TRIPLE}-strip", str(path)], check=True)
     return read_image(path)
+
+
+def test_what_a_loader_calls_is_read_by_its_bit() -> None:
+    """A library's static functions lie behind it, and below the first function that is exported."""
+    words = b"".join(value.to_bytes(4, "little") for value in (0x121, 0, 0xFFFFFFFF, 0x40000001))
+    called = {".init_array": Section(".init_array", 0x300, 0x300, words + b"\x01")}
+    found = dict(instruction_sets(ARM32, {}, [0x181], text(0x100, 0x100) | called, 0))
+    assert found == {0x120: THUMB, 0x180: THUMB}
+
+
+def test_a_stripped_librarys_static_functions_in_front_are_read_by_what_the_loader_calls(tmp_path: Path) -> None:
+    """Nothing that is exported lies below them, and they have no entry in the exception index."""
+    early = "__attribute__((constructor)) static void early(void) { outside(1); }\n"
+    early += "__attribute__((noinline)) static int hidden(int x) { return outside(x) * 2; }\n"
+    source = f"int outside(int);\n{early}int last(int x) {{ return hidden(x) + hidden(x + 1); }}\n"
+    image = library(tmp_path, "-mthumb", "-fno-asynchronous-unwind-tables", "-fno-toplevel-reorder", source=source)
+    last = image.symbol_named("last")
+    begin = next(s.address for s in image.sections.values() if s.name == ".text")
+    assert last is not None and last.address - begin >= 16
+    assert {image.isa_at(address) for address in range(begin, last.address, 2)} == {THUMB}
 
 
 @pytest.mark.parametrize(("flags", "isa"), [(("-mthumb",), THUMB), (("-marm",), A32)])
