@@ -7,6 +7,7 @@ docstrings. A warning is an error.
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import sys
@@ -57,8 +58,12 @@ def _copy(path: Path, folder: Path) -> None:
 
 
 def build(out: Path) -> int:
-    """Build the site; the status of Sphinx, 0 where all is well."""
-    from sphinx.cmd.build import build_main
+    """Build the site; the status of Sphinx, 0 where all is well; 2 where it is not installed."""
+    try:
+        from sphinx.cmd.build import build_main
+    except ModuleNotFoundError as missing:
+        print(f"error: the site needs Sphinx ({missing.name} is missing): pip install -e '.[docs]'", file=sys.stderr)
+        return 2
 
     sys.path.insert(0, str(ROOT))
     with tempfile.TemporaryDirectory() as temporary:
@@ -68,5 +73,11 @@ def build(out: Path) -> int:
         return build_main(arguments)
 
 
+def main() -> int:
+    own = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    own.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=ROOT / "build" / "site")
+    return build(own.parse_args().folder)
+
+
 if __name__ == "__main__":
-    sys.exit(build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site"))
+    sys.exit(main())

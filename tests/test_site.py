@@ -29,6 +29,22 @@ def test_every_document_is_laid_out_and_has_a_place_in_the_contents(tmp_path: Pa
             assert (page.parent / link).is_file(), f"{page.name} links to {link}"
 
 
+def test_it_has_help_and_says_what_is_missing(tmp_path: Path) -> None:
+    """A folder of that name is none, and a module that is not there is no traceback."""
+    script = str(ROOT / "docs" / "build_site.py")
+    helped = subprocess.run(
+        [sys.executable, script, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert helped.returncode == 0 and "[DIR]" in helped.stdout
+    assert list(tmp_path.iterdir()) == []
+    bare = subprocess.run(
+        [sys.executable, "-S", script, "site"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert bare.returncode == 2
+    assert bare.stderr.startswith("error: the site needs Sphinx (sphinx is missing): pip install -e '.[docs]'")
+    assert "Traceback" not in bare.stderr
+
+
 @pytest.mark.everything
 def test_the_site_has_every_document_and_the_reference(tmp_path: Path) -> None:
     for needed in ("sphinx", "myst_nb", "furo"):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from programs import PROGRAMS
 from testbed.cli.expressions import evaluate_rule
 from testbed.cli.process_options import ProcessOptions
 from testbed.cli.progress import long_work
@@ -42,7 +43,7 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
     path = Path(program) if program is not None else None
     if path is None or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
         if options.asked:
-            what = "" if path is None else f"{program} {_what_instead(path)}: "
+            what = "" if path is None else f"{program} {_what_instead(path)}; "
             raise UsageError(
                 f"{what}arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample, "
                 "--asked-at need an ELF program"
@@ -55,7 +56,9 @@ def _what_instead(path: Path) -> str:
     """What a path is that is no ELF file."""
     if path.is_dir():
         return "is a folder"
-    return "is no ELF file" if path.exists() else "is not there"
+    if path.exists():
+        return "is no ELF file"
+    return "is a program of the corpus, and no ELF file" if str(path) in PROGRAMS else "is not there"
 
 
 def needs_a_kernel(path: Path) -> bool:

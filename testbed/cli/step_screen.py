@@ -21,16 +21,16 @@ from testbed.report.stepper_moves import Move, moved
 from testbed.words.errors import UsageError
 
 _HELP = """\
-→ n space   next step
-← b         step back
+→ n space   next step;   ← b   step back
 c  o        into the next call; out, to the caller
 l  L        next, previous lie of the strategy in focus
-d  D        next, previous difference of it
+d  D        next, previous difference of it; both where
+            it begins: steps with one mark are one
 ↓ ↑ tab     the next, previous strategy gets the focus
 0  $        first, last step
 /           go to leaf, leaf+0x4, @17; #2: second visit
 w           why: the whole sentence
-?  q        this help; quit
+?  q        this help; quit: escape, ctrl+c, ctrl+d too
 mouse       an instruction: its nearest visit; a
             strategy: the focus; the strip: its step
 

@@ -15,6 +15,7 @@ from testbed.program.model import Language, Program, Source
 from testbed.runs.run import Run, run_built
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
+from testbed.words.printable import printable
 from testbed.words.traits import Trait
 
 
@@ -68,8 +69,8 @@ def built_file(path: Path, *, arch: Arch | None = None, facts: FileFacts = NOTHI
     """
     image = _runnable(path, linked_image(path, arch=arch))
     image = replace(image, frame_records={**image.frame_records, **facts.layouts(image.arch)})
-    source = Source(path, Language.ELF, None, "", Header(summary=f"the file {path}", exit=None))
-    program = Program(path.stem, MappingProxyType({"elf": source}))
+    source = Source(path, Language.ELF, None, "", Header(summary=f"the file {printable(str(path))}", exit=None))
+    program = Program(printable(path.stem), MappingProxyType({"elf": source}))
     return Built(
         program=program,
         arch=image.arch,

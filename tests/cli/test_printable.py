@@ -41,3 +41,16 @@ def test_a_message_about_a_file_is_spelled_too(testbed: Testbed, tmp_path: Path)
     assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.elf" in said.err
     said = testbed("run", "--trace", str(tmp_path / "no\x1b[2J.trace"))
     assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.trace" in said.err
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--at", "@5"], ["show", "--at", "@5"], ["backtrace", "--at", "@5"]]
+)
+def test_the_name_of_a_file_is_on_one_line(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
+    path = tmp_path / "we ird\nna\x1b[2Jme"
+    path.write_bytes(build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path.read_bytes())
+    said = testbed(command[0], str(path), *command[1:])
+    assert said.status in (0, 1), said.err
+    assert "\x1b" not in said.out + said.err
+    assert not any(line.startswith("na") for line in (said.out + said.err).splitlines())
+    assert "we ird\\nna\\x1b[2Jme" in said.out or command[0] == "backtrace"

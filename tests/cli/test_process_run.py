@@ -51,7 +51,11 @@ def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     assert "not for a process" in testbed("run", hello, "--differences").err
     assert "with --sample N" in testbed("run", hello, "--timeline", "x.json").err
     said = testbed("run", "leaf_call", "--", "abc")
-    assert said.status == 2 and "need an ELF program" in said.err and "leaf_call is not there" in said.err
+    assert (
+        said.status == 2
+        and "need an ELF program" in said.err
+        and "leaf_call is a program of the corpus, and no ELF file" in said.err
+    )
 
 
 def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:

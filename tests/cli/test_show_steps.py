@@ -95,7 +95,9 @@ def test_keys_move_focus_and_search(shown: ScreenRun) -> None:
         assert (app.focused_strategy, app.step) == (1, shown.run.step_at("leaf+0x8"))
         said = await press("slash", *"nowhere", "enter")
         assert any("no symbol" in line for line in said) and app.step == shown.run.step_at("leaf+0x8")
-        assert any("previous lie" in line for line in await press("question_mark"))
+        help_lines = await press("question_mark")
+        assert any("previous lie" in line for line in help_lines)
+        assert any("escape" in line and "ctrl+c" in line for line in help_lines)
         assert not any("previous lie" in line for line in await press("n"))
 
     driven(shown, act)

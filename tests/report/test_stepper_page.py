@@ -20,7 +20,7 @@ from testbed.report.stepper import write_stepper
 from testbed.report.stepper_data import stepper_data
 from testbed.runs.run import run_built
 from testbed.words.outcome import Outcome
-from tests.report.chromium import opened
+from tests.report.chromium import FLAGS, chromium, opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS
 
@@ -193,6 +193,30 @@ def test_outcomes_have_their_colour_on_the_strip(leaf_call: Path) -> None:
     assert len(exact) == 1
     assert len(skipped) > 1
     assert exact[0] not in skipped
+
+
+def test_without_scripts_there_is_the_sentence_and_nothing_that_waits(leaf_call: Path) -> None:
+    executable = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+        page = browser.new_context(java_script_enabled=False).new_page()
+        page.goto(leaf_call.as_uri())
+        seen = page.locator("body").inner_text()
+        buttons = page.locator("button").filter(visible=True).count()
+        browser.close()
+    assert "please allow it" in seen
+    assert "reading" not in seen and buttons == 0
+
+
+def test_a_phone_shows_whole_names(leaf_call: Path) -> None:
+    with opened(leaf_call, **PHONE) as page:
+        cut = page.evaluate(
+            "[...document.querySelectorAll('.strategy .name')].filter((e) => e.scrollWidth > e.clientWidth)"
+            ".map((e) => e.textContent)"
+        )
+        assert page.locator(".strategy .name").count() > 2 and cut == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
