@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import Image, read_elf
 from testbed.program.model import Language
 from testbed.program.start import START
+from testbed.words.temporary import WorkFolder
 
 # binutils by architecture: the program, and the Debian package that brings it.
 ADDR2LINE = {
@@ -47,6 +47,15 @@ def tool(name: str, package: str) -> str:
     return found
 
 
+_FOLDERS: list[WorkFolder] = []
+
+
+def _folder() -> Path:
+    """A folder of its own for a file that is made once; gone with this process."""
+    _FOLDERS.append(WorkFolder("tests"))
+    return _FOLDERS[-1].path
+
+
 @cache
 def built(program: str, arch: str, recipe: str, extra: tuple[str, ...] = ()) -> Image:
     """A built program; with ``extra`` flags compiled apart, into a temporary file."""
@@ -56,7 +65,7 @@ def built(program: str, arch: str, recipe: str, extra: tuple[str, ...] = ()) -> 
     source = chosen.source_of(PROGRAMS[program], ARCHES[arch])
     isa = chosen.isa_on(ARCHES[arch])
     assert source is not None and isa is not None
-    path = Path(tempfile.mkdtemp(prefix="testbed-test-")) / f"{program}.elf"
+    path = _folder() / f"{program}.elf"
     path.write_bytes(compile_c(source, ARCHES[arch], isa, (*chosen.flags, *extra), chosen.start_of(isa)))
     return read_elf(path)
 
@@ -112,7 +121,7 @@ GCC = {
 def built_by_gcc(program: str, arch: str, version: int = 5, extra: tuple[str, ...] = ()) -> Image:
     """A C program by the other compiler: other forms of range lists and call sites, and ``.cold`` pieces."""
     source = PROGRAMS[program].sources["c"]
-    folder = Path(tempfile.mkdtemp(prefix="testbed-test-"))
+    folder = _folder()
     (folder / "program.c").write_text(source.text, encoding="utf-8")
     return compile_by_gcc(folder, arch, f"-gdwarf-{version}", *extra)
 
