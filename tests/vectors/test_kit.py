@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -141,3 +142,57 @@ def test_a_command_is_asked_about_each_file(
     stops = re.search(r"^x86_64 +body +(\d+) +0 +(\d+)", done.stdout, re.M)
     assert stops is not None
     assert (stops[1] == stops[2]) == (told != "SHORT")
+
+
+@pytest.mark.parametrize("key", ["mapped", "image", "blocks", "classes", "callers", "vectors", "memory", "segments"])
+def test_a_damaged_file_is_told_by_its_name(small_set: Path, tmp_path: Path, key: str) -> None:
+    """A member that is not there is no crash: one sentence, status 2, in both checkers."""
+    checker = built_checker(small_set / "check_vectors.c", tmp_path)
+    whole = next((small_set / "x86_64").glob("leaf_call.*.json"))
+    shutil.copytree(whole.parent, tmp_path / "x86_64")
+    damaged = tmp_path / "x86_64" / whole.name
+    damaged.write_text(whole.read_text().replace(f'"{key}":', '"lost":'))
+    done = run(checker, "--technique", "fp_chain", damaged, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == f"{damaged}: a member is missing: {key}\n"
+
+
+def test_a_folder_and_an_unknown_technique_are_refused(small_set: Path, tmp_path: Path) -> None:
+    checker = built_checker(small_set / "check_vectors.c", tmp_path)
+    assert run(checker, ".", cwd=tmp_path).stderr == ".: is a folder, or too large: .\n"
+    whole = next((small_set / "x86_64").glob("leaf_call.*.json"))
+    for offset, size in (("0xffffffffffffffff", 4), ("0", 1 << 40)):
+        text = re.sub(r'"offset":\d+', f'"offset":{int(offset, 0)}', whole.read_text(), count=1)
+        (tmp_path / whole.name).write_text(re.sub(r'"file_size":\d+', f'"file_size":{size}', text, count=1))
+        shutil.copyfile(whole.with_suffix(".elf"), tmp_path / whole.with_suffix(".elf").name)
+        done = run(checker, tmp_path / whole.name, cwd=tmp_path)
+        assert (done.returncode, "a segment is not in the file" in done.stderr) == (2, True)
+    done = run(checker, "--technique", "fp_chian", whole, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "fp_chian: no file knows this technique; index.json names them\n")
+    assert run(checker, cwd=tmp_path).returncode == 2
+
+
+def test_a_command_is_stopped_that_prints_without_end(small_set: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few"
+    shutil.copytree(small_set / "x86_64", few / "x86_64", ignore=lambda _, names: [n for n in names if "leaf" not in n])
+    index = json.loads((small_set / "index.json").read_text())
+    index["files"] = [entry for entry in index["files"] if entry["file"].startswith("x86_64/leaf_call.")][:1]
+    (few / "index.json").write_text(json.dumps(index))
+    endless = ("-c", "while True: print('x' * 65536)")
+    limited = "import resource as r, runpy, sys; r.setrlimit(r.RLIMIT_AS, (1 << 28, 1 << 28)); del sys.argv[0]"
+    start = (sys.executable, "-c", f"{limited}; runpy.run_path(sys.argv[0], run_name='__main__')")
+    check = (*start, small_set / "check_vectors.py", few, "--")
+    done = run(*check, sys.executable, *endless, cwd=tmp_path)
+    assert done.returncode == 1 and "NONE" in done.stdout
+    assert done.stderr.endswith(": the command printed more than 16777216 bytes, and was stopped\n")
+    done = run(*check, "./nothing", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        *(2, ""),
+        "error: ./nothing does not start: No such file or directory\n",
+    )
+    (few / index["files"][0]["file"]).write_text("{}")
+    done = run(*check, "true", cwd=tmp_path)
+    assert done.returncode == 2 and "is no file of test vectors: KeyError" in done.stderr
+    (few / "index.json").unlink()
+    done = run(*check, "true", cwd=tmp_path)
+    assert done.returncode == 2 and "index.json is no index of test vectors" in done.stderr

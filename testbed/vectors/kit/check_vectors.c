@@ -25,9 +25,18 @@ struct json {
     struct json *first, *next;
 };
 
+static const char *reading = "";               /* the file that is read: every message names it */
+enum { DEEP = 64, LARGEST = 1 << 28 };         /* lists in lists; bytes of a file or of a mapping */
+
 static void fail(const char *what, const char *which) {
-    fprintf(stderr, "%s: %s\n", which, what);
+    fprintf(stderr, "%s: %s%s%.40s\n", reading, what, *which ? ": " : "", which);
     exit(2);
+}
+
+static void *room(size_t count, size_t size) {
+    void *made = calloc(count ? count : 1, size);
+    if (!made) fail("there is no memory for it", "");
+    return made;
 }
 
 static char *spaces(char *at) { return at + strspn(at, " \n\r\t"); }
@@ -40,7 +49,8 @@ static char *quoted(char *at, const char **text) {
     return end + 1;
 }
 
-static char *parse(char *at, struct json *out) {
+static char *parse(char *at, struct json *out, int depth) {
+    if (depth == DEEP) fail("lists in lists in lists", "");
     at = spaces(at);
     out->type = *at;
     if (*at == '"') return quoted(at, &out->text);
@@ -53,15 +63,15 @@ static char *parse(char *at, struct json *out) {
     struct json **link = &out->first;
     at = spaces(at + 1);
     while (*at != close) {
-        struct json *item = *link = calloc(1, sizeof *item);
+        struct json *item = *link = room(1, sizeof *item);
         if (out->type == '{') {
             at = spaces(quoted(at, &item->key));
             if (*at++ != ':') fail("a colon is expected", item->key);
         }
-        at = spaces(parse(at, item));
+        at = spaces(parse(at, item, depth + 1));
         link = &item->next;
         if (*at == ',') *at = 0, at = spaces(at + 1); /* the zero ends a number in front */
-        else if (*at != close) fail("the file is cut off or damaged", "JSON");
+        else if (*at != close) fail("the file is cut off or damaged", at);
     }
     *at = 0;
     return at + 1;
@@ -78,19 +88,33 @@ static const char *text(struct json *object, const char *key) {
     return item && item->text ? item->text : "";
 }
 
-static uint64_t value(struct json *item) { return strtoull(item->text, NULL, 0); }
-static uint64_t number(struct json *object, const char *key) { return value(member(object, key)); }
+static uint64_t value(struct json *item) {
+    char *rest = "";
+    if (!item || !item->text || !*item->text) fail("a number is expected", item && item->key ? item->key : "");
+    uint64_t found = strtoull(item->text, &rest, 0);
+    if (*rest) fail("a number is expected", item->text);
+    return found;
+}
+
+/* A member that has to be there. */
+static struct json *needed(struct json *object, const char *key) {
+    struct json *item = member(object, key);
+    if (!item) fail("a member is missing", key);
+    return item;
+}
+
+static uint64_t number(struct json *object, const char *key) { return value(needed(object, key)); }
 
 static struct json *item_at(struct json *list, uint64_t index) {
     struct json *item = list->first;
     while (item && index--) item = item->next;
-    if (!item) fail("an index is too large", list->key);
+    if (!item) fail("an index is too large", list->key ? list->key : "");
     return item;
 }
 
 static int has(struct json *list, const char *name) {
     for (struct json *item = list ? list->first : NULL; item; item = item->next)
-        if (!strcmp(item->key ? item->key : item->text, name)) return 1;
+        if ((item->key || item->text) && !strcmp(item->key ? item->key : item->text, name)) return 1;
     return 0;
 }
 
@@ -116,7 +140,7 @@ struct said_frame {
 static int read_memory(const struct machine *m, uint64_t address, int size, uint64_t *out) {
     for (int i = 0; i < m->count; i++) {
         const struct region *r = &m->regions[i];
-        if (address >= r->start && address - r->start + size <= r->size) {
+        if (address >= r->start && (uint64_t)size <= r->size && address - r->start <= r->size - size) {
             *out = 0;
             memcpy(out, r->now + (address - r->start), size); /* on a little-endian host */
             return 1;
@@ -127,23 +151,25 @@ static int read_memory(const struct machine *m, uint64_t address, int size, uint
 
 static uint64_t register_named(const struct machine *m, const char *name) {
     struct json *own = member(member(m->vector, "registers"), name);
-    return value(own ? own : member(member(m->file, "registers"), name));
+    return value(own ? own : needed(needed(m->file, "registers"), name));
 }
 
 static void put(struct machine *m, int into_base, uint64_t address, const uint8_t *data, uint64_t size) {
     for (int i = 0; i < m->count; i++) {
         struct region *r = &m->regions[i];
-        if (address >= r->start && address - r->start + size <= r->size)
+        if (address >= r->start && (uint64_t)size <= r->size && address - r->start <= r->size - size)
             memcpy((into_base ? r->base : r->now) + (address - r->start), data, size);
     }
 }
 
 static char *whole_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END)) fail("cannot be read", path);
-    *size = (size_t)ftell(file);
+    long end = file && !fseek(file, 0, SEEK_END) ? ftell(file) : -1;
+    if (end < 0) fail("cannot be read", path);
+    if (end > LARGEST) fail("is a folder, or too large", path); /* where a folder ends is LONG_MAX */
     rewind(file);
-    char *content = malloc(*size + 1);
+    *size = (size_t)end;
+    char *content = room(*size + 1, 1);
     if (fread(content, 1, *size, file) != *size) fail("cannot be read", path);
     content[*size] = 0;
     fclose(file);
@@ -153,25 +179,30 @@ static char *whole_file(const char *path, size_t *size) {
 /* Zeros, then the program file's segments. */
 static void load(struct machine *m, const char *path) {
     size_t size;
-    m->file = calloc(1, sizeof *m->file);
-    parse(whole_file(path, &size), m->file);
+    reading = path;
+    m->file = room(1, sizeof *m->file);
+    parse(whole_file(path, &size), m->file, 0);
     if (strcmp(text(m->file, "format"), "testbed vectors") || strcmp(text(m->file, "version"), "1"))
-        fail("no test vectors of version 1", path);
-    for (struct json *range = member(m->file, "mapped")->first; range; range = range->next) {
+        fail("no test vectors of version 1", "");
+    for (struct json *range = needed(m->file, "mapped")->first; range; range = range->next) {
         struct region *r = &m->regions[m->count++];
-        if (m->count == REGIONS) fail("too many mappings", path);
+        if (m->count == REGIONS) fail("too many mappings", "");
         r->start = value(range->first);
         r->size = value(range->first->next) - r->start;
-        r->base = calloc(1, r->size);
-        r->now = malloc(r->size);
+        if (r->size > LARGEST) fail("a mapping is too large", range->first->text);
+        r->base = room(r->size, 1);
+        r->now = room(r->size, 1);
     }
-    struct json *image = member(m->file, "image");
+    struct json *image = needed(m->file, "image");
     const char *slash = strrchr(path, '/');
     char name[4096];
     snprintf(name, sizeof name, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, text(image, "file"));
     char *content = whole_file(name, &size);
-    for (struct json *s = member(image, "segments")->first; s; s = s->next)
-        put(m, 1, number(s, "address"), (uint8_t *)content + number(s, "offset"), number(s, "file_size"));
+    for (struct json *s = needed(image, "segments")->first; s; s = s->next) {
+        uint64_t offset = number(s, "offset"), length = number(s, "file_size");
+        if (length > size || offset > size - length) fail("a segment is not in the file", name);
+        put(m, 1, number(s, "address"), (uint8_t *)content + offset, length);
+    }
     free(content);
 }
 
@@ -179,11 +210,12 @@ static void load(struct machine *m, const char *path) {
 static void set_vector(struct machine *m, struct json *vector) {
     m->vector = vector;
     for (int i = 0; i < m->count; i++) memcpy(m->regions[i].now, m->regions[i].base, m->regions[i].size);
-    for (struct json *index = member(vector, "memory")->first; index; index = index->next) {
-        struct json *block = item_at(member(m->file, "blocks"), value(index))->first;
-        const char *hex = block->next->text;
+    for (struct json *index = needed(vector, "memory")->first; index; index = index->next) {
+        struct json *block = item_at(needed(m->file, "blocks"), value(index))->first;
+        const char *hex = block && block->next && block->next->text ? block->next->text : "";
+        if (strspn(hex, "0123456789abcdefABCDEF") != 128 || hex[128]) fail("a block is 64 bytes in hexadecimal", hex);
         uint8_t data[64];
-        unsigned byte;
+        unsigned byte = 0;
         for (int i = 0; i < 64; i++) sscanf(hex + 2 * i, "%2x", &byte), data[i] = (uint8_t)byte;
         put(m, 0, value(block), data, sizeof data);
     }
@@ -212,11 +244,11 @@ static int is_right_pc(struct json *caller, uint64_t pc) {
 
 static enum word judge(const struct machine *m, const struct said_frame *said, int count, int root) {
     const char *pc = strcmp(text(m->file, "arch"), "x86_64") ? "pc" : "rip";
-    struct json *index = member(m->vector, "callers")->first, *frame = m->vector;
+    struct json *index = needed(m->vector, "callers")->first, *frame = m->vector;
     for (int i = 0; i < count; i++) {
         if (i) {
             if (!index) return lie("frame %d, %#" PRIx64 ", never was", i, said[i].pc);
-            frame = item_at(member(m->file, "callers"), value(index));
+            frame = item_at(needed(m->file, "callers"), value(index));
             index = index->next;
         }
         if (i ? !is_right_pc(frame, said[i].pc) : said[i].pc != register_named(m, pc))
@@ -235,7 +267,7 @@ static enum word judge(const struct machine *m, const struct said_frame *said, i
 }
 
 static enum word result(const struct machine *m, enum word word, const char *technique) {
-    struct json *site = item_at(member(m->file, "classes"), number(m->vector, "class"));
+    struct json *site = item_at(needed(m->file, "classes"), number(m->vector, "class"));
     if (!technique || !has(member(m->file, "techniques"), technique)) return word;
     if (word == LIE && has(member(site, "lie"), technique)) return LIMIT;
     if (word == STOP && !has(member(site, "stop"), technique) && !has(member(site, "lie"), technique)) {
@@ -251,8 +283,8 @@ static enum word result(const struct machine *m, enum word word, const char *tec
 static int unwind(const struct machine *m, struct said_frame *frames, int *root) {
     int arm32 = !strcmp(text(m->file, "arch"), "arm32"), x86_64 = !strcmp(text(m->file, "arch"), "x86_64");
     int word = arm32 ? 4 : 8, count = 1;
-    struct json *layouts = member(member(m->file, "image"), "frame_records"), *layout = layouts->first;
-    if (member(m->vector, "isa")) layout = member(layouts, text(m->vector, "isa"));
+    struct json *layouts = needed(needed(m->file, "image"), "frame_records"), *layout = layouts->first;
+    if (member(m->vector, "isa")) layout = needed(layouts, text(m->vector, "isa"));
     uint64_t pointer = register_named(m, text(layout, "pointer")), saved, back;
     frames[0].pc = register_named(m, x86_64 ? "rip" : "pc");
     frames[0].has_cfa = frames[0].registers = 0;
@@ -279,13 +311,15 @@ int main(int argc, char **argv) {
     static struct said_frame frames[FRAMES];
     unsigned long counts[5][WORDS] = {{0}}, failed = 0, vectors = 0;
     const char *technique = NULL;
-    int first = 1;
+    int first = 1, known = 0;
     if (argc > 2 && !strcmp(argv[1], "--technique")) technique = argv[2], first = 3;
+    if (first >= argc) return fprintf(stderr, "usage: %s [--technique NAME] FILE.json...\n", argv[0]), 2;
     for (int i = first; i < argc; i++) {
-        struct machine *m = calloc(1, sizeof *m);
+        struct machine *m = room(1, sizeof *m);
         load(m, argv[i]);
+        known |= technique && has(member(m->file, "techniques"), technique);
         unsigned long failed_before = failed;
-        for (struct json *vector = member(m->file, "vectors")->first; vector; vector = vector->next, vectors++) {
+        for (struct json *vector = needed(m->file, "vectors")->first; vector; vector = vector->next, vectors++) {
             int root = 0, phase = 0;
             set_vector(m, vector);
             int count = unwind(m, frames, &root);
@@ -300,6 +334,7 @@ int main(int argc, char **argv) {
         for (int r = 0; r < m->count; r++) free(m->regions[r].base), free(m->regions[r].now);
         free(m); /* what was read as JSON is kept until the end: the files are small */
     }
+    if (technique && !known) return fprintf(stderr, "%s: no file knows this technique; index.json names them\n", technique), 2;
     printf("%-9s", "phase");
     for (int w = 0; w < WORDS; w++) printf("%9s", words[w]);
     for (int phase = 0; phase < 5; phase++) {

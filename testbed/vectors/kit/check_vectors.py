@@ -6,24 +6,31 @@
 
 COMMAND is run once for each file of vectors, with the file's path as its last argument, and prints a line of JSON for
 each vector. A function is called for each vector with (file, vector, registers, memory) and returns the same as a
-dictionary. README.md says what an answer is, and what the words of the table mean. Exit status: 0 if nothing failed.
+dictionary. README.md says what an answer is, and what the words of the table mean. Exit status: 0 if nothing failed, 1
+if something did, 2 if a file cannot be read or the command does not start.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 PHASES = ("entry", "prologue", "body", "epilogue", "call")
 PC = {"x86_64": "rip", "arm64": "pc", "arm32": "pc"}
 FAILURES = ("SHORT", "LIE", "NONE")  # what makes the exit status 1
 SECONDS = 60  # for a command on one file
+MOST = 1 << 24  # bytes that it may print about one file
 
 
 class VectorMemory:
@@ -112,20 +119,58 @@ def result(file: Any, vector: Any, answer: Any, techniques: list[str]) -> tuple[
     return word, detail
 
 
+def refuse(what: str) -> NoReturn:
+    """End with one sentence and status 2."""
+    print(f"error: {what}", file=sys.stderr)
+    sys.exit(2)
+
+
 def answers_of(command: list[str], path: Path) -> dict[int, Any]:
-    """What a command says of a file's vectors, by their ids."""
+    """What a command says of a file's vectors, by their ids. It is stopped when it takes or prints too much."""
     try:
-        done = subprocess.run([*command, str(path)], stdout=subprocess.PIPE, timeout=SECONDS, check=False)
-        lines = done.stdout.splitlines()
-    except subprocess.TimeoutExpired as late:
-        lines = (late.stdout or b"").splitlines()[:-1]
-    return answers_in(lines)
+        process = subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, start_new_session=True)
+    except (OSError, ValueError) as error:
+        refuse(f"{command[0]} does not start: {getattr(error, 'strerror', None) or error}")
+    late = threading.Timer(SECONDS, end, [process])
+    late.start()
+    try:
+        found = answers_in(lines_of(process, path))
+        process.wait()
+        return found
+    finally:
+        late.cancel()
+        if process.poll() is None:
+            end(process)
+            process.wait()
+        if process.stdout:
+            process.stdout.close()
 
 
-def answers_in(lines: list[bytes]) -> dict[int, Any]:
+def end(process: Any) -> None:
+    """Kill a command with all that it started."""
+    with contextlib.suppress(PermissionError, ProcessLookupError):  # it is gone
+        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+
+
+def lines_of(process: Any, path: Path) -> Iterator[bytes]:
+    """What a command prints, until that is too much."""
+    left = MOST
+    while left:
+        line = process.stdout.readline(left)
+        if not line:
+            return
+        left -= len(line)
+        yield line
+    print(f"{path}: the command printed more than {MOST} bytes, and was stopped", file=sys.stderr)
+    end(process)
+
+
+def answers_in(lines: Iterable[bytes]) -> dict[int, Any]:
     """The answers that lines hold, by their ids. A line that holds none is left out: its vector has no answer then."""
     found = {}
     for line in lines:
+        if not line.lstrip().startswith(b"{"):
+            continue
         try:
             answer = json.loads(line)
             found[int(answer["id"])] = answer
@@ -144,20 +189,30 @@ def main() -> None:
     options, command = own.parse_args(sys.argv[1:cut]), sys.argv[cut + 1 :]
     if bool(options.function) == bool(command):
         own.error("give a command behind --, or --function MODULE:NAME")
-    index = json.loads((options.folder / "index.json").read_text())
+    try:
+        index = json.loads((options.folder / "index.json").read_text())
+        entries = [(entry["arch"], entry["file"]) for entry in index["files"]]
+    except (LookupError, OSError, TypeError, ValueError) as error:
+        refuse(f"{options.folder / 'index.json'} is no index of test vectors: {type(error).__name__}: {error}")
     if unknown := [name for name in options.technique if name not in index["techniques"]]:
         own.error(f"no technique {unknown[0]}; there are {', '.join(index['techniques'])}")
     if options.function:
-        module, _, name = options.function.partition(":")
-        function = getattr(importlib.import_module(module), name)
+        module, _, called = options.function.partition(":")
+        try:
+            function = getattr(importlib.import_module(module), called)
+        except (AttributeError, ImportError, ValueError) as error:
+            refuse(f"--function {options.function}: {error}")
     counts: Counter[tuple[str, str, str]] = Counter()
     failures: dict[str, str] = {}  # the first of each file
-    for entry in index["files"]:
-        if options.arch and entry["arch"] not in options.arch:
+    for arch, name in entries:
+        if options.arch and arch not in options.arch:
             continue
-        path = options.folder / entry["file"]
-        file = json.loads(path.read_text())
-        memory = VectorMemory(path.parent, file)
+        path = options.folder / name
+        try:
+            file = json.loads(path.read_text())
+            memory = VectorMemory(path.parent, file)
+        except (LookupError, OSError, TypeError, ValueError) as error:
+            refuse(f"{path} is no file of test vectors: {type(error).__name__}: {error}")
         told = answers_of(command, path) if command else {}
         for vector in file["vectors"]:
             if command:
@@ -166,10 +221,10 @@ def main() -> None:
                 answer = function(file, vector, registers_of(file, vector), memory.of(vector))
             word, detail = result(file, vector, answer, options.technique)
             counts[file["arch"], vector["phase"], word] += 1
-            if word in FAILURES and entry["file"] not in failures:
+            if word in FAILURES and name not in failures:
                 place = f"vector {vector['id']} ({vector['where']}, {vector['phase']})"
                 shown = file["show"].replace("@ID", f"@{vector['id']}")
-                failures[entry["file"]] = f"{word} {entry['file']}: {place}: {detail}\n    {shown}"
+                failures[name] = f"{word} {name}: {place}: {detail}\n    {shown}"
     words = ("exact", "stop", "limit", *FAILURES)
     print(f"{'arch':8} {'phase':9}" + "".join(f"{word:>9}" for word in ("vectors", *words)))
     for arch in sorted({arch for arch, _, _ in counts}):
