@@ -60,6 +60,9 @@ LIMITS = limits_of(
     FIRST+ROOT                 x86_64  phantom
     FIRST+ROOT                 arm64   phantom
     FIRST+ROOT                 arm32   phantom
+    JUMPED_TO+ROOT             x86_64  phantom
+    JUMPED_TO+ROOT             arm64   phantom
+    JUMPED_TO+ROOT             arm32   phantom
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped phantom wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
@@ -114,6 +117,11 @@ LIMITS = limits_of(
             "the first function of a stack was called by nobody: what the link register or the stack's top holds there "
             "is believed all the same",
             "https://github.com/tarantool/tarantool/issues/6889",
+        ),
+        "JUMPED_TO+ROOT": (
+            "start code that is jumped to, as a dynamic linker jumps to a program's, was called by nobody: what the "
+            "link register or the stack's top holds there is believed all the same",
+            "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/x86_64/dl-machine.h;hb=refs/tags/glibc-2.36",
         ),
         **RECORDS,
     },

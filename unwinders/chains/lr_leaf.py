@@ -65,7 +65,7 @@ LIMITS = limits_of(
     NO_RECORD+UNLINKED               arm32   stopped ended_early wrong
     MIXED_ISA+UNLINKED               arm32   ended_early
     MIXED_ISA                        arm32   stopped ended_early skipped
-    FP_REUSED                        arm64   stopped ended_early
+    FP_REUSED                        arm64   refused stopped ended_early
     FP_REUSED                        arm32   stopped ended_early wrong
     FRAMELESS+LINK_STALE+UNLINKED    arm64   ended_early wrong
     FRAMELESS+LINK_STALE+UNLINKED    arm32   ended_early skipped
@@ -76,9 +76,9 @@ LIMITS = limits_of(
     SIGNED+UNLINKED                  arm64   ended_early skipped wrong
     LINK_LIVE+TAIL_CALLED+UNLINKED   arm64   skipped
     HANDLER                          arm64   skipped wrong
-    NAMELESS+UNLINKED                arm64   skipped
+    NAMELESS+UNLINKED                arm64   refused ended_early skipped
     HANDLER                          arm32   skipped wrong
-    NAMELESS+UNLINKED                arm32   skipped
+    NAMELESS+UNLINKED                arm32   refused ended_early skipped
     LINK_LIVE+TAIL_CALLED+UNLINKED   arm32   skipped
     FP_FOR_LOCALS                    arm32   stopped ended_early wrong
     OPEN_END                         arm64   refused stopped phantom

@@ -98,7 +98,7 @@ _LOOKED_UP_BEFORE = tuple(
         _ARM,
         frozenset(also),
     )
-    for trait, *also in ((Trait.FIRST,), (Trait.JUMPED_TO, Trait.TAIL_CALLED))
+    for trait, *also in ((Trait.FIRST,), (Trait.JUMPED_TO, Trait.TAIL_CALLED), (Trait.JUMPED_TO, Trait.ROOT))
 )
 AT_CALLS_ONLY = _LOOKED_UP_BEFORE + tuple(
     Limit(

@@ -1,0 +1,73 @@
+// summary: code without a symbol that has the frame-pointer register as an ordinary one, and calls leaves from there
+// exit: 24
+// untabled: work_end..helper
+// frames: work_body = work, main, _start
+
+.globl _start
+.type _start, %function
+_start:
+    .cfi_startproc
+    .cfi_undefined x30
+    mov x29, #0
+    mov x30, #0
+    bl main
+    mov x8, #0x5d
+    svc #0
+    .cfi_endproc
+.size _start, . - _start
+
+.type main, %function
+main:
+    .cfi_startproc
+    stp x29, x30, [sp, #-0x10]!
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset x29, -0x10
+    .cfi_offset x30, -8
+    mov x29, sp
+    .cfi_def_cfa_register x29
+    mov x0, #9
+    bl work
+    ldp x29, x30, [sp], #0x10
+    .cfi_def_cfa sp, 0
+    .cfi_restore x29
+    .cfi_restore x30
+    ret
+    .cfi_endproc
+.size main, . - main
+
+.type work, %function
+work:
+    .cfi_startproc
+    stp x29, x30, [sp, #-0x10]!
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset x29, -0x10
+    .cfi_offset x30, -8
+work_body:
+    bl .Lnameless
+    add x0, x0, #1
+    ldp x29, x30, [sp], #0x10
+    .cfi_def_cfa_offset 0
+    .cfi_restore x29
+    .cfi_restore x30
+    ret
+work_end:
+    .cfi_endproc
+.size work, . - work
+
+    // Code made at run time: no symbol, no table; its frame pointer is zero, then a number.
+.Lnameless:
+    stp x29, x30, [sp, #-0x10]!
+    mov x29, #0
+    bl helper
+    mov x29, #0x13
+    bl helper
+    ldp x29, x30, [sp], #0x10
+    ret
+// helper(x) = x + 7
+.type helper, %function
+helper:
+    .cfi_startproc
+    add x0, x0, #7
+    ret
+    .cfi_endproc
+.size helper, . - helper
