@@ -17,13 +17,17 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from testbed.build.confinement import Confinement, TakenAway, take_from_thread, taken_away
+from testbed.build.confinement import Confinement, TakenAway, confining, take_from_thread, taken_away
 
 
 def start_confined(
     command: Sequence[str], what: Confinement, *, environment: Mapping[str, str], **options: Any
 ) -> subprocess.Popen[bytes]:
     """As subprocess.Popen, of a child from which ``what`` is taken first. Raises OSError where it cannot be run."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        # Python waits for ever for a thread that finds no memory to begin with.
+        with confining(what) as confine:
+            return subprocess.Popen(command, env=environment, preexec_fn=confine, **options)
     started: list[subprocess.Popen[bytes]] = []
     failed: list[Exception] = []
 

@@ -90,3 +90,19 @@ def test_an_interrupt_leaves_no_tool_behind(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(KeyboardInterrupt):
         printed(tmp_path, "sleep", "60")
     assert os.waitstatus_to_exitcode(os.waitpid(seen[0], 0)[1]) == -signal.SIGKILL
+
+
+def test_where_memory_is_limited_no_thread_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlimited = resource.getrlimit(resource.RLIMIT_AS)
+
+    def no_thread(_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(confined_start.Thread, "start", no_thread)
+    with pytest.raises(AssertionError):
+        printed(tmp_path, "true")
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 45, unlimited[1]))
+    try:
+        assert "NoNewPrivs:\t1" in printed(tmp_path, "cat", "/proc/self/status")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, unlimited)
