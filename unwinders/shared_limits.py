@@ -176,7 +176,8 @@ SCANS: Reasons = MappingProxyType(
             "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
         ),
         "HAND_MADE": (
-            "the call was made of two instructions, a push and a jump: no call stands in front of the return address",
+            "the call was made of a push and a jump, or by who made the stack (`makecontext`): no call stands in front "
+            "of the return address",
             "https://github.com/mgba-emu/mgba/pull/1832",
         ),
         "SIGNAL": (

@@ -56,7 +56,7 @@ LIMITS = limits_of(
     NO_CODE             arm64   skipped
     NO_CODE             arm32   skipped
     RETURN_CHANGED      x86_64  ended_early
-    HAND_MADE           x86_64  ended_early
+    HAND_MADE           x86_64  refused stopped ended_early
     SIGNED+UNKEPT       arm64   ended_early
     NOT_KEPT+UNKEPT     arm32   ended_early
     LINK_LIVE+UNKEPT    arm64   refused ended_early skipped wrong
