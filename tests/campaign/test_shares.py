@@ -111,7 +111,7 @@ def test_what_holds_nearly_everywhere_explains_no_lie(arch: str) -> None:
 # which are few: where another stack begins, what cannot be unwound and what was copied is not told by the trace yet.
 OF_INSTRUCTIONS = frozenset({Trait.WRONG_TABLE, Trait.NO_TABLE})
 WIDE_IN_FEW = {
-    *(("fp_chain_entry", Trait.OTHER_STACK), ("glibc_backtrace_fp", Trait.OTHER_STACK)),
+    ("glibc_backtrace_fp", Trait.OTHER_STACK),
     *(("prologue_analysis", Trait.OTHER_STACK), ("stack_scan_breakpad", Trait.OTHER_STACK)),
     *(("ehabi", Trait.CANNOT_UNWIND), ("sframe", Trait.REALIGNED)),
 }

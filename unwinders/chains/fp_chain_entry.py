@@ -105,8 +105,6 @@ LIMITS = limits_of(
     OPEN_END                   arm32   refused stopped phantom
     LAST_RECORD                arm64   refused stopped
     LAST_RECORD                arm32   refused stopped
-    OTHER_STACK                arm64   phantom
-    OTHER_STACK                arm32   phantom
     """,
     {
         "ENTERED_FRAMED": (
