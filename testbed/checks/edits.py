@@ -59,7 +59,7 @@ def edits_of(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str,
     """For each wrong thing the value that makes most instructions right, where any makes this one right."""
     found: dict[str, Edit] = {}
     for thing in wrong:
-        tried = [_tried(function, i, thing, values) for values in _true_values(function, i, thing)]
+        tried = [tried_edit(function, i, thing, values) for values in _true_values(function, i, thing)]
         best = max(filter(None, tried), key=lambda edit: (len(edit.fixed), edit.end is None), default=None)
         if best is not None:
             found[thing] = best
@@ -87,7 +87,7 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         offsets = sorted(slots & place.offsets) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
             later = next((j for j in range(i, len(function)) if name in function.wrong(j)), None)
-            if later is not None and (tried := _tried(function, i, name, {name: AtCfa(offsets[0])}, later)):
+            if later is not None and (tried := tried_edit(function, i, name, {name: AtCfa(offsets[0])}, later)):
                 more[name] = tried
     return more
 
@@ -122,7 +122,7 @@ def points_into(true: TrueRow, base: str, arch: Arch) -> bool:
     return place is not None and not place.in_place and 0 <= true.cfa[base] <= (true.stack or 0)
 
 
-def _tried(
+def tried_edit(
     function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart], helps: int | None = None
 ) -> Edit | None:
     """What comes of a directive for one thing; None where it cannot be said, or does not help (at ``helps``)."""

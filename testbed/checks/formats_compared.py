@@ -15,7 +15,7 @@ from testbed.checks.code_words import CodeWords
 from testbed.checks.groups import PieceCounts
 from testbed.checks.model import FindingKind, HowKnown, TableFinding, WrongThing
 from testbed.checks.readers import AT_CALLS
-from testbed.checks.table_findings import cfa_words, rule_words
+from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
 
 

@@ -29,6 +29,7 @@ class FindingKind(Enum):
     WRONG_ROW = "wrong-row"  # a row says something false
     NO_ROW = "no-row"  # code of a function that is called, and the table says nothing of it
     START_WITHOUT_ROW = "start-without-row"  # the same of code that nobody calls: where a program or a thread begins
+    OTHER_ENTRY = "other-entry"  # rows that suppose more on the stack than a call leaves, and code that takes it off
     CANNOT_UNWIND = "cannot-unwind"  # a called function of which the table says on purpose that nobody can unwind it
     NO_EPILOGUE_ROWS = "no-epilogue-rows"  # a compiler that is known for it wrote rows for prologues only
     FORMATS_DIFFER = "formats-differ"  # two tables of the file contradict each other where nothing else tells who errs
@@ -47,6 +48,7 @@ SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.WRONG_ROW: Severity.ERROR,
     FindingKind.NO_ROW: Severity.ERROR,
     FindingKind.START_WITHOUT_ROW: Severity.NOTE,
+    FindingKind.OTHER_ENTRY: Severity.NOTE,
     FindingKind.CANNOT_UNWIND: Severity.WARNING,
     FindingKind.NO_EPILOGUE_ROWS: Severity.NOTE,
     FindingKind.FORMATS_DIFFER: Severity.ERROR,
@@ -86,6 +88,7 @@ class Repair:
     later: tuple[LaterDirectives, ...] = ()
     replaced: tuple[str, ...] = ()
     place: str = "before it"  # the finding's instruction
+    replaced_at: str = ""  # where what is replaced stands, if not there: "before f+0x4"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ All instructions that become right so have one cause.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from testbed.checks.adjustments import Adjustment, adjusted
-from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, with_values
-from testbed.checks.frame_states import SIGNED, FrameState, StatePart, changed, directives
+from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, tried_edit, with_values
+from testbed.checks.frame_states import CFA_PARTS, CFA_REGISTER, SIGNED, FrameState, StatePart, changed, directives
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 
+OF_REGISTER = ".cfi_def_cfa_register"
 _REMEMBER, _RESTORE = ".cfi_remember_state", ".cfi_restore_state"
 _FEW = 2  # directives that are said one by one rather than by going back to a remembered state
 
@@ -34,7 +35,8 @@ class Cause:
     """One reason for which the table is wrong at ``pcs``, first at ``pc``, in these ``things``.
 
     ``directives`` before ``pc`` make all of them right, together with the ``closings``; empty: nothing does.
-    ``remembered`` is where the state is remembered that `.cfi_restore_state` goes back to.
+    ``remembered`` is where the state is remembered that `.cfi_restore_state` goes back to. ``replaced`` is a
+    directive in the source that they stand for, and the pc behind it.
     """
 
     pc: int
@@ -43,6 +45,7 @@ class Cause:
     directives: tuple[str, ...] = ()
     remembered: int | None = None
     closings: tuple[Closing, ...] = ()
+    replaced: tuple[int, str] | None = None
 
 
 def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
@@ -64,6 +67,9 @@ def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set
     if back is not None and (len(found) < len(wrong) or len(back[0].fixed) >= len(one_by_one)):
         yield _went_back(function, i, wrong, *back)
         return
+    if THE_CFA in found and (register := _other_register(function, i, found)):
+        yield register
+        return
     relative = adjusted(function, i) if THE_CFA in found else None
     if relative is not None and found[THE_CFA].fixed <= relative.fixed:
         yield _adjusted(function, i, found, relative)
@@ -71,6 +77,28 @@ def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set
         yield _repaired(function, i, found, saved_with(function, i, found))
     if rest := wrong - found.keys():
         yield _unrepaired(function, i, rest, told)
+
+
+def _other_register(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> Cause | None:
+    """Another register where the source says further up from which the CFA is counted, and that changed nothing."""
+    for j in range(i, -1, -1):
+        pc = function.tried[j].pc
+        said = function.registers_said.get(pc, "")
+        if said.startswith(f"{OF_REGISTER} ") and not function.sets(j) & {*CFA_PARTS}:
+            for name in function.arch.frame_pointers:
+                edit = tried_edit(function, j, THE_CFA, {CFA_REGISTER: name}, i)
+                if edit is not None and _ends_there(function, edit) and found[THE_CFA].fixed <= edit.fixed:
+                    cause = _cause(function, i, (THE_CFA,), edit.fixed, (f"{OF_REGISTER} {name}",))
+                    apply_edit(function, j, edit)
+                    return replace(cause, replaced=(pc, said))
+        if function.begins(j) or function.sets(j) & {*CFA_PARTS}:
+            return None
+    return None
+
+
+def _ends_there(function: TriedFunction, edit: Edit) -> bool:
+    """Does nothing go wrong by it, or nothing before the source says the register anew?"""
+    return edit.end is None or function.tried[edit.end].pc in function.registers_said
 
 
 def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[Edit, int] | None:

@@ -16,20 +16,16 @@ from testbed.checks.edits import points_into
 from testbed.checks.frame_states import SIGNED, FrameState, cfa_of, state_spans
 from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
+from testbed.checks.other_entries import entered_by_call, more_at_entry
 from testbed.checks.pc_checks import PcChecks
-from testbed.checks.repair import Cause, find_causes
+from testbed.checks.repair import OF_REGISTER, Cause, find_causes
+from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
+from testbed.checks.source_directives import directives_before, written_anew
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import (
-    AtCfa,
-    AtRegister,
-    CfaPlus,
-    Constant,
-    RegisterPlus,
     RowTable,
-    Rule,
-    SameValue,
     Undefined,
 )
 from testbed.image import Image
@@ -112,7 +108,9 @@ class _OneFunction:
             # The row of a call is the one at its last byte: an entry may begin there.
             if at < len(spans) and spans[at].start <= pc + max(self.sizes[pc] - 1, 0):
                 tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
-        function = TriedFunction(self.arch, tried, spans)
+        function = TriedFunction(self.arch, tried, spans, self._registers_said())
+        if self.advises and (more := more_at_entry(function, self.span.start)):
+            yield self._entered_otherwise(function, more)
         before = list(function.states)
         if self.table.source in _OF_SAVES and (frame := frame_repair(function)):
             i = next(i for i, each in enumerate(tried) if each.pc == frame.pcs[0])
@@ -122,6 +120,14 @@ class _OneFunction:
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause))
+
+    def _entered_otherwise(self, function: TriedFunction, more: int) -> TableFinding:
+        """Rows that suppose another entry than a call: noted, and compared as if that had been."""
+        says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
+        thing = WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
+        wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
+        entered_by_call(function, more)
+        return self._finding(FindingKind.OTHER_ENTRY, wrong, (thing,), None)
 
     def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that the table marks: of nobody's caller it says so rightly."""
@@ -188,11 +194,24 @@ class _OneFunction:
         )
 
     def _repair(self, cause: Cause) -> Repair | None:
-        if not cause.directives or not self.advises:
-            return None
+        row = self.table.at(cause.pc)
+        if not cause.directives or not self.advises or (row is not None and self.arch.sp in row.registers):
+            return None  # of a rule for SP itself its author means another frame than the caller's
         remembered = "" if cause.remembered is None else self.words.where(cause.remembered)
         later = (LaterDirectives(self._place(self._next(each.pc)), each.directives) for each in cause.closings)
-        return Repair(cause.directives, remembered, len(cause.pcs), tuple(later))
+        if cause.replaced is not None:
+            behind, standing = cause.replaced
+            at = f"before {self.words.where(behind)}" if behind != cause.pc else ""
+            return Repair(cause.directives, "", len(cause.pcs), replaced=(standing,), replaced_at=at)
+        said, replaced = written_anew(cause.directives, directives_before(*self.words.source(cause.pc)))
+        return Repair(said, remembered, len(cause.pcs), tuple(later), replaced)
+
+    def _registers_said(self) -> dict[int, str]:
+        """By pc: what stands before it in the source of the register that the CFA is counted from."""
+        standing = {pc: directives_before(*self.words.source(pc)) for pc in self.pcs} if self.advises else {}
+        return {
+            pc: d for pc, its in standing.items() for d in its if d.startswith((".cfi_def_cfa ", f"{OF_REGISTER} "))
+        }
 
     def _place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""
@@ -247,37 +266,5 @@ def _frame_directives(frame: FrameRepair) -> Repair:
 _OF_SAVES = (".ARM.exidx",)
 # Writers of these leave out functions of which they cannot say all: that is no missing directive.
 _LEAVES_OUT = (".sframe",)
+_OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}
-
-
-def cfa_words(rule: Rule | None) -> str:
-    match rule:
-        case RegisterPlus(register, offset):
-            return f"{register}{offset:+#x}"
-        case AtRegister(register, offset):
-            return f"*({register}{offset:+#x})"
-        case _:
-            return "what an expression computes"
-
-
-def rule_words(rule: Rule | None, name: str) -> str:
-    """Where a rule says a register is: ``at CFA-0x8``."""
-    match rule:
-        case AtCfa(offset):
-            return f"at CFA{offset:+#x}"
-        case CfaPlus(offset):
-            return f"CFA{offset:+#x}"
-        case AtRegister(register, offset):
-            return f"at {register}{offset:+#x}"
-        case RegisterPlus(register, offset):
-            return f"{register}{offset:+#x}"
-        case Constant(value):
-            return f"{value:#x}"
-        case Undefined():
-            return "undefined"
-        case None:
-            return "nowhere"
-        case SameValue():
-            return f"still in {name}"
-        case _:
-            return "what an expression computes"

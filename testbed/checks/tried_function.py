@@ -40,11 +40,15 @@ class TriedPc:
 
 @dataclass(eq=False)
 class TriedFunction:
-    """Instructions in the order of their addresses. ``states`` are those in force: repairs change them."""
+    """Instructions in the order of their addresses. ``states`` are those in force: repairs change them.
+
+    ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from.
+    """
 
     arch: Arch
     tried: Sequence[TriedPc]
     spans: Sequence[StateSpan]
+    registers_said: Mapping[int, str] = field(default_factory=dict)  # by pc: ".cfi_def_cfa_register %rsp"
     states: list[FrameState] = field(init=False)
 
     def __post_init__(self) -> None:

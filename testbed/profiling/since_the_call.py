@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from testbed.checks.native.codes import REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_columns import caller_columns
 from testbed.checks.row_rules import register_rules, return_address_rule
+from testbed.checks.rule_words import rule_words
 from testbed.checks.swept import load_words
-from testbed.checks.table_findings import rule_words
 from testbed.contract.rows import AtCfa, RowTable, UnwindRow
 from testbed.image import LoadedImage
 from testbed.truth import Truth

@@ -19,7 +19,7 @@ from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, REGISTERS, RETUR
 from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_rules import Evaluate
-from testbed.checks.table_findings import cfa_words, rule_words
+from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder

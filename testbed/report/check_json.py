@@ -101,6 +101,7 @@ def _repair(finding: TableFinding) -> dict[str, Any] | None:
     return {
         "directives": list(repair.directives),
         "replaced": list(repair.replaced),
+        "replaced_at": repair.replaced_at or None,
         "place": repair.place,
         "remembered": repair.remembered or None,
         "later": [{"where": later.where, "directives": list(later.directives)} for later in repair.later],

@@ -43,6 +43,13 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
         "Nobody calls it, so there is nowhere to unwind to; an unwinder that comes here stops without knowing that "
         "this is the end. .cfi_undefined of the return address says so.",
     ),
+    FindingKind.OTHER_ENTRY: (
+        "RowsOfAnotherEntry",
+        "The rows of a function suppose that it is not entered by a call.",
+        "At its first instruction they count more on the stack than a call leaves there, and the function takes it off "
+        "before it goes on, as what resolves the slots of a linkage table does. Whoever calls it as a function finds "
+        "rows that are wrong; who enters it as it is meant finds right ones.",
+    ),
     FindingKind.CANNOT_UNWIND: (
         "CannotUnwind",
         "A function that is called is marked as one that cannot be unwound.",

@@ -32,6 +32,7 @@ _INDENT = "    "
 _KNOWN = ("finding", "known from the baseline")
 _QUIET = {
     FindingKind.START_WITHOUT_ROW: "of code that nobody calls, where a program or a thread begins, and that has no row",
+    FindingKind.OTHER_ENTRY: "of a function whose rows suppose that it is not entered by a call",
     FindingKind.NO_EPILOGUE_ROWS: "of a compiler that writes no rows for epilogues on this architecture",
 }
 _NARROW = 90  # columns; in fewer, what is said of a function takes two lines

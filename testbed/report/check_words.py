@@ -25,6 +25,7 @@ _KINDS = {
     FindingKind.WRONG_ROW: "the row is wrong here",
     FindingKind.NO_ROW: "no row covers this instruction, and its function is called",
     FindingKind.START_WITHOUT_ROW: "no row covers this instruction, and nobody calls this code",
+    FindingKind.OTHER_ENTRY: "the rows suppose that this function is not entered by a call",
     FindingKind.CANNOT_UNWIND: "the table says that this function cannot be unwound, and it is called",
     FindingKind.FORMATS_DIFFER: "two tables contradict each other here",
     FindingKind.NO_EPILOGUE_ROWS: "this compiler writes no rows for epilogues on this architecture",
@@ -82,7 +83,8 @@ def repair_words(finding: TableFinding) -> str:
         return ""
     new, old = (listed([f"`{printable(each)}`" for each in its]) for its in (repair.directives, repair.replaced))
     if repair.replaced:
-        text = f"write {new} for {old}" if repair.directives else f"take out {old}"
+        at = f" {printable(repair.replaced_at)}" if repair.replaced_at else ""
+        text = (f"write {new} for {old}" if repair.directives else f"take out {old}") + at
     else:
         text = f"add {new} {printable(repair.place)}"
     if repair.remembered:

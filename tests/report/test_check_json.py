@@ -55,6 +55,7 @@ def test_it_adds_up() -> None:
     assert first["repair"] == {
         "directives": [".cfi_def_cfa_offset 0x10"],
         "replaced": [],
+        "replaced_at": None,
         "place": "before it",
         "remembered": None,
         "later": [],

@@ -1,0 +1,86 @@
+"""The `.cfi_` directives that stand in an assembly source before an instruction, and which of them an advice changes.
+
+Advice comes from a table, which has what directives add up to. Where a directive that says a wrong thing stands right
+there in the source, it is to be written anew; another one behind it would do, and nobody would write that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+_ASSEMBLY = (".s", ".S", ".asm", ".sx")
+_COMMENT = re.compile(r"/\*.*?\*/|//.*|(?:^|\s)[#@].*")
+_DIRECTIVE = re.compile(r"\.cfi_\w+(?:\s[^;]*)?")
+_BARE = re.compile(r"(?:\s*[\w.$]+:)*\s*(?:\.cfi_\w+[^;]*;?\s*)*")  # labels and directives, and no instruction
+CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
+CFA_REGISTER, WHOLE_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
+_OF_REGISTERS = (".cfi_offset", ".cfi_rel_offset", ".cfi_restore", ".cfi_same_value", ".cfi_undefined", ".cfi_register")
+
+
+def directives_before(file: str, line: int) -> tuple[str, ...]:
+    """Those between the instruction of a line and the one before it; none where the source is not assembly."""
+    if not file.endswith(_ASSEMBLY) or line < 1:
+        return ()
+    found: list[str] = []
+    lines = _lines(file)
+    for text in reversed(lines[: line - 1]):
+        if not _BARE.fullmatch(text):
+            break
+        found[:0] = [" ".join(each.split()) for each in _DIRECTIVE.findall(text)]
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _lines(file: str) -> Sequence[str]:
+    try:
+        return [_COMMENT.sub("", line).rstrip() for line in Path(file).read_text(errors="replace").splitlines()]
+    except OSError:
+        return ()
+
+
+def written_anew(advised: Sequence[str], standing: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The advice with what stands there taken into account, and the standing directives that it replaces."""
+    if any(each.endswith("_state") for each in advised):
+        return tuple(advised), ()
+    new, replaced = list(advised), list[str]()
+    for place, directive in enumerate(advised):
+        for old in standing:
+            said = _instead(*_parts(directive), *_parts(old))
+            if said is not None and old not in replaced:
+                new[place] = said
+                replaced.append(old)
+                break
+    return tuple(new), tuple(replaced)
+
+
+def _parts(directive: str) -> tuple[str, list[str]]:
+    name, _, rest = directive.partition(" ")
+    return name, [each.strip() for each in rest.split(",")]
+
+
+def _instead(name: str, arguments: list[str], old: str, its: list[str]) -> str | None:
+    """What to write for an old directive, to say what a new one behind it would; None: it is of another thing."""
+    said = f"{name} {', '.join(arguments)}"
+    if name in _OF_REGISTERS and old in _OF_REGISTERS:
+        return said if _register(arguments[0]) == _register(its[0]) else None
+    if name == WHOLE_CFA and old in (WHOLE_CFA, CFA_OFFSET, CFA_REGISTER, ADJUST):
+        return said
+    if name == CFA_OFFSET and old in (CFA_OFFSET, ADJUST):
+        return said
+    if name == CFA_REGISTER and old == CFA_REGISTER:
+        return said
+    if old == WHOLE_CFA and len(its) == 2 and name in (CFA_OFFSET, CFA_REGISTER):
+        return f"{old} {its[0]}, {arguments[0]}" if name == CFA_OFFSET else f"{old} {arguments[0]}, {its[1]}"
+    if name == ADJUST and old in (ADJUST, CFA_OFFSET, WHOLE_CFA):
+        try:
+            return f"{old} {', '.join((*its[:-1], f'{int(arguments[0], 0) + int(its[-1], 0):#x}'))}"
+        except ValueError:
+            return None
+    return None
+
+
+def _register(name: str) -> str:
+    return name.lstrip("%").lower()

@@ -1,0 +1,101 @@
+"""Advice for a source in which a wrong directive stands: it is to be written anew, and then the source is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.checks.check_file import check_file
+from testbed.checks.model import TableFinding
+from testbed.checks.options import CheckOptions
+from testbed.checks.source_directives import written_anew
+from testbed.cli.table_readers import READERS
+
+SOURCE = """ .text
+ .globl f
+ .type f, @function
+f: .cfi_startproc
+ pushq %rbx # first
+ .cfi_adjust_cfa_offset 8
+ .cfi_rel_offset %rbx, 0
+
+ pushq %r12
+ .cfi_adjust_cfa_offset 8 /* a word */
+ .cfi_offset %r12, -24
+ pushq %rbp
+ .cfi_def_cfa_offset 32
+ .cfi_offset %rbp, -32
+ movq %rsp, %rbp
+ .cfi_def_cfa_register %rbp
+ subq $32, %rsp
+ movl %edi, %ebx
+ leal (%rbx,%rbx), %r12d
+ addq $32, %rsp
+ popq %rbp
+ .cfi_def_cfa %rsp, 24
+ .cfi_restore %rbp
+ popq %r12
+ .cfi_adjust_cfa_offset -8
+ .cfi_restore %r12
+ popq %rbx
+ .cfi_adjust_cfa_offset -8
+ .cfi_restore %rbx
+ ret
+ .cfi_endproc
+ .size f, . - f
+"""
+# What is written wrongly for what, the advice, and where the wrong one stands if not before the finding.
+WRONG = {
+    "a slot": (".cfi_offset %r12, -24", ".cfi_offset %r12, -16", ".cfi_offset r12, -0x18", ""),
+    "another slot": (".cfi_offset %rbp, -32", ".cfi_offset %rbp, -24", ".cfi_offset rbp, -0x20", ""),
+    "an offset": (".cfi_def_cfa_offset 32", ".cfi_def_cfa_offset 40", ".cfi_def_cfa_offset 0x20", ""),
+    "a whole CFA": (".cfi_def_cfa %rsp, 24", ".cfi_def_cfa %rsp, 32", ".cfi_def_cfa %rsp, 0x18", ""),
+    "a register": (
+        ".cfi_def_cfa_register %rbp",
+        ".cfi_def_cfa_register %rsp",
+        ".cfi_def_cfa_register rbp",
+        "before f+0x7",
+    ),
+}
+
+
+def findings(path: Path) -> tuple[TableFinding, ...]:
+    return check_file(path, CheckOptions(runs=50, steps=200), READERS).findings
+
+
+def test_the_source_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(SOURCE)
+    assert findings(path) == ()
+
+
+@pytest.mark.parametrize(("right", "wrong", "advice", "at"), WRONG.values(), ids=list(WRONG))
+def test_a_wrong_directive_is_to_be_written_anew(tmp_path: Path, right: str, wrong: str, advice: str, at: str) -> None:
+    path = tmp_path / "code.S"
+    assert SOURCE.count(right) == 1
+    path.write_text(SOURCE.replace(right, wrong))
+    (finding,) = findings(path)
+    assert finding.repair is not None
+    assert (finding.repair.directives, finding.repair.replaced, finding.repair.replaced_at) == ((advice,), (wrong,), at)
+    path.write_text(SOURCE.replace(right, advice))
+    assert finding.repair.later or findings(path) == ()
+
+
+def test_a_missing_directive_is_to_be_added(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(SOURCE.replace(" .cfi_offset %r12, -24\n", ""))
+    (finding,) = findings(path)
+    assert finding.repair is not None and finding.repair.replaced == ()
+
+
+def test_what_is_replaced_is_of_the_same_thing() -> None:
+    assert written_anew([".cfi_adjust_cfa_offset -0x8"], [".cfi_adjust_cfa_offset 16"]) == (
+        (".cfi_adjust_cfa_offset 0x8",),
+        (".cfi_adjust_cfa_offset 16",),
+    )
+    assert written_anew([".cfi_offset rbx, -0x10"], [".cfi_offset %rbp, -16"])[1] == ()
+    assert written_anew([".cfi_def_cfa_offset 0x8"], [".cfi_def_cfa_register %rbp"])[1] == ()
+    assert written_anew([".cfi_def_cfa_register rbp"], [".cfi_def_cfa %rsp, 16"])[0] == (".cfi_def_cfa rbp, 16",)
+    assert written_anew([".cfi_restore_state"], [".cfi_def_cfa_offset 8"])[1] == ()
+    assert written_anew([".cfi_adjust_cfa_offset 8"], [".cfi_adjust_cfa_offset FRAME"])[1] == ()
