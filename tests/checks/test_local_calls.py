@@ -100,7 +100,7 @@ def test_right_rows_have_no_finding(tmp_path: Path, body: str) -> None:
 
 WRONG = {
     "a thunk": (THUNK.format(".cfi_def_cfa_offset 24"), ("CFA = rsp+0x18", "rsp+0x10"), ".cfi_def_cfa_offset 0x10"),
-    "a function with a thunk": (INLINE.format(16), ("CFA = rsp+0x10", "rsp+0x8"), ".cfi_def_cfa_offset 0x8"),
+    "a function with a thunk": (INLINE.format(16), ("CFA = rsp+0x10", "rsp+0x8"), ".cfi_def_cfa %rsp, 0x8"),
     "a refill": (REFILL.format(24), ("CFA = rsp+0x20", "rsp+0x28"), ".cfi_def_cfa_offset 0x28"),
     "a string": (STRING.format(" pushq %rax\n popq %rax"), ("CFA = rsp+0x8", "rsp+0x10"), ".cfi_def_cfa_offset 0x10"),
     "a local subroutine": (LOCAL.format(24), ("CFA = rsp+0x18", "rsp+0x10"), ".cfi_def_cfa_offset 0x10"),
