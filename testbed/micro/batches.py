@@ -31,7 +31,8 @@ class Batch:
     """One trace of many paths, and of each step the number of its path.
 
     ``forced[k]``: step ``k`` belongs to a forced path; ``returned[k]``: to one that came back. ``answered[k]``: control
-    has come back there from what stands for a function of another file; perhaps that one never returns.
+    has come back there from what stands for a function of another file, or one by a made-up pointer; perhaps that one
+    never returns.
     ``strays`` are the steps at which a path was sent to code that no branch leads to, with that code's piece.
     """
 
@@ -85,12 +86,14 @@ def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:
 
 
 def _answered(trace: Trace, image: CallableImage) -> NDArray[np.bool_]:
-    """The steps right behind a stub's last one."""
+    """The steps right behind a stub's last one, or behind the answer to a call that leads where no code is."""
+    answer = np.uint64(image.harness.image.entry + image.convention.answer)
     found = np.zeros(len(trace), np.bool_)
     places = list(image.stubs.values())
     if places:
         in_stub = (trace.pc >= np.uint64(min(places))) & (trace.pc < np.uint64(max(places) + STUB))
         found[1:] = in_stub[:-1] & ~in_stub[1:]
+    found[1:] |= (trace.pc[:-1] == answer) & (trace.pc[1:] != answer)
     return found
 
 

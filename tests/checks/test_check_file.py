@@ -405,3 +405,14 @@ def test_no_directive_is_advised_where_a_row_means_another_frame_on_purpose(tmp_
     (wrong,) = checked(written(tmp_path, text.format(rows))).findings
     (meant,) = checked(written(tmp_path, text.format(rows + ".cfi_register %rsp, %rcx\n"))).findings
     assert wrong.repair is not None and meant.repair is None
+
+
+def test_what_is_called_by_a_pointer_may_never_return(tmp_path: Path) -> None:
+    text = (
+        ".text\n.globl f\n.type f, @function\nf: .cfi_startproc\n testq %rdi, %rdi\n jz 3f\n pushq %rax\n"
+        ".cfi_def_cfa_offset 16\n call *{}\n.cfi_def_cfa_offset 8\n2: {} ret\n3: nop\n jmp 2b\n"
+        ".cfi_endproc\n.size f, . - f\n"
+    )
+    assert checked(written(tmp_path, text.format("8(%rsi)", ""))).findings == ()
+    wrong = text.format("8(%rsi)", "pushq %rbx\n popq %rbx\n")
+    assert [finding.where for finding in checked(written(tmp_path, wrong)).findings] == ["f+0xa"]
