@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from testbed.trace import Trace
 from testbed.truth.frame_sites import FrameSite, frame_site
 from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
@@ -199,12 +200,17 @@ def allocated_in_part(truth: Watched, at: FrameSite) -> bool:
     return not bool(np.isin((own - 1, own), trace.writes.step).any())
 
 
+def falls_through(trace: Trace, step: int) -> bool:
+    """The step behind is that of the next instruction: no return. Of a part of a run, nobody knows yet whose it is."""
+    return bool(trace.pc[step + 1] == trace.pc[step] + trace.sizes[step])
+
+
 def given_back_in_part(truth: Watched, at: FrameSite) -> bool:
     """The instruction in front and this one both move SP up, and change no other register: neither is a pop."""
     trace, own = truth.trace, at.own
     if not stands_anywhere(truth, at) or step_in_front(truth, at) != own - 1 or own + 1 >= len(trace):
         return False
-    if truth.node[own + 1] != at.node or not trace.sp[own - 1] < trace.sp[own] < trace.sp[own + 1]:
+    if not trace.sp[own - 1] < trace.sp[own] < trace.sp[own + 1] or not falls_through(trace, own):
         return False
     changed = (trace.registers[own - 1 : own + 1] != trace.registers[own : own + 2]).any(axis=0)
     changed[[trace.arch.index[trace.arch.pc], trace.arch.index[trace.arch.sp]]] = False

@@ -90,9 +90,10 @@ def allocated_in_part(truth: Watched, at: FrameSites) -> Bools:
 
 
 def given_back_in_part(truth: Watched, at: FrameSites) -> Bools:
-    trace, node, last = truth.trace, truth.node, len(truth.trace) - 1
+    trace, last = truth.trace, len(truth.trace) - 1
     before, behind = steps_in_front(truth, at), np.minimum(at.step + 1, last)
-    found: Bools = (before >= 0) & (before == at.step - 1) & (node[behind] == at.node)
+    found: Bools = (before >= 0) & (before == at.step - 1)
+    found &= trace.pc[behind] == trace.pc[at.step] + trace.sizes[at.step]
     found &= (trace.sp[before] < trace.sp[at.step]) & (trace.sp[at.step] < trace.sp[behind])
     here = np.flatnonzero(found)
     step, registers = at.step[here], trace.registers
