@@ -62,7 +62,7 @@ _CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or lon
 
 # Only tests that end soon are asked. What they do not notice is a hole in them, even if one of the long ones (each site
 # of the corpus, whole libraries, other tools) would notice it.
-# The samples of truth, analysis, checks and micro are smaller than intended, for lack of time: their score says little.
+# The samples of checks and micro are smaller than intended, for lack of time: their score says little.
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
         room.name: room
@@ -83,9 +83,13 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/truth/test_phases.py", "tests/truth/test_signatures.py"),
                     tuple(f"tests/truth/test_{name}.py" for name in ("moved_returns", "behind_data", "two_step_calls")),
                     tuple(f"tests/truth/test_{name}.py" for name in ("entered_again", "landings", "calls_or_jumps")),
+                    ("tests/truth/test_transfers.py", "tests/truth/test_changed_returns.py"),
+                    tuple(f"tests/truth/test_{name}.py" for name in ("row_traits", "registers", "shapes", "jumps")),
+                    tuple(f"tests/truth/test_{name}.py" for name in ("assumed", "other_stacks", "scanned")),
                     _CELLS,
+                    ("tests/truth/test_columns.py",),
                 ),
-                31,
+                100,
                 slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
             ),
             MutatedRoom(
@@ -131,12 +135,16 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     ("tests/unwinders/analysis/test_prologue_instructions.py",),
                     ("tests/unwinders/analysis/test_indirect_control.py",),
-                    ("tests/unwinders/analysis/test_arm32_accesses.py",),
-                    ("tests/unwinders/analysis/test_prologue_flow.py",),
+                    ("tests/unwinders/analysis/test_arm32_accesses.py", "tests/unwinders/analysis/test_decoders.py"),
+                    ("tests/unwinders/analysis/test_prologue_flow.py", "tests/unwinders/analysis/test_control_flow.py"),
+                    ("tests/unwinders/analysis/test_called_functions.py", "tests/unwinders/analysis/test_veneers.py"),
+                    ("tests/unwinders/analysis/test_function_code.py",),
+                    ("tests/unwinders/analysis/test_landings.py", "tests/unwinders/analysis/test_landing_pads.py"),
+                    ("tests/unwinders/analysis/test_analysis_budget.py",),
                     _CELLS,
                     ("tests/unwinders/analysis/test_executed_effects.py",),
                 ),
-                8,
+                100,
             ),
             MutatedRoom(
                 "checks",

@@ -9,6 +9,7 @@
 // frames: m3_again = m3, main, _start
 
 // Linux's `__switch_to` on A32 loads SP and pc so. A coroutine that stands behind the switch in the file is enough.
+// r0 leads nowhere by then.
 .syntax unified
 .arm
 .set PLAIN, 0
@@ -67,6 +68,7 @@ function switch
     stmia r0!, {r4-r11}
     str sp, [r0], #4
     str lr, [r0]
+    mvn r0, #0
     ldmia r1, {r4-r11, sp, pc}
 .if PLAIN
     nop

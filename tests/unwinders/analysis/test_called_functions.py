@@ -71,3 +71,45 @@ def test_a_call_in_front_of_a_constant_does_not_return(constant: int) -> None:
     for at in (2, 4, 6, 0xC):
         row = row_at(image, START + at)
         assert row.cfa == RegisterPlus("sp", 8) and "r6" not in row.registers
+
+
+def test_a_call_that_is_none_is_where_its_state_goes_whatever_was_called_before() -> None:
+    """push rbx; call far; call 1f; 1: pop rbx; pop rbx; ret: behind the first call another state holds."""
+    image = image_of("x86_64", bytes.fromhex("53 e8fa7f0000 e800000000 5b 31db 5b c3"))
+    assert [row_at(image, START + at).cfa for at in (11, 12, 14)] == [RegisterPlus("rsp", n) for n in (24, 16, 16)]
+    thunk = bytes.fromhex("5050 e8f97f0000 5858 e807000000 f390 0faee8 ebf9 488d642408 c3")
+    image = image_of("x86_64", thunk)
+    assert [row_at(image, START + at).cfa for at in (9, 21, 26)] == [RegisterPlus("rsp", n) for n in (8, 16, 8)]
+
+
+@pytest.mark.parametrize(
+    ("isa", "text", "back"),
+    [
+        ("x86_64", "sub rsp, 8; lea rax, [rip + 6]; push rax; jmp 0x9000; nop; add rsp, 8; ret", 17),
+        ("arm64", "str x30, [sp, #-16]!; .byte 0x5e, 0, 0, 0x10; b 0x9000; nop; ldr x30, [sp], #16; ret", 12),
+        ("a32", "push {r4, lr}; mov lr, pc; b 0x9000; nop; pop {r4, pc}", 12),
+    ],
+)
+def test_a_call_in_two_instructions_comes_back_with_the_frame_that_it_left(isa: str, text: str, back: int) -> None:
+    rows = rows_of(isa, text)
+    at = next(row for row in rows if row.contains(START + back))
+    assert (
+        at.cfa
+        == {"x86_64": RegisterPlus("rsp", 16), "arm64": RegisterPlus("sp", 16), "a32": RegisterPlus("sp", 8)}[isa]
+    )
+
+
+@pytest.mark.parametrize(("length", "depth"), [(40, 0), (70, 4)])
+def test_a_profiler_is_short(length: int, depth: int) -> None:
+    """What goes on for more than 64 instructions is followed no further: a callee like others."""
+    callee = "nop; " * (length - 3) + "push {lr}; ldr lr, [sp, #4]; ldr pc, [sp], #8"
+    code = assembled("a32", "push {lr}; bl 0x100c; nop; " + callee)
+    image = image_of("a32", code, ("f", 0, 0xC), ("profiler", 0xC, 0))
+    assert row_at(image, START + 8).cfa == RegisterPlus("sp", depth)
+
+
+def test_a_subroutine_that_goes_on_where_the_function_does_is_one_though_it_never_comes_back() -> None:
+    """Both ways lead to where the stack is left for another: that the return address is lost there says nothing."""
+    text = "test rdi, rdi; jne 0x100c; call 0x100b; ret; nop; mov rsp, [rdi]; jmp qword ptr [rdi + 8]"
+    image = image_of("x86_64", assembled("x86_64", text))
+    assert [row_at(image, START + at).cfa for at in (0xA, 0xB, 0xC)] == [RegisterPlus("rsp", 8)] * 3

@@ -10,6 +10,7 @@ from capstone import Cs
 from testbed.arch import ARCHES, Isa
 from testbed.image.capstone_isas import CAPSTONE
 from unwinders.analysis.function_code import decoder_of
+from unwinders.analysis.operations import Store
 
 ISAS = {isa.name: isa for arch in ARCHES.values() for isa in arch.isas}
 # Top bytes of arm64's SVE, SME, system and single accesses, which are rare among random words.
@@ -20,10 +21,12 @@ def decoded(isa: Isa, code: bytes) -> int:
     decoder = Cs(*CAPSTONE[isa.name])
     decoder.detail = True
     decode, _ = decoder_of(isa)
-    count = 0
+    count, registers = 0, next(arch for arch in ARCHES.values() if isa in arch.isas).by_name
     for insn in decoder.disasm(code, 0x1000, 1):
         found = decode(insn, isa, lambda address, size: bytes(size))
         assert (found.address, found.size) == (insn.address, insn.size)
+        stores = [each for each in found.operations if isinstance(each, Store) and each.source]
+        assert all(8 * store.size <= registers[store.source or ""].bits for store in stores), insn.mnemonic
         count += 1
     return count
 

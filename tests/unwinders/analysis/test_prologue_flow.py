@@ -197,6 +197,10 @@ def test_a_symbol_without_a_size_reaches_to_the_next() -> None:
         "x86_64", assembled("x86_64", "push rbx; nop; pop rbx; ret; push rcx; ret"), ("f", 0, 0), ("g", 4, 0)
     )
     assert [row_at(image, START + at).cfa for at in (2, 4, 5)] == [RegisterPlus("rsp", n) for n in (16, 8, 16)]
+    assert [function.parts for function in functions_of(image).all] == [
+        ((START, START + 4),),
+        ((START + 4, START + 6),),
+    ]
 
 
 @pytest.mark.parametrize("inside", [3, 16, 40])

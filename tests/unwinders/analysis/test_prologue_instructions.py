@@ -89,6 +89,13 @@ A64 = {
         {LR: AtCfa(-8), "x29": AtCfa(-16), RA_SIGNED: 1},
     ),
     "hint #25; hint #29": (RegisterPlus("sp", 0), {}),
+    # With the second key: pacibsp and autibsp, and with zero for SP: paciaz and autiaz, pacibz and autibz.
+    "hint #27": (RegisterPlus("sp", 0), {RA_SIGNED: 1}),
+    "hint #27; hint #31": (RegisterPlus("sp", 0), {}),
+    "hint #24": (RegisterPlus("sp", 0), {RA_SIGNED: 1}),
+    "hint #24; hint #28": (RegisterPlus("sp", 0), {}),
+    "hint #26": (RegisterPlus("sp", 0), {RA_SIGNED: 1}),
+    "hint #26; hint #30": (RegisterPlus("sp", 0), {}),
     # Its signature taken off for a profiler: a call that follows overwrites that one, and not the slot.
     "hint #25; stp x29, x30, [sp, #-16]!; hint #7; mov x0, x30": (
         RegisterPlus("sp", 16),
