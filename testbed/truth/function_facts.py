@@ -27,11 +27,15 @@ def framed_pcs(trace: Trace, activations: Activations, node: NDArray[np.int32], 
 def saving_pcs(
     trace: Trace, activations: Activations, node: NDArray[np.int32], names: Collection[str], steps: slice = slice(None)
 ) -> Pcs:
-    """The instructions that store what one of these registers held when their activation began."""
+    """The instructions that store what one of these registers held when their activation began.
+
+    The kernel does so as well, in the frame of a signal that came instead of an instruction: that is no save.
+    """
     first, end, _ = steps.indices(len(trace))
     writes, arch = trace.writes, trace.arch
     step = writes.step.astype(np.int64)
     here = np.flatnonzero((writes.size >= arch.word) & (step >= first) & (step < end))
+    here = here[trace.sizes[step[here]] > 0]
     step = step[here]
     columns = [arch.index[name] for name in names]
     before = trace.registers[activations.opened[node[step]]][:, columns]

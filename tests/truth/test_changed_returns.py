@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.run import run_program
 from testbed.truth import Truth
 from testbed.words.traits import Trait
 from tests.truth.watched import labels_where, watch
@@ -98,3 +101,13 @@ def test_the_return_address_is_changed_where_it_stands_changed(isa: str) -> None
     places = {"changed", "back", "returning"} if isa == "x86_64" else {"changed", "saved", "returning"}
     assert holding(truth, Trait.RETURN_CHANGED, 0) == places
     assert holding(truth, Trait.RETURN_CHANGED, 1) == set()
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_where_no_code_is_none_is_left_that_saves_a_register(arch: str) -> None:
+    """What the kernel stores in the frame of the signal that arrives there is no save of a function."""
+    run = run_program(PROGRAMS["null_call"], ARCHES[arch], "keystone")
+    (step,) = (step for step in range(len(run)) if run.truth(step).pcs[0] == 0)
+    traits = run.watched.frame_traits(step, 0)
+    assert Trait.NO_CODE in traits
+    assert not traits & {Trait.UNSAVED, Trait.RETURN_UNSAVED}

@@ -55,6 +55,7 @@ LIMITS = limits_of(
     CANNOT_UNWIND         arm32   refused stopped skipped wrong
     NO_TABLE              arm32   refused skipped
     IN_NO_FILE            arm32   refused
+    NO_CODE               arm32   refused
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
     PROLOGUE+UNSAVED           arm32   wrong_register
     EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
@@ -93,6 +94,7 @@ LIMITS = limits_of(
             "code that was written to memory while running, such as a trampoline on the stack, has no table in a file",
             "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
         ),
+        "NO_CODE": ("where a null pointer leads there is no table", "https://github.com/libunwind/libunwind/issues/106"),
         "PROLOGUE+UNLINKED": (
             "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, "
             "or counts from a frame pointer that is still the caller's",

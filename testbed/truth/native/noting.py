@@ -86,6 +86,8 @@ def note_saves(writes: Any, steps: Any, columns: Any, link: Any, word: Any, tabl
         k = np.int64(step[i])
         if k < steps.first or k >= steps.end or np.int64(size[i]) < word or value[i] == u64(0):
             continue
+        if steps.sizes[k] == 0:
+            continue  # the kernel, in a signal's frame
         entry, bits = steps.opened[steps.node[k]], 0
         for c in range(len(columns)):
             if steps.registers[entry, columns[c]] == value[i]:
