@@ -93,7 +93,12 @@ def test_a_long_trace_is_read_natively_and_a_short_one_readably(monkeypatch: pyt
 
     def noting(module: object, name: str) -> None:
         ordinary = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given, **named: (called.append(name), ordinary(*given, **named))[1])
+
+        def noted(*given: object, **named: object) -> object:
+            called.append(name)
+            return ordinary(*given, **named)
+
+        monkeypatch.setattr(module, name, noted)
 
     for module, name in (
         *((truth_module, "find_transfers"), (truth_module, "follow_readably"), (sites, "_by_activation")),
