@@ -83,7 +83,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/truth/test_phases.py", "tests/truth/test_signatures.py"),
                     tuple(f"tests/truth/test_{name}.py" for name in ("moved_returns", "behind_data", "two_step_calls")),
                     tuple(f"tests/truth/test_{name}.py" for name in ("entered_again", "landings", "calls_or_jumps")),
-                    ("tests/truth/test_transfers.py", "tests/truth/test_changed_returns.py"),
+                    tuple(f"tests/truth/test_{name}.py" for name in ("transfers", "changed_returns", "vectors")),
                     tuple(f"tests/truth/test_{name}.py" for name in ("row_traits", "registers", "shapes", "jumps")),
                     tuple(f"tests/truth/test_{name}.py" for name in ("assumed", "other_stacks", "scanned")),
                     _CELLS,
