@@ -94,7 +94,10 @@ LIMITS = limits_of(
             "code that was written to memory while running, such as a trampoline on the stack, has no table in a file",
             "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
         ),
-        "NO_CODE": ("where a null pointer leads there is no table", "https://github.com/libunwind/libunwind/issues/106"),
+        "NO_CODE": (
+            "where a null pointer leads there is no table",
+            "https://github.com/libunwind/libunwind/issues/106",
+        ),
         "PROLOGUE+UNLINKED": (
             "the one row of a function describes its finished frame: in the prologue it pops what is not pushed yet, "
             "or counts from a frame pointer that is still the caller's",
