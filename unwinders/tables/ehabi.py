@@ -60,7 +60,7 @@ LIMITS = limits_of(
     PROLOGUE+UNSAVED           arm32   wrong_register
     EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
     FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong_register wrong
-    UNSAVED+FRAMELESS+UNKEPT   arm32   refused ended_early wrong_register wrong
+    UNSAVED+FRAMELESS+UNKEPT   arm32   ended_early wrong_register wrong
     FRAMELESS+BARE+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
     FRAMELESS+ROW_BEGINS  arm32   ended_early skipped wrong_register
     RETURN_UNSAVED+UNKEPT      arm32   ended_early wrong
