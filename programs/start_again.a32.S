@@ -15,13 +15,14 @@ _start:
     .cantunwind
     .cfi_startproc
     .cfi_undefined lr
+begin:
     mov r11, #0
     ldr r0, [sp]
     bl main
 again:
     str r0, [sp]
     cmp r0, #0x2a
-    bne _start
+    bne begin
     mov r7, #1
     svc #0
     .cfi_endproc
@@ -33,7 +34,16 @@ again:
 main:
     .fnstart
     .cfi_startproc
+    push {r11, lr}
+    .save {r11, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset r11, -8
+    .cfi_offset lr, -4
     add r0, r0, #0x15
+    pop {r11, lr}
+    .cfi_def_cfa_offset 0
+    .cfi_restore r11
+    .cfi_restore lr
     bx lr
     .cfi_endproc
     .fnend

@@ -9,13 +9,14 @@
 _start:
     .cfi_startproc
     .cfi_undefined x30
+begin:
     mov x29, #0
     ldr x0, [sp]
     bl main
 again:
     str x0, [sp]
     cmp x0, #0x2a
-    b.ne _start
+    b.ne begin
     mov x8, #0x5d
     svc #0
     .cfi_endproc
@@ -25,7 +26,16 @@ again:
 .type main, %function
 main:
     .cfi_startproc
+    stp x29, x30, [sp, #-0x10]!
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset x29, -0x10
+    .cfi_offset x30, -8
+    mov x29, sp
     add x0, x0, #0x15
+    ldp x29, x30, [sp], #0x10
+    .cfi_def_cfa_offset 0
+    .cfi_restore x29
+    .cfi_restore x30
     ret
     .cfi_endproc
 .size main, . - main

@@ -16,13 +16,14 @@ _start:
     .cantunwind
     .cfi_startproc
     .cfi_undefined lr
+begin:
     movs r7, #0
     ldr r0, [sp]
     bl main
 again:
     str r0, [sp]
     cmp r0, #0x2a
-    bne.n _start
+    bne.n begin
     movs r7, #1
     svc #0
     .cfi_endproc
@@ -35,8 +36,13 @@ again:
 main:
     .fnstart
     .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset r7, -8
+    .cfi_offset lr, -4
     adds r0, r0, #0x15
-    bx lr
+    pop {r7, pc}
     .cfi_endproc
     .fnend
 .size main, . - main

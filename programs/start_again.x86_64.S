@@ -11,13 +11,14 @@
 _start:
     .cfi_startproc
     .cfi_undefined rip
+begin:
     xor ebp, ebp
     mov edi, dword ptr [rsp]
     call main
 again:
     mov dword ptr [rsp], edi
     cmp edi, 0x2a
-    jne _start
+    jne begin
     mov eax, 0x3c
     syscall
     .cfi_endproc
@@ -27,7 +28,17 @@ again:
 .type main, @function
 main:
     .cfi_startproc
-    add edi, 0x15
+    push rbp
+    .cfi_def_cfa_offset 0x10
+    .cfi_offset rbp, -0x10
+    mov rbp, rsp
+    .cfi_def_cfa_register rbp
+    add edi, 0x10
+    add edi, 4
+    add edi, 1
+    pop rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
     ret
     .cfi_endproc
 .size main, . - main
