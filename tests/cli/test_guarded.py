@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -94,7 +96,9 @@ def test_one_that_never_returns_hangs_and_is_left_alone_after_some_times(snapsho
     for _ in range(MOST_HANGS):
         said = ask(snapshot)
         assert isinstance(said.stopped, ToolHung)
-        assert str(said.stopped).startswith(f"it gave no answer within 0.02 s ({__file__}:")
+        # Where it was: in the loop itself, or in what the loop calls.
+        where = re.fullmatch(r"it gave no answer within 0\.02 s \((.+):\d+\)", str(said.stopped))
+        assert where and where[1] in (__file__, contextlib.__file__)
     assert "it is not asked any more: 3 times" in str(ask(snapshot).stopped)
     assert len(asked) == MOST_HANGS
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
