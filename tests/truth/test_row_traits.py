@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.truth import Truth
+from testbed.machine import record
+from testbed.truth import Truth, observe
 from testbed.words.traits import Trait
+from tests.machine.snippets import image_of
 from tests.truth.watched import agree_in_columns, steps_at, watch
 
 BODY = {
@@ -150,3 +152,26 @@ def test_a_label_that_a_symbol_in_front_reaches_over_is_no_function(truth: Truth
     assert framed == {"main_body", "main_room", "main_again", "main_left", "work_behind", "work_taken"} | popping
     assert has(truth, "work_pushed", Trait.BEHIND_LABEL)
     assert not has(truth, "work_popped", Trait.FRAMED_AT_LABEL)  # nothing is on the stack where that label lies
+
+
+GIVES_BACK = """
+fn main
+    sub sp, sp, #64
+    add sp, sp, #32
+between:
+    add sp, sp, #32
+behind:
+    mov x0, #42
+    ret
+"""
+
+
+def test_what_is_given_back_in_part_is_so_where_the_run_ends_behind_it() -> None:
+    whole = record(image_of("arm64", GIVES_BACK), budget=100)
+    (between,) = steps_at(observe(whole), "between")
+    for budget in range(between + 1, len(whole) + 1):
+        truth = observe(record(image_of("arm64", GIVES_BACK), budget=budget))
+        found = [step for step in range(len(truth.trace)) if Trait.GIVEN_BACK_IN_PART in truth.frame_traits(step, 0)]
+        # Of the last step nobody knows what it does.
+        assert found == ([between] if len(truth.trace) > between + 1 else []), budget
+        agree_in_columns(truth)
