@@ -84,7 +84,7 @@ def test_a_wrong_directive_changes_rows_strips_and_verdicts(served: EditorServer
         assert page.inner_text("#said") == ""
         assert "100 % exact" in verdict_of(page, "eh_frame")
         # It opens at its first lie, and then goes to where one was.
-        end = time.monotonic() + 20
+        end = time.monotonic() + 90
         while (at := page.evaluate("document.querySelector('iframe').contentWindow.stepper.at()")) != 4:
             assert time.monotonic() < end, at
             page.wait_for_timeout(50)

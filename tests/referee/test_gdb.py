@@ -114,17 +114,17 @@ def test_programs_of_one_architecture_share_a_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "error", "outcome"),
+    ("does", "seconds", "error", "outcome"),
     [
-        ("os.abort()", ToolCrashed, Outcome.CRASHED),
-        ("time.sleep(60)", ToolHung, Outcome.HUNG),
+        ("os.abort()", 60.0, ToolCrashed, Outcome.CRASHED),
+        ("time.sleep(60)", 2.0, ToolHung, Outcome.HUNG),
     ],
 )
 def test_a_gdb_that_dies_or_hangs_is_told_and_replaced(
-    does: str, error: type[Exception], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+    does: str, seconds: float, error: type[Exception], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_of("leaf_call", "arm64", "clang-asm")
-    broken = Session(frozenset(), misbehaving(does), seconds=2.0)
+    broken = Session(frozenset(), misbehaving(does), seconds=seconds)
     monkeypatch.setattr(gdb, "session", lambda removed, arch: broken)
     before = processes()
     said = gdb.unwind(frozenset(), run.at("leaf"))

@@ -111,14 +111,14 @@ def test_what_was_found_is_still_so(finding: Finding) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "error", "outcome"),
-    [("os.abort()", ToolCrashed, Outcome.CRASHED), ("time.sleep(60)", ToolHung, Outcome.HUNG)],
+    ("does", "seconds", "error", "outcome"),
+    [("os.abort()", 60.0, ToolCrashed, Outcome.CRASHED), ("time.sleep(60)", 2.0, ToolHung, Outcome.HUNG)],
 )
 def test_an_lldb_that_dies_or_hangs_is_told(
-    does: str, error: type[Exception], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+    does: str, seconds: float, error: type[Exception], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_of("leaf_call", "x86_64", "clang-asm")
-    broken = Session(frozenset(), misbehaving(does), afresh=True, seconds=2.0)
+    broken = Session(frozenset(), misbehaving(does), afresh=True, seconds=seconds)
     monkeypatch.setattr(lldb, "session", lambda removed, arch: broken)
     said = lldb.unwind(frozenset(), run.at("leaf"))
     assert isinstance(said.stopped, error)

@@ -131,8 +131,12 @@ def test_records_that_are_none(text: str) -> None:
         read_records(text)
 
 
-@pytest.mark.parametrize(("body", "error"), [("os._exit(3)", ToolCrashed), ("time.sleep(60)", ToolHung)])
-def test_a_dead_or_hung_symbolic_is_asked_once_per_image(body: str, error: type[Exception], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("body", "seconds", "error"), [("os._exit(3)", 60.0, ToolCrashed), ("time.sleep(60)", 1.0, ToolHung)]
+)
+def test_a_dead_or_hung_symbolic_is_asked_once_per_image(
+    body: str, seconds: float, error: type[Exception], tmp_path: Path
+) -> None:
     script = tmp_path / "tool.py"
     script.write_text(f"import os, sys, time\nos.fdopen(int(sys.argv[1])).readline()\n{body}\n")
     started = []
@@ -141,7 +145,7 @@ def test_a_dead_or_hung_symbolic_is_asked_once_per_image(body: str, error: type[
         started.append(script)
         return [sys.executable, str(script), str(requests), str(replies)]
 
-    texts = Texts(command, 1.0)
+    texts = Texts(command, seconds)
     run = testbed.run("leaf_call", arch="arm64")
     for step in (3, 4):
         said = unwind_by(texts, run[step])

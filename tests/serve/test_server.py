@@ -46,7 +46,7 @@ def _is_closed(one: socket.socket) -> bool:
 
 def asked(server: EditorServer, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
     """A request behind the token, with a right Host unless another is given."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.guard.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.guard.port, timeout=90)
     sent = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request("GET" if sent is None else "POST", path, sent, named | (JSON if sent and not named else {}))
@@ -58,7 +58,7 @@ def asked(server: EditorServer, path: str, body: Any = None, **headers: str) -> 
 
 def raw(server: EditorServer, sent: bytes) -> bytes:
     """What comes back for bytes."""
-    with socket.create_connection(("127.0.0.1", server.guard.port), timeout=20) as one:
+    with socket.create_connection(("127.0.0.1", server.guard.port), timeout=90) as one:
         one.sendall(sent)
         one.shutdown(socket.SHUT_WR)
         parts = []
@@ -213,15 +213,15 @@ def test_a_request_that_never_ends_is_ended(server: EditorServer, monkeypatch: p
     guard = server.guard
     head = f"POST /{guard.token}/judge HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\n"
     end = "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n" if post else "X: "
-    with socket.create_connection(("127.0.0.1", guard.port), timeout=20) as one:
+    with socket.create_connection(("127.0.0.1", guard.port), timeout=90) as one:
         one.sendall((head + end).encode())
         assert any(_is_closed(one) for _ in range(200))
     assert asked(server, f"/{guard.token}/")[0] == 200
 
 
 def test_connections_that_say_nothing_are_bounded(server: EditorServer) -> None:
-    held = [socket.create_connection(("127.0.0.1", server.guard.port), timeout=20) for _ in range(MOST_CONNECTIONS)]
-    late = socket.create_connection(("127.0.0.1", server.guard.port), timeout=20)
+    held = [socket.create_connection(("127.0.0.1", server.guard.port), timeout=90) for _ in range(MOST_CONNECTIONS)]
+    late = socket.create_connection(("127.0.0.1", server.guard.port), timeout=90)
     assert late.recv(1) == b""  # closed at once, not queued
     for one in (*held, late):
         one.close()
@@ -235,7 +235,7 @@ def test_connections_that_say_nothing_are_bounded(server: EditorServer) -> None:
 
 
 def test_no_other_page_may_frame_or_read_it(server: EditorServer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", server.guard.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.guard.port, timeout=90)
     connection.request("GET", f"/{server.guard.token}/")
     headers = connection.getresponse().headers
     assert "frame-ancestors 'self'" in headers["Content-Security-Policy"]

@@ -108,7 +108,7 @@ def test_a_silent_library_is_hung_and_gone(run: Run) -> None:
     child = ask(run[4]).frames[0].registers["rax"]
     began = time.monotonic()
     said = ask(run[5])
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 50
     assert isinstance(said.stopped, ToolHung)
     assert judge_backtrace(run.arch, run.truth(5), said).outcome is Outcome.HUNG
     with pytest.raises(ProcessLookupError):
@@ -146,7 +146,7 @@ os.kill(os.getpid(), 9)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     children = [int(line) for line in done.stdout.split()]
     assert len(set(children)) == 2, done.stderr
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while any(map(is_running, children)) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(map(is_running, children))

