@@ -8,9 +8,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+import pytest
+
 from testbed.arch import Arch
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
+from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import SIZE, START, X86_64, image, told, u
 from unwinders.formats.sframe import sframe_table
 
@@ -73,3 +76,11 @@ def one(*fres: bytes, arch: Arch = X86_64, size: int = SIZE, **fields: int) -> t
     if arch is not X86_64:
         fields = {"abi": 2, "ra": 0} | fields
     return read(section((START, size, fres), **fields), arch)  # type: ignore[arg-type]
+
+
+def error(content: bytes, match: str) -> MalformedTable:
+    """What reading the section fails with. Its message has to ``match``."""
+    with pytest.raises(MalformedTable, match=match) as raised:
+        read(content)
+    assert raised.value.section == ".sframe"
+    return raised.value
