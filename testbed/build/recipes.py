@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 
 from testbed.arch import Arch
@@ -10,7 +11,7 @@ from testbed.build import clang_recipes, hardened_recipes
 from testbed.build.gcc_recipes import gcc_recipes
 from testbed.build.recipe import Recipe, Tool
 from testbed.build.selection import selected
-from testbed.program.model import Program
+from testbed.program.model import Language, Program
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 from testbed.words.traits import Trait
@@ -158,11 +159,22 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 )
 
 
-def recipes_for(program: Program, arch: Arch, *, everything: bool = False) -> tuple[Recipe, ...]:
-    """The recipes of a program on an architecture, in catalogue order: the selected ones, or all that can build it."""
+@cache
+def _taking(arch: Arch, languages: frozenset[tuple[str, Language]]) -> tuple[Recipe, ...]:
+    """The recipes that build any of these on an architecture: languages, each with its instruction set."""
     return tuple(
         recipe
         for recipe in RECIPES.values()
+        if (isa := recipe.isa_on(arch)) is not None and (isa.name, recipe.tool.takes) in languages
+    )
+
+
+def recipes_for(program: Program, arch: Arch, *, everything: bool = False) -> tuple[Recipe, ...]:
+    """The recipes of a program on an architecture, in catalogue order: the selected ones, or all that can build it."""
+    languages = {isa.name: source.language for isa in arch.isas if (source := program.source_for(isa))}
+    return tuple(
+        recipe
+        for recipe in _taking(arch, frozenset(languages.items()))
         if (source := recipe.source_of(program, arch)) is not None
         and (everything or ((source.header.recipes or not recipe.opt_in) and selected(recipe.name, program.name)))
     )

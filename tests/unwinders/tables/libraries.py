@@ -10,6 +10,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import process_time
 
@@ -40,11 +41,19 @@ CALLEE_SAVED = {
 
 @dataclass(frozen=True)
 class Library:
-    """A library that is installed; ``package`` is the Debian package that it came with, and its version."""
+    """A library that is installed, under the name that it is asked for by."""
 
     arch: str
-    path: Path
-    package: str
+    found: Path
+
+    @property
+    def path(self) -> Path:
+        return self.found.resolve()
+
+    @cached_property
+    def package(self) -> str:
+        """The Debian package that it came with, and its version."""
+        return package_of(self.path) or package_of(self.found)
 
 
 @dataclass
@@ -66,13 +75,9 @@ class Swept:
 
 def installed() -> list[Library]:
     """The libraries that are there."""
-    found = []
-    for arch, folder in FOLDERS.items():
-        for name in NAMES:
-            if (folder / name).exists():
-                path = (folder / name).resolve()
-                found.append(Library(arch, path, package_of(path) or package_of(folder / name)))
-    return found
+    return [
+        Library(arch, folder / name) for arch, folder in FOLDERS.items() for name in NAMES if (folder / name).exists()
+    ]
 
 
 def package_of(path: Path) -> str:
