@@ -78,6 +78,8 @@ _FLAGGED = {
         "gcc-O2-fp",
     ),  # A32: behind a caller known by lr, the scan finds callers that were there before
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
+    "f8r2i1+fv1,-finstrument-functions": ("clang-thumb-O2",),  # a frame pointer for locals; what lies there is r8, and
+    # that has the caller's own return address
 }
 
 

@@ -156,6 +156,14 @@ def _frame_elsewhere(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def _frame_in_part(truth: Watched, at: FrameSites) -> Bools:
+    sp, entry = truth.trace.sp[at.step], truth.activations.entry_sp[at.node]
+    found: Bools = (at.depth == 0) & (sp < entry)
+    here = np.flatnonzero(found)
+    found[here] = (entry - sp)[here] < _by_pc(truth.trace.pc[at.step[here]], truth.largest_frame)
+    return found
+
+
 def _unsaved(truth: Watched, at: FrameSites) -> Bools:
     return _ahead(truth, at, truth.saves_until)
 
@@ -240,6 +248,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FIRST: first,
         Trait.ENTERED_FRAMED: _executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
+        Trait.FRAME_IN_PART: _frame_in_part,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
         Trait.PARTLY_RUN: _standing_at(Watched.is_partly_run),

@@ -175,6 +175,13 @@ def bare(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and int(truth.trace.sp[at.own]) == truth.activations[at.node].entry_sp
 
 
+def frame_in_part(truth: Watched, at: FrameSite) -> bool:
+    if not stands_anywhere(truth, at):
+        return False
+    held = truth.activations[at.node].entry_sp - int(truth.trace.sp[at.own])
+    return 0 < held < truth.largest_frame(int(truth.trace.pc[at.own]))
+
+
 def moved_on(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.moves_pointer_before(int(truth.trace.pc[at.own]))
 

@@ -24,6 +24,24 @@ def framed_pcs(trace: Trace, activations: Activations, node: NDArray[np.int32], 
     return distinct(trace.pc[steps][framed])
 
 
+def frame_sizes(
+    trace: Trace, activations: Activations, node: NDArray[np.int32], steps: slice = slice(None)
+) -> NDArray[np.uint64]:
+    """The instructions at which an activation had something on the stack, in order, and how much at most."""
+    held = trace.sp[steps] < activations.entry_sp[node[steps]]
+    sizes = activations.entry_sp[node[steps]][held] - trace.sp[steps][held]
+    return largest(np.stack((trace.pc[steps][held], sizes), axis=1))
+
+
+def largest(sizes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Of rows of an instruction and a size: for each instruction, in order, the largest one."""
+    ordered = sizes[np.lexsort((sizes[:, 1], sizes[:, 0]))]
+    last = np.ones(len(ordered), np.bool_)
+    last[:-1] = ordered[1:, 0] != ordered[:-1, 0]
+    largest_ones: NDArray[np.uint64] = ordered[last]
+    return largest_ones
+
+
 def saving_pcs(
     trace: Trace, activations: Activations, node: NDArray[np.int32], names: Collection[str], steps: slice = slice(None)
 ) -> Pcs:

@@ -15,7 +15,7 @@ from testbed.arch import FrameRecord
 from testbed.image import LoadedImage, image_covering
 from testbed.trace import Trace
 from testbed.trace.words import WordHistory
-from testbed.truth.function_facts import Pcs, executed, framed_pcs, function_start, moving_pcs, saving_pcs, setting_pcs
+from testbed.truth import function_facts as facts
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
@@ -170,11 +170,27 @@ class Watched:
     @cached_property
     def executed(self) -> NDArray[np.uint64]:
         """Every instruction that was executed, once: its address and its size."""
-        return executed(self.trace)
+        return facts.executed(self.trace)
 
     @cached_property
-    def framed_pcs(self) -> Pcs:
-        return framed_pcs(self.trace, self.activations, self.node)
+    def framed_pcs(self) -> facts.Pcs:
+        return facts.framed_pcs(self.trace, self.activations, self.node)
+
+    def largest_frame(self, pc: int) -> int:
+        """The most that an activation had on the stack at any instruction of the function at a pc; 0 for nothing."""
+        return self._largest_frames.get(self.function(pc), 0)
+
+    @cached_property
+    def _largest_frames(self) -> Mapping[int, int]:
+        found: dict[int, int] = {}
+        for pc, size in self.frame_sizes.tolist():
+            found[self.function(pc)] = max(size, found.get(self.function(pc), 0))
+        return found
+
+    @cached_property
+    def frame_sizes(self) -> NDArray[np.uint64]:
+        """In order: an instruction, and the most that an activation had on the stack there."""
+        return facts.frame_sizes(self.trace, self.activations, self.node)
 
     @cached_property
     def saves_until(self) -> Mapping[int, int]:
@@ -182,9 +198,9 @@ class Watched:
         return {self.function(pc): pc for pc in self.saving_pcs.tolist()}
 
     @cached_property
-    def saving_pcs(self) -> Pcs:
+    def saving_pcs(self) -> facts.Pcs:
         """In order."""
-        return saving_pcs(self.trace, self.activations, self.node, self.trace.arch.preserved)
+        return facts.saving_pcs(self.trace, self.activations, self.node, self.trace.arch.preserved)
 
     @cached_property
     def moves_pointer_from(self) -> Mapping[int, int]:
@@ -205,9 +221,9 @@ class Watched:
         return self.moves_pointer_before(pc) and pc <= self.moves_pointer_until[self.function(pc)]
 
     @cached_property
-    def moving_pcs(self) -> Pcs:
+    def moving_pcs(self) -> facts.Pcs:
         """In order."""
-        return moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
+        return facts.moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
 
     @cached_property
     def sets_pointer_late(self) -> frozenset[int]:
@@ -217,9 +233,9 @@ class Watched:
         return frozenset(start for start, pc in functions if pc not in (start, start + sizes.get(start, 0)))
 
     @cached_property
-    def setting_pcs(self) -> Pcs:
+    def setting_pcs(self) -> facts.Pcs:
         """In order."""
-        return setting_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
+        return facts.setting_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
 
     @cached_property
     def saves_return_until(self) -> Mapping[int, int]:
@@ -227,9 +243,9 @@ class Watched:
         return {self.function(pc): pc for pc in self.return_saving_pcs.tolist()}
 
     @cached_property
-    def return_saving_pcs(self) -> Pcs:
+    def return_saving_pcs(self) -> facts.Pcs:
         """In order."""
-        return saving_pcs(self.trace, self.activations, self.node, self.link)
+        return facts.saving_pcs(self.trace, self.activations, self.node, self.link)
 
     @property
     def link(self) -> tuple[str, ...]:
@@ -245,7 +261,7 @@ class Watched:
     def function(self, pc: int) -> int:
         """The start of the function at a pc, the pc itself where no function is."""
         if pc not in self._functions:
-            self._functions[pc] = function_start(self.trace.images, pc)
+            self._functions[pc] = facts.function_start(self.trace.images, pc)
         return self._functions[pc]
 
     def named_function(self, pc: int) -> int:

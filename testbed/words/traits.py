@@ -47,6 +47,7 @@ class Trait(Enum):
     FIRST = "the interrupted activation is at its first instruction"
     ENTERED_FRAMED = "the activation's function was entered with something on the stack already: by a jump, not a call"
     FRAME_ELSEWHERE = "the function has a frame at another instruction, and on this path no frame, or has left it"
+    FRAME_IN_PART = "the activation has something on the stack, and its function has more at another instruction"
     UNSAVED = "the interrupted function saves a caller's register at this instruction or one further on"
     PARTLY_RUN = "some of the interrupted function's code is never executed in this run"
     PASSED_OVER = "some of the interrupted function's code in front of this instruction is never executed in this run"

@@ -38,6 +38,7 @@ SINGLE_ISA = {
     "cant_unwind": "a mark of the exception-handling tables of 32-bit Arm",
     "pointer_back": "x86_64 has few registers, so its compilers use rbp as one more; it was met in no other code",
     "nameless_caller": "its leaves keep their return address in a link register",
+    "frame_in_part": "EHABI's tables have one row for a function",
     "made_caller": "where calls push, a stack's words say where nobody called from",
     "record_below": "what Go's compiler does around its `duffzero` on x86_64",
     "signal_zero_record": "as `pointer_back`: rbp is one more register; it was met in no other code",

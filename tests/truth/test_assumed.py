@@ -66,6 +66,16 @@ def test_what_was_executed_is_compared_by_function() -> None:
         assert assumed.holds(known, {}) == same
 
 
+def test_of_frames_the_largest_of_a_function_matters() -> None:
+    for later, size, same in (("main+8", 16, True), ("main+8", 32, False), ("leaf+8", 32, True)):
+        assumed, known = Assumed(0, 10, IMAGES), Known()
+        before, after = at("main+4"), at("main+4", later)
+        assumed.ask("frame_sizes", np.stack((before, before * 0 + 16), axis=1), at("main"))
+        sizes = np.where(after == at("main+4"), 16, size).astype(np.uint64)
+        known.frame_sizes = np.stack((after, sizes), axis=1)
+        assert assumed.holds(known, {}) == same
+
+
 def test_most_pieces_of_a_long_run_are_judged_once() -> None:
     """The last instructions of ``main`` are executed at the end, and ``main`` is on every stack."""
     built = workload(TARGETS[0], 4)

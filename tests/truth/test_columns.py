@@ -130,6 +130,22 @@ def test_a_frame_that_two_instructions_give_back(recipe: str) -> None:
         assert "add" in run.instruction(step) and "add" in run.instruction(step - 1)
 
 
+def test_a_frame_that_is_there_in_part() -> None:
+    """Of a function: wherever something is on its stack, and less than elsewhere in it."""
+    run = run_program(PROGRAMS["big_frame"], ARCHES["arm32"], "clang-O2")
+    shown(run)
+    held = [truth_sp - int(sp) for truth_sp, sp in zip(entry_sps(run), run.trace.sp, strict=True)]
+    functions = [run.watched.function(int(pc)) for pc in run.trace.pc]
+    most = {each: max(h for h, f in zip(held, functions, strict=True) if f == each) for each in set(functions)}
+    expected = [0 < h < most[f] for h, f in zip(held, functions, strict=True)]
+    seen = [Trait.FRAME_IN_PART in run.watched.frame_traits(step, 0) for step in range(len(run))]
+    assert seen == expected and any(seen) and not all(seen)
+
+
+def entry_sps(run: Run) -> list[int]:
+    return [run.watched.activations[int(node)].entry_sp for node in run.watched.node]
+
+
 def test_an_instruction_whose_condition_failed_has_no_effect() -> None:
     """Behind the conditional move of SP: with an effect where it was carried out, without where it was not."""
     run = run_program(PROGRAMS["conditional_return"], ARCHES["arm32"], "keystone")

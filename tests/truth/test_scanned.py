@@ -23,7 +23,7 @@ from testbed.truth.windows.window import windows
 from tests.truth.pieces import chunks_of_trace
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-CODE = ("executed", "framed", "moving", "saving", "return_saving", "returns")
+CODE = ("executed", "framed", "frame_sizes", "moving", "saving", "return_saving", "returns")
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -99,6 +99,7 @@ LIMITS = limits_of(
     UNLINKED                   arm32   refused stopped ended_early wrong
     FP_FOR_LOCALS              x86_64  ended_early wrong
     FP_FOR_LOCALS              arm64   refused ended_early
+    FP_FOR_LOCALS              arm32   skipped
     REALIGNED+LINKED           x86_64  ended_early skipped wrong_register
     OPEN_END                   x86_64  stopped phantom
     OPEN_END                   arm64   refused stopped phantom

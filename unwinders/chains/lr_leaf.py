@@ -80,7 +80,7 @@ LIMITS = limits_of(
     HANDLER                          arm32   skipped wrong
     NAMELESS+UNLINKED                arm32   refused ended_early skipped
     LINK_LIVE+TAIL_CALLED+UNLINKED   arm32   skipped
-    FP_FOR_LOCALS                    arm32   stopped ended_early wrong
+    FP_FOR_LOCALS                    arm32   stopped ended_early skipped wrong
     OPEN_END                         arm64   refused stopped phantom
     OPEN_END                         arm32   refused stopped phantom
     LAST_RECORD                      arm64   refused stopped

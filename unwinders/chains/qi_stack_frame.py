@@ -108,7 +108,7 @@ LIMITS = limits_of(
     FRAMELESS_CALLER+UNLINKED      x86_64  ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED      arm64   ended_early skipped wrong
     FRAMELESS_CALLER+UNLINKED      arm32   ended_early skipped wrong
-    FP_FOR_LOCALS                  arm32   ended_early wrong
+    FP_FOR_LOCALS                  arm32   ended_early skipped wrong
     SIGNED+UNLINKED                arm64   wrong
     OPEN_END                       x86_64  phantom
     OPEN_END                       arm64   phantom

@@ -62,7 +62,7 @@ LIMITS = limits_of(
     FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong_register wrong
     UNSAVED+FRAMELESS+UNKEPT   arm32   ended_early wrong_register wrong
     FRAMELESS+BARE+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
-    FRAMELESS+ROW_BEGINS  arm32   ended_early skipped wrong_register
+    FRAMELESS+FRAME_IN_PART  arm32   ended_early skipped wrong_register
     RETURN_UNSAVED+UNKEPT      arm32   ended_early wrong
     SIGNAL                arm32   ended_early skipped wrong_register wrong
     INEXPRESSIBLE+CHANGED      arm32   wrong_register
@@ -137,7 +137,7 @@ LIMITS = limits_of(
             "the epilogue wants there, long before the epilogue",
             _SYNCHRONOUS,
         ),
-        "FRAMELESS+ROW_BEGINS": (
+        "FRAMELESS+FRAME_IN_PART": (
             "the one row of a function describes one finished frame: a function that takes a frame in steps, or one "
             "after another, has only part of that one here",
             _SYNCHRONOUS,

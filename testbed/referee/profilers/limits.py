@@ -83,7 +83,7 @@ _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
     (Trait.FRAME_ELSEWHERE,),
     (Trait.UNSAVED, Trait.FRAMELESS, Trait.UNKEPT),
     (Trait.FRAMELESS, Trait.BARE, Trait.PARTLY_RUN),
-    (Trait.FRAMELESS, Trait.ROW_BEGINS),
+    (Trait.FRAMELESS, Trait.FRAME_IN_PART),
     (Trait.RETURN_UNSAVED, Trait.UNKEPT),
     (Trait.SPLIT_FUNCTION,),
     (Trait.FP_MOVED_ON,),
@@ -116,7 +116,7 @@ AT_CALLS_ONLY = _LOOKED_UP_BEFORE + tuple(
 AT_CALLS_ONLY_FURTHER_OUT = tuple(
     replace(limit, outcomes=frozenset({Outcome.ENDED_EARLY}), inner=1)
     for limit in AT_CALLS_ONLY
-    if limit.trait in (Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAME_ELSEWHERE)
+    if {limit.trait, *limit.also} & {Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAME_ELSEWHERE, Trait.FRAME_IN_PART}
 )
 CANNOT_UNWIND = Limit(
     Trait.CANNOT_UNWIND,

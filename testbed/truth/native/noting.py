@@ -17,11 +17,13 @@ FRAMED, MOVING, SAVING, SAVING_LINK, SETTING = 1, 2, 4, 8, 16
 
 
 class CodeTable(NamedTuple):
-    """By address from ``low`` on: the size of the instruction there, 0 where none was executed, and what it did."""
+    """By address from ``low`` on: the size of the instruction there, 0 where none was executed, and what it did,
+    and the most that an activation had on the stack there."""
 
     low: np.uint64
     sizes: NDArray[np.uint8]
     bits: NDArray[np.uint8]
+    frames: NDArray[np.uint64]
 
 
 class SeenSteps(NamedTuple):
@@ -60,6 +62,10 @@ def note_steps(steps: Any, table: Any) -> Any:
         if steps.sp[k] != steps.entry[steps.node[k]] and table.bits[at] & FRAMED == 0:
             new = True
             table.bits[at] |= FRAMED
+        if steps.sp[k] < steps.entry[steps.node[k]]:
+            held = steps.entry[steps.node[k]] - steps.sp[k]
+            if held > table.frames[at]:
+                new, table.frames[at] = True, held
         if k == 0 or steps.node[k] != steps.node[k - 1] or steps.pointer[k] == steps.pointer[k - 1]:
             continue
         before = steps.pc[k - 1] - table.low

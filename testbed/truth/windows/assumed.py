@@ -48,6 +48,7 @@ FactRows = list[tuple[int, ...]]  # of one function: pcs in order, of ``executed
 OF_FUNCTIONS: Mapping[str, Callable[[int, FactRows], object]] = {
     "executed": lambda start, rows: rows,
     "framed": lambda start, rows: (start,) in rows,  # that it has any frame, and whether at its first instruction
+    "frame_sizes": lambda start, rows: max(size for _, size in rows),
     "moving": lambda start, rows: rows[0],
     "return_saving": lambda start, rows: rows[-1],
     "saving": lambda start, rows: rows[-1],

@@ -32,10 +32,10 @@ class Known:
     ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
     window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
     ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
-    address; ``executed``, ``framed``, ``saving`` and ``moving`` are as in `testbed.truth.function_facts`; ``returns``
-    are the return addresses of all activations. ``revised`` are ranges of steps of whose windows a first look took
-    something else for granted (`testbed.truth.windows.assumed`). None of this grows with the length of the run alone:
-    with its depth, its code, and the number of windows.
+    address; ``executed``, ``framed``, ``frame_sizes``, ``saving`` and ``moving`` are as in
+    `testbed.truth.function_facts`; ``returns`` are the return addresses of all activations. ``revised`` are ranges of
+    steps of whose windows a first look took something else for granted (`testbed.truth.windows.assumed`). None of this
+    grows with the length of the run alone: with its depth, its code, and the number of windows.
     """
 
     learned: Learned = field(default_factory=Learned)
@@ -47,6 +47,7 @@ class Known:
     goes_on: dict[int, int] = field(default_factory=dict)
     executed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 2), np.uint64))
     framed: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    frame_sizes: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 2), np.uint64))
     saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     moving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     setting: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.function_facts import executed, framed_pcs, moving_pcs, saving_pcs, setting_pcs
+from testbed.truth.function_facts import executed, frame_sizes, framed_pcs, largest, moving_pcs, saving_pcs, setting_pcs
 from testbed.truth.links import kept_links
 from testbed.truth.model import Activations
 from testbed.truth.native.columns import GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
@@ -58,6 +58,7 @@ def note(known: Known, walked: Walked, old: int, told: LookedAt, end: int, *, na
         whose, link = (trace, told.activations, told.node), (trace.arch.link,) if trace.arch.link else ()
         known.executed = _with_more_code(known.executed, executed(trace, steps))
         known.framed = with_more(known.framed, framed_pcs(*whose, steps))
+        known.frame_sizes = _with_larger(known.frame_sizes, frame_sizes(*whose, steps))
         known.moving = with_more(known.moving, moving_pcs(*whose, told.pointer, steps))
         known.setting = with_more(known.setting, setting_pcs(*whose, told.pointer, steps))
         known.saving = with_more(known.saving, saving_pcs(*whose, trace.arch.preserved, steps))
@@ -103,6 +104,9 @@ def _note_natively(known: Known, told: LookedAt) -> bool:
             known.executed,
             np.stack((there.astype(np.uint64) + table.low, table.sizes[there].astype(np.uint64)), axis=1),
         )
+        framed = np.flatnonzero(table.frames)
+        sized = np.stack((framed.astype(np.uint64) + table.low, table.frames[framed]), axis=1)
+        known.frame_sizes = _with_larger(known.frame_sizes, sized)
         for name, bit in _FACTS:
             pcs = np.flatnonzero(table.bits & bit).astype(np.uint64) + table.low
             setattr(known, name, with_more(getattr(known, name), pcs))
@@ -126,7 +130,8 @@ def _table(trace: Trace) -> CodeTable:
     low = min((start for start, _ in spans), default=0)
     size = max((end for _, end in spans), default=0) - low
     size = size if size <= MOST_CODE else 0
-    return CodeTable(np.uint64(low), np.zeros(size, np.uint8), np.zeros(size, np.uint8))
+    bits, frames = np.zeros(size, np.uint8), np.zeros(size, np.uint64)
+    return CodeTable(np.uint64(low), np.zeros(size, np.uint8), bits, frames)
 
 
 def with_more(known: Words, more: Words) -> Words:
@@ -136,6 +141,12 @@ def with_more(known: Words, more: Words) -> Words:
     if not len(more):
         return known
     return np.union1d(known, more)
+
+
+def _with_larger(known: Words, more: Words) -> Words:
+    """The same of instructions and sizes: of each instruction the largest one."""
+    both = largest(np.concatenate((known, more)))
+    return known if np.array_equal(known, both) else both
 
 
 def _with_more_code(known: Words, more: Words) -> Words:

@@ -72,6 +72,10 @@ class WindowTruth(Truth):
         return self._all_code("framed")
 
     @property
+    def frame_sizes(self) -> NDArray[np.uint64]:
+        return self._all_code("frame_sizes")
+
+    @property
     def moving_pcs(self) -> NDArray[np.uint64]:
         return self._all_code("moving")
 
