@@ -44,13 +44,13 @@ def adjusted(function: TriedFunction, i: int) -> Adjustment | None:
         return None
     states: dict[int, FrameState] = {}
     fixed, later, end = set[int](), False, None
-    said = set[str]()  # registers that the table says anew behind the instruction
+    said = set[str]()  # what the table says anew behind the instruction; a vector register's slot is not tried
     for j in range(i, len(function)):
         state = function.states[j]
         if j > i:
             if function.begins(j):
                 break
-            said |= function.sets(j)
+            said |= {part for part in function.sets(j) if part == CFA_OFFSET or part in function.arch.index}
         new = _moved(function, j, by, said)
         if new is None:
             break

@@ -207,3 +207,11 @@ def test_with_the_advised_rows_the_table_is_right(arch: str) -> None:
     wrong = np.unique(check_rows(run.watched, table, loaded_of(run)).wrong)
     assert len(wrong) == 2
     assert the_repair(finding).repaired == 1
+
+
+@pytest.mark.parametrize("program", ["simd_saved", "simd_saved_again"])
+def test_a_slot_of_a_vector_register_is_no_obstacle(program: str) -> None:
+    """The rows behind the wrong ones have rules of registers that nobody tries: one finding, with its advice."""
+    (finding,) = said(program, "x86_64", "vector-O2")
+    (directive,) = the_repair(finding).directives
+    assert directive.startswith(".cfi_def_cfa_offset ") and finding.instructions == 10

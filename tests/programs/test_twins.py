@@ -23,7 +23,16 @@ pytestmark = pytest.mark.whole
 # ones (compilers' defects); the source is right, and what an assembler makes of it is not; and the wrong one does no
 # harm to who takes signatures off without authenticating.
 NO_TWIN = {
-    *("retpoline", "outlined_prologues", "pac_early", "simd_saved", "profiled", "return_thunk", "realigned_calls"),
+    *(
+        "retpoline",
+        "outlined_prologues",
+        "pac_early",
+        "simd_saved",
+        "simd_saved_again",
+        "profiled",
+        "return_thunk",
+        "realigned_calls",
+    ),
     *("masked_return", "conditional_return", "return_thunk_inline", "renamed_drap", "adjusted_again"),
 }
 TABLES = ("eh_frame", "eh_frame_hdr", "debug_frame")

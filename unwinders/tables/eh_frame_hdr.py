@@ -43,7 +43,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 LIMITS = limits_of(
     """
     REALIGNED+EPILOGUE+UNLINKED  x86_64  skipped wrong_register
-    WRONG_TABLE                  x86_64  refused ended_early skipped wrong_register wrong
+    WRONG_TABLE                  x86_64  refused ended_early skipped phantom wrong_register wrong
     WRONG_TABLE                  arm64   stopped ended_early skipped phantom wrong_register wrong
     NO_TABLE                     x86_64  refused stopped ended_early
     NO_TABLE                     arm64   refused stopped

@@ -57,7 +57,7 @@ LIMITS = (
     CUT,
     *table_limits(
         {
-            Trait.WRONG_TABLE: frozenset({Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+            Trait.WRONG_TABLE: frozenset({Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM}),
             Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
             Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
             Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
