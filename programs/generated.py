@@ -80,6 +80,8 @@ _FLAGGED = {
     "f8r3a1v1c1+f8": ("gcc-Os",),  # A32: lr is an ordinary register, and the frame pointer leads to no record
     "f8r2i1+fv1,-finstrument-functions": ("clang-thumb-O2",),  # a frame pointer for locals; what lies there is r8, and
     # that has the caller's own return address
+    "f8r1o32s3,-finstrument-functions": ("clang-Os",),  # A32: at a recursion's entry the scan finds all callers, and
+    # copies of their return addresses between them
 }
 
 
