@@ -27,11 +27,11 @@ from testbed.checks.impossible import (
     without_thrown_away,
 )
 from testbed.checks.inputs import read_program
-from testbed.checks.local_calls import as_call_or_jump, local_calls
+from testbed.checks.local_calls import local_calls, rows_beside
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
-from testbed.checks.row_checks import RowChecks, check_rows
+from testbed.checks.row_checks import RowChecks
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
@@ -255,12 +255,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
         if not isinstance(table, RowTable):
             continue
         at_calls, evaluate = name in AT_CALLS, group.readers.evaluator
-        checks = check_rows(watched, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
-        if local is not None:
-            others = check_rows(
-                local.truth, table, this.loaded, steps=local.steps, at_calls=at_calls, evaluate=evaluate
-            )
-            checks = as_call_or_jump(checks, others, local)
+        checks = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
         row_at = group.readers.rows_of_instructions
         checks = without_thrown_away(checks, called)
         checks = without_never_returning(checks, batch, this.image, table, row_at)

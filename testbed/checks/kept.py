@@ -159,7 +159,9 @@ def _check(data: Mapping[str, Any], path: Path) -> FileCheck:
 
 
 def _finding_data(finding: TableFinding) -> dict[str, Any]:
-    return asdict(finding) | {"kind": finding.kind.value, "evidence": finding.evidence.value}
+    alike = [_finding_data(each) for each in finding.alike]
+    own = asdict(replace(finding, alike=()))
+    return own | {"kind": finding.kind.value, "evidence": finding.evidence.value, "alike": alike}
 
 
 def _finding(data: Mapping[str, Any]) -> TableFinding:
@@ -169,6 +171,7 @@ def _finding(data: Mapping[str, Any]) -> TableFinding:
         "evidence": HowKnown(data["evidence"]),
         "things": tuple(WrongThing(**thing) for thing in data["things"]),
         "repair": repair and _repair(repair),
+        "alike": tuple(map(_finding, data["alike"])),
     }
     return TableFinding(**values)
 

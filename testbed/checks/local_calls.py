@@ -15,7 +15,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from testbed.checks.native.codes import RETURN_ADDRESS
-from testbed.checks.row_checks import RowChecks
+from testbed.checks.row_checks import RowChecks, check_rows
+from testbed.checks.row_rules import Evaluate
+from testbed.contract.rows import RowTable
+from testbed.image import LoadedImage
 from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
 from testbed.truth.transfers import Bools
@@ -61,6 +64,24 @@ def local_calls(watched: Truth, whole: Bools) -> LocalCalls | None:
     folded[steps] = onto[node[steps]]
     doubtful = np.isin(node, called[~over])
     return LocalCalls(replace(watched, node=folded), folded != node, doubtful)
+
+
+def rows_beside(
+    watched: Truth,
+    local: LocalCalls | None,
+    table: RowTable,
+    loaded: LoadedImage,
+    *,
+    at_calls: bool = False,
+    evaluate: Evaluate | None = None,
+    natively: bool = False,
+) -> RowChecks:
+    """A table held against a trace with its local calls, as calls and as jumps."""
+    checks = check_rows(watched, table, loaded, at_calls=at_calls, evaluate=evaluate, natively=natively)
+    if local is None:
+        return checks
+    jumps = check_rows(local.truth, table, loaded, steps=local.steps, at_calls=at_calls, evaluate=evaluate)
+    return as_call_or_jump(checks, jumps, local)
 
 
 def _is_within(watched: Truth, site: int, target: int) -> bool:

@@ -96,7 +96,8 @@ class TableFinding:
     """One cause in one table: the first instruction at which it shows, and at how many it does.
 
     ``where`` is ``function+0x4``; ``source`` is ``file:line`` where that is known, else "". ``repair`` None: no
-    directive was found that makes the function right.
+    directive was found that makes the function right. What is told once of several functions is the first one's, with
+    ``instructions`` and what is ``repaired`` of all (`testbed.checks.alike`).
     """
 
     kind: FindingKind
@@ -111,7 +112,18 @@ class TableFinding:
     repair: Repair | None = None
     source: str = ""
     line: int = 0
-    functions: int = 1  # that it stands for: those of a file that was built without tables are told once
+    bare: bool = False  # no instruction of its function has a row
+    alike: tuple[TableFinding, ...] = ()  # those that it stands for, the first among them
+
+    @property
+    def each(self) -> tuple[TableFinding, ...]:
+        """The findings of single functions that it stands for: itself, or those that are told once."""
+        return self.alike or (self,)
+
+    @property
+    def functions(self) -> int:
+        """How many functions it is told of."""
+        return len(self.each)
 
     @property
     def severity(self) -> Severity:
@@ -122,8 +134,11 @@ class TableFinding:
         """What a baseline knows a finding by: it stays the same when code grows, be it before it in its function.
 
         So it holds no address, no offset in the function, and no number of the instruction's; of a function without a
-        name nothing. Alike findings of one function are told apart by how many they are.
+        name nothing. Alike findings of one function are told apart by how many they are. One that stands for several
+        is not known by them: a baseline has each of theirs.
         """
+        if self.alike:
+            return "|".join((self.kind.value, self.table, "several functions"))
         function = "" if _NUMBER.fullmatch(self.function) else self.function
         things = ";".join(f"{thing.what}: {thing.says} / {_VISITS.sub('', thing.true)}" for thing in self.things)
         instruction = _NUMBER.sub("n", self.instruction)

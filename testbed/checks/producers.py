@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from testbed.arch import Arch
+from testbed.checks.alike import told_as_one
 from testbed.checks.model import FindingKind, TableFinding
 from testbed.checks.readers import AT_CALLS
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image
 
-MANY_ALIKE = 5  # functions: nobody left each of them out by hand
 # Tables without rows for epilogues, by architecture and strategy: what the producer says of itself in `.comment`.
 _NO_EPILOGUES = {("arm32", "debug_frame"): b"clang", ("arm32", "eh_frame"): b"clang"}
 
@@ -25,9 +25,7 @@ def told_once(
     findings: Sequence[TableFinding], image: Image, name: str, table: RowTable, true: Mapping[int, TrueRow]
 ) -> list[TableFinding]:
     """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
-    findings = _one_of(findings, FindingKind.CANNOT_UNWIND)
-    if name in AT_CALLS or not len(table):
-        findings = _one_of(findings, FindingKind.NO_ROW)
+    findings = told_as_one(findings, parts=name in AT_CALLS or not len(table))
     comment = image.sections.get(".comment")
     producer = _NO_EPILOGUES.get((image.arch.name, name))
     if producer is None or comment is None or producer not in comment.data:
@@ -38,16 +36,6 @@ def told_once(
     instructions = sum(each.instructions for each in found)
     note = replace(found[0], kind=FindingKind.NO_EPILOGUE_ROWS, instructions=instructions, repair=None)
     return [*(each for each in findings if each not in found), note]
-
-
-def _one_of(findings: Sequence[TableFinding], kind: FindingKind) -> Sequence[TableFinding]:
-    """The functions that are marked as such that cannot be unwound, or that an index does not know, as one finding
-    where they are many: it is how the file was built."""
-    alike = [each for each in findings if each.kind is kind]
-    if len(alike) < MANY_ALIKE:
-        return findings
-    one = replace(alike[0], instructions=sum(each.instructions for each in alike), functions=len(alike))
-    return [*(each for each in findings if each.kind is not kind), one]
 
 
 def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, TrueRow], arch: Arch) -> bool:

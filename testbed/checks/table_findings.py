@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
 from testbed.checks.code_spans import CodeSpan, span_at
@@ -152,7 +152,8 @@ class _OneFunction:
                 end = LaterDirectives(self._place(self.span.end), (".fnend",))
                 place = f"before {self.words.where(self.span.start)}"
                 repair = Repair((".fnstart", *frame.directives), "", len(frame.pcs), (end,), (), place)
-            yield self._finding(kind, pcs, (WrongThing("row", "nothing", _NOTHING[called]),), repair)
+            found = self._finding(kind, pcs, (WrongThing("row", "nothing", _NOTHING[called]),), repair)
+            yield replace(found, bare=bare)
 
     def _described(self, pcs: Sequence[int]) -> FrameRepair | None:
         """The directives of a function of which its table of calls says nothing."""

@@ -12,10 +12,11 @@ from testbed.build.recipe import Tool
 from testbed.build.source_lines import source_lines
 from testbed.build.source_place import Place
 from testbed.checks.code_words import CodeWords
+from testbed.checks.local_calls import local_calls, rows_beside
 from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
-from testbed.checks.row_checks import RowChecks, check_rows
+from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_rules import Evaluate
 from testbed.checks.table_findings import table_findings, wrong_pcs
 from testbed.checks.true_rows import true_rows
@@ -82,10 +83,12 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     except UnwindError as why:
         return TableLint(reader.strategy, reader.strategy, NO_CHECKS, (_unreadable(reader, why),), reader.at_calls)
     loaded = next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
-    steps = check_rows(run.watched, table, loaded, at_calls=reader.at_calls, evaluate=evaluate)
+    local = local_calls(run.watched, np.full(len(run.trace), not run.failure))
+    called = run.watched if local is None else local.truth
+    steps = rows_beside(run.watched, local, table, loaded, at_calls=reader.at_calls, evaluate=evaluate)
     checks = by_pc(steps)
     pcs = wrong_pcs(checks, loaded.image)
-    true = true_rows(run.watched, steps, table, pcs)
+    true = true_rows(called, steps, table, pcs)
     compared = np.flatnonzero(steps.compared)
     compared = compared[np.argsort(run.trace.sizes[compared], kind="stable")]  # where a signal arrives the size is 0
     sizes = dict(zip(steps.pc[compared].tolist(), run.trace.sizes[compared].tolist(), strict=True))

@@ -26,9 +26,9 @@ from testbed.cli.progress import long_work
 from testbed.cli.strategies import unwinder_cmd
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
-from testbed.report.check_baseline import baseline_text, gone_from, known_in, read_baseline
+from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_formats import FORMATS
-from testbed.report.check_report import BrokenInput, CheckReport, reported
+from testbed.report.check_report import BrokenInput, CheckReport
 from testbed.report.check_text import print_check
 from testbed.report.phrases import count
 from testbed.words.catalogue import matches
@@ -208,9 +208,8 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
         click.echo(
             f"{count(len(others), 'file')} without a function that matches {' or '.join(options.functions)}", err=True
         )
-    known = known_in(baseline, checks)
     report = CheckReport(
-        tuple(map(reported, checks, known)),
+        told_beside(baseline, checks),
         tuple(broken),
         gone_from(baseline, checks, options),
         how.baseline,

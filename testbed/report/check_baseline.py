@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 
+from testbed.checks.alike import divided
 from testbed.checks.model import FileCheck, TableFinding
 from testbed.checks.options import CheckOptions
 from testbed.report.check_json import json_text
+from testbed.report.check_report import ReportedFile, reported
 from testbed.report.check_words import file_name, sentence
 from testbed.words.catalogue import matches
 from testbed.words.errors import UsageError
@@ -48,7 +50,7 @@ def entry(check: FileCheck, finding: TableFinding) -> KnownFinding:
 
 def baseline_text(checks: Sequence[FileCheck]) -> str:
     """All findings of some checks as a baseline."""
-    entries = sorted(entry(check, finding) for check in checks for finding in check.findings)
+    entries = sorted(entry(check, finding) for check in checks for finding in _each(check))
     return json_text({"schema": SCHEMA, "findings": [asdict(each) for each in entries]})
 
 
@@ -68,10 +70,22 @@ def read_baseline(path: Path) -> tuple[KnownFinding, ...]:
         raise UsageError(f"{path} is no baseline of testbed check: --write-baseline {path} writes one") from error
 
 
-def known_in(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tuple[tuple[bool, ...], ...]:
-    """For each check, whether the baseline knows each of its findings."""
+def told_beside(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tuple[ReportedFile, ...]:
+    """The checks as they are told: with each finding, whether the baseline knows it.
+
+    Of what is told once of several functions, what is known of them and what is new are two findings.
+    """
     left = Counter(each.key for each in baseline)
-    return tuple(tuple(_take(left, entry(check, finding).key) for finding in check.findings) for check in checks)
+    told = []
+    for check in checks:
+        parts = [
+            part
+            for finding in check.findings
+            for part in divided(finding, [_take(left, entry(check, each).key) for each in finding.each])
+        ]
+        findings = tuple(finding for finding, _ in parts)
+        told.append(reported(replace(check, findings=findings), [known for _, known in parts]))
+    return tuple(told)
 
 
 def _take(left: Counter[_KnownBy], key: _KnownBy) -> bool:
@@ -84,7 +98,7 @@ def gone_from(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck], opt
 
     Only where it was looked for: in files that were checked, in the functions and tables that were asked for.
     """
-    found = Counter(entry(check, finding).key for check in checks for finding in check.findings)
+    found = Counter(entry(check, finding).key for check in checks for finding in _each(check))
     looked_at = {(file_name(check), check.arch.name): check.tables for check in checks}
     gone = []
     for each in baseline:
@@ -92,6 +106,11 @@ def gone_from(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck], opt
         if tables is not None and _asked_for(each, tables, options) and not _take(found, each.key):
             gone.append(f"{each.file}: {each.sentence}")
     return tuple(gone)
+
+
+def _each(check: FileCheck) -> Iterator[TableFinding]:
+    """The findings of a check, those of several functions one by one."""
+    return (each for finding in check.findings for each in finding.each)
 
 
 def _asked_for(known: KnownFinding, tables: Sequence[str], options: CheckOptions) -> bool:

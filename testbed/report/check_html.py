@@ -95,8 +95,8 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
     for i, reported in enumerate(file.findings):
         function = covering(reported.finding.pc)
         findings.append(_finding(f"{number}-{i}", check, function, reported))
-        if function is not None:
-            of[function.start].append(findings[-1])
+        for start in {own.start for each in reported.finding.each if (own := covering(each.pc))}:
+            of[start].append(findings[-1])
     return {
         "path": printable(str(check.path)),
         "arch": check.arch.name,

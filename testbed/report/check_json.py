@@ -88,8 +88,23 @@ def finding_data(reported: ReportedFinding) -> dict[str, Any]:
         "evidence": finding.evidence.value,
         "instructions": finding.instructions,
         "functions": finding.functions,
+        "bare": finding.bare,
+        "alike": [_alike(each) for each in finding.alike],
         "repair": _repair(finding),
         "sentence": sentence(finding),
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _alike(finding: TableFinding) -> dict[str, Any]:
+    """One of the functions that are told as one: where, and what a baseline knows it by."""
+    return {
+        "function": finding.function,
+        "pc": finding.pc,
+        "where": finding.where,
+        "source": finding.source or None,
+        "line": finding.line or None,
+        "instructions": finding.instructions,
         "fingerprint": finding.fingerprint,
     }
 

@@ -38,8 +38,9 @@ def _suite(report: CheckReport, file: ReportedFile) -> TestSuite:
     outside: list[ReportedFinding] = []
     covering = functions_by_address(check)
     for reported in file.findings:
-        function = covering(reported.finding.pc)
-        (of[function.start] if function else outside).append(reported)
+        for finding in reported.finding.each:
+            function = covering(finding.pc)
+            (of[function.start] if function else outside).append(ReportedFinding(finding, reported.known))
     cases = []
     for function in check.functions:
         found = of[function.start]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity
+from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
 from testbed.report.check_words import EVIDENCE, sentence
 from testbed.words.distribution import own_version
@@ -77,6 +77,7 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
     ),
 }
 _KINDS = tuple(FindingKind)
+MOST_RELATED = 100  # locations beside a result's own: GitHub takes 1,000 of them in all
 
 
 def sarif_data(report: CheckReport, folder: Path | None = None) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def _result(
         "ruleIndex": _KINDS.index(finding.kind),
         "level": _LEVELS[finding.severity],
         "message": {"text": sentence(finding)},
-        "locations": [_location(check, reported, base)],
+        "locations": [_location(check, finding, base)],
         "partialFingerprints": _fingerprints(check, reported, seen),
         "properties": {
             "file": str(check.path),
@@ -148,8 +149,11 @@ def _result(
             "table": finding.table,
             "evidence": f"{finding.evidence.value}: {EVIDENCE[finding.evidence]}",
             "instructions": finding.instructions,
+            "functions": [printable(each.function) for each in finding.alike],
         },
     }
+    if others := [each for each in finding.each[1:] if each.source]:
+        result["relatedLocations"] = [_related(check, each, base) for each in others[:MOST_RELATED]]
     if baseline:
         result["baselineState"] = "unchanged" if reported.known else "new"
     if reported.known:
@@ -157,8 +161,12 @@ def _result(
     return result
 
 
-def _location(check: FileCheck, reported: ReportedFinding, base: Path) -> dict[str, Any]:
-    finding = reported.finding
+def _related(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:
+    """Where another function is that a result is told of."""
+    return {**_location(check, finding, base), "message": {"text": printable(finding.function)}}
+
+
+def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:
     where = printable(finding.where) or hex(finding.pc)
     physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source or str(check.path), base)}}
     # A program file has no lines, but GitHub takes no location without one.

@@ -12,6 +12,7 @@ from rich.text import Text
 from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import (
+    NAMES,
     answer,
     evidence_words,
     file_name,
@@ -93,7 +94,7 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
     quiet = [r for r in file.findings if not r.known and r.finding.severity is Severity.NOTE]
     for reported in file.findings:
         if not reported.known and reported.finding.severity is not Severity.NOTE:
-            yield from _of_a_finding(reported.finding, width)
+            yield from _of_a_finding(reported.finding, width, notes=notes)
             yield Text()
     yield from _of_the_rest(known, _KNOWN, width, notes)
     for kind, what in _QUIET.items():
@@ -109,13 +110,13 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
     yield Text()
 
 
-def _of_a_finding(finding: TableFinding, width: int) -> Iterator[Text]:
+def _of_a_finding(finding: TableFinding, width: int, *, notes: bool) -> Iterator[Text]:
     head = Text.assemble(place(finding), ": ", (finding.severity.value, _STYLES[finding.severity]), ": ")
     # Without a file and a line, the place in the function is told already.
     at = instruction(finding) if finding.source else printable(finding.instruction)
     table = "" if of_a_whole_table(finding) else printable(finding.table)
     yield head.append(", ".join(filter(None, (at, table))) or "the whole table")
-    for thing in wrong_things(finding):
+    for thing in wrong_things(finding, most=0 if notes else NAMES):
         yield from _wrapped(thing, width, indent=_INDENT)
     if repair := repair_words(finding):
         yield from _wrapped(f"{repair} ({tried_words(finding)})", width, indent=_INDENT)

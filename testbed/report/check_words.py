@@ -31,6 +31,11 @@ _KINDS = {
     FindingKind.NO_EPILOGUE_ROWS: "this compiler writes no rows for epilogues on this architecture",
     FindingKind.UNREADABLE: "the table cannot be read here",
 }
+_SEVERAL = {
+    FindingKind.NO_ROW: "no row covers {} that are called",
+    FindingKind.CANNOT_UNWIND: "the table says of {} that are called that they cannot be unwound",
+}
+NAMES = 6  # of functions that are told as one
 _WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 
 
@@ -68,12 +73,24 @@ def _where(finding: TableFinding) -> str:
     return printable(finding.where or (finding.table if of_a_whole_table(finding) else hex(finding.pc)))
 
 
-def wrong_things(finding: TableFinding) -> tuple[str, ...]:
-    """A clause per wrong thing: ``the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here``."""
+def wrong_things(finding: TableFinding, most: int = NAMES) -> tuple[str, ...]:
+    """A clause per wrong thing: ``the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here``.
+
+    Of functions that are told as one, ``most`` are named (0: all).
+    """
+    if finding.alike:
+        return (_of_several(finding, most or finding.functions),)
     if finding.kind in _WITHOUT_ROW or not finding.things:
         return (_KINDS[finding.kind],)
     said = tuple(printable(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
     return (*said, _KINDS[finding.kind]) if finding.kind is FindingKind.NO_EPILOGUE_ROWS else said
+
+
+def _of_several(finding: TableFinding, most: int) -> str:
+    """``no row covers 1,500 functions that are called: f, g, h and 1,497 more``."""
+    names = [printable(each.function) or _where(each) for each in finding.each]
+    rest = [f"{len(names) - most:,} more"] if len(names) > most else []
+    return f"{_SEVERAL[finding.kind].format(count(len(names), 'function'))}: {listed([*names[:most], *rest])}"
 
 
 def repair_words(finding: TableFinding) -> str:
@@ -196,12 +213,11 @@ def _wrong(checks: Sequence[FileCheck], functions: int) -> str:
 
 def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
     """How many functions have a finding; code outside every function counts as one by its name."""
-    found, others = set(), 0
+    found = set()
     for number, check in enumerate(checks):
         covering = functions_by_address(check)
-        for finding in check.findings:
+        for finding in (each for told in check.findings for each in told.each):
             if finding.kind is kind and not of_a_whole_table(finding):
                 function = covering(finding.pc)
                 found.add((number, function.start if function else finding.function or finding.pc))
-                others += finding.functions - 1
-    return len(found) + others
+    return len(found)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from testbed.checks.check_file import check_file
-from testbed.checks.model import FileCheck
+from testbed.checks.model import FileCheck, TableFinding
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
+from testbed.runs.program_file import built_file
+from testbed.runs.run import run_built
+from tests.checks.watched_tables import linted
 
 THUNK = """ call 2f
 1: pause
@@ -113,3 +118,53 @@ def test_wrong_rows_are_found(tmp_path: Path, body: str, things: tuple[str, str]
     (thing,) = finding.things
     assert (thing.what, thing.says, thing.true) == ("CFA", things[0], f"the true CFA is {things[1]} here")
     assert finding.repair is not None and finding.repair.directives[0] == advice
+
+
+START = """.text
+.globl _start
+.type _start, @function
+_start: .cfi_startproc
+ .cfi_undefined %rip
+ leaq g(%rip), %r11
+ call f
+ movl $60, %eax
+ xorl %edi, %edi
+ syscall
+.cfi_endproc
+.size _start, . - _start
+.type g, @function
+g: .cfi_startproc
+ movl $3, %eax
+ ret
+.cfi_endproc
+.size g, . - g
+.type f, @function
+f: .cfi_startproc
+"""
+
+
+def watched(folder: Path, body: str) -> tuple[TableFinding, ...]:
+    """What `testbed lint` finds where a program calls the function."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    path, program = folder / "code.S", folder / "program"
+    end = "" if "other:" in body else ".size f, . - f\n"
+    path.write_text(f"{START}{body.replace('leaq f(', 'leaq g(')}.cfi_endproc\n{end}")
+    subprocess.run(["gcc", "-nostdlib", "-static", "-no-pie", "-o", str(program), str(path)], check=True)
+    run = run_built(built_file(program))
+    assert run.failure == ""
+    return linted(run, "eh_frame").findings
+
+
+@pytest.mark.parametrize("what", [what for what, body in RIGHT.items() if "elsewhere" not in body])
+def test_right_rows_have_no_finding_on_a_watched_run(tmp_path: Path, what: str) -> None:
+    assert [(each.where, each.things) for each in watched(tmp_path, RIGHT[what])] == []
+
+
+@pytest.mark.parametrize(("body", "things", "advice"), WRONG.values(), ids=list(WRONG))
+def test_wrong_rows_are_found_on_a_watched_run(tmp_path: Path, body: str, things: tuple[str, str], advice: str) -> None:
+    (finding,) = watched(tmp_path, body)
+    (thing,) = finding.things
+    assert (thing.what, thing.says, thing.true) == ("CFA", things[0], f"the true CFA is {things[1]} here")
+    assert finding.repair is not None
+    assert finding.repair.directives[0].split()[-1] == advice.split()[-1]

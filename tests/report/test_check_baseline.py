@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
-from testbed.report.check_baseline import KnownFinding, baseline_text, gone_from, known_in, read_baseline
+from testbed.report.check_baseline import KnownFinding, baseline_text, gone_from, read_baseline, told_beside
 from testbed.words.errors import UsageError
 from tests.report.checked import CHECK, CLEAN, NO_ROW, RESTORED, WRONG
 
@@ -20,6 +21,15 @@ def baseline(folder: Path, *checks: FileCheck) -> tuple[KnownFinding, ...]:
     path = folder / "base.json"
     path.write_text(baseline_text(checks), encoding="utf-8")
     return read_baseline(path)
+
+
+def known_in(known: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tuple[tuple[bool, ...], ...]:
+    """For each check, whether each of its findings is known, in their order."""
+    told = told_beside(known, checks)
+    return tuple(
+        tuple(next(r.known for r in file.findings if r.finding is finding) for finding in file.check.findings)
+        for file in told
+    )
 
 
 def test_what_was_written_is_known(tmp_path: Path) -> None:

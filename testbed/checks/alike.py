@@ -1,0 +1,57 @@
+"""Functions without a row, or marked as ones that cannot be unwound, told once where they are many: it is how the file
+was built, one cause. What is told keeps the finding of each function, so that a baseline knows each of them, and a
+function that comes later is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from testbed.checks.model import FindingKind, LaterDirectives, Repair, TableFinding
+
+MANY_ALIKE = 5  # functions: nobody left each of them out by hand
+
+
+def told_as_one(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
+    """The findings, with those that are one cause as one. ``parts``: so is code without a row of functions that have
+    some, where a table has entries for calls only, or none."""
+    for kind in (FindingKind.CANNOT_UNWIND, FindingKind.NO_ROW):
+        alike = [each for each in findings if each.kind is kind and (each.bare or parts or kind is not kind.NO_ROW)]
+        if len(alike) >= MANY_ALIKE:
+            findings = [*(each for each in findings if each not in alike), as_one(alike)]
+    return findings
+
+
+def as_one(alike: Sequence[TableFinding]) -> TableFinding:
+    """Findings of several functions as one, which lies at the first of them; of a single one itself."""
+    first = alike[0]
+    if len(alike) == 1:
+        return first
+    instructions = sum(each.instructions for each in alike)
+    return replace(first, instructions=instructions, repair=_repair_of_each(alike), alike=tuple(alike))
+
+
+def divided(finding: TableFinding, known: Sequence[bool]) -> tuple[tuple[TableFinding, bool], ...]:
+    """A finding, and whether it is known; in two parts where that is so of some of its functions only."""
+    own = list(zip(finding.each, known, strict=True))
+    sides = {side: [each for each, its in own if its == side] for side in (False, True)}
+    return tuple((as_one(each) if len(each) < len(known) else finding, side) for side, each in sides.items() if each)
+
+
+def _repair_of_each(alike: Sequence[TableFinding]) -> Repair | None:
+    """The directives that all these functions lack, where they are the same ones; else the first one's."""
+    repairs = [each.repair for each in alike]
+    first = repairs[0]
+    if first is None or any(each is None or _said(each) != _said(first) for each in repairs):
+        return first
+    later = tuple(LaterDirectives(_ENDS, each.directives) for each in first.later)
+    repaired = sum(each.repaired for each in repairs if each is not None)
+    return replace(first, repaired=repaired, later=later, place=_BEGINNINGS)
+
+
+def _said(repair: Repair) -> tuple[tuple[str, ...], ...]:
+    return (repair.directives, repair.replaced, *(each.directives for each in repair.later))
+
+
+_BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"
