@@ -45,9 +45,18 @@ def without_never_returning(
     over = np.full(len(batch.path), False)
     for step in suspects.tolist():
         pc = int(checks.pc[step])
-        if pc in right or (row_at is not None and agrees(image, table, row_at, pc)):
+        if pc in right or (row_at is not None and _is_as_said(image, table, row_at, pc, int(checks.wrong[step]))):
             over[step:] |= batch.path[step:] == batch.path[step]
     return replace(checks, compared=checks.compared & ~over)
+
+
+def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: int) -> bool:
+    """Whether the instructions say of a place what the table says, of what is ``wrong`` there above all."""
+    row, arch = table.at(pc), image.arch
+    names = [register.name for k, register in enumerate(arch.registers) if wrong >> REGISTERS + k & 1]
+    if row is not None and wrong & RETURN_ADDRESS:
+        names.append(row.return_address)
+    return agrees(image, table, row_at, pc, names)
 
 
 def without_misled(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
@@ -226,5 +235,6 @@ def without_contradicted(
     alone = np.setdiff1d(checks.pc[wrong & batch.forced], checks.pc[wrong & ~batch.forced])
     if row_at is None or not len(alone):
         return checks
-    agreed = [pc for pc in alone.tolist() if agrees(image, table, row_at, pc)]
+    masks = [int(np.bitwise_or.reduce(checks.wrong[wrong & (checks.pc == pc)])) for pc in alone]
+    agreed = [pc for pc, mask in zip(alone.tolist(), masks, strict=True) if _is_as_said(image, table, row_at, pc, mask)]
     return replace(checks, compared=checks.compared & ~(wrong & np.isin(checks.pc, np.array(agreed, np.uint64))))

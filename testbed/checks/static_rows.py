@@ -7,7 +7,7 @@ CFA from the same register; a saved register, where both say a slot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
@@ -67,10 +67,17 @@ def static_function(
     return StaticFunction(frozenset(agreed), differing)
 
 
-def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int) -> bool:
-    """Whether the instructions say of a place what the table says."""
+def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int, asked: Iterable[str] = ()) -> bool:
+    """Whether the instructions say of a place what the table says.
+
+    Of the registers that are ``asked`` for, a slot and "same value" are no agreement: elsewhere a row may leave out
+    a register that is saved and not changed yet.
+    """
     row, said = table.at(pc), _said(image, row_at, pc)
-    return row is not None and said is not None and _differences(row, said, image.arch) == ()
+    if row is None or said is None or _differences(row, said, image.arch) != ():
+        return False
+    rules = ((row.registers.get(name, SameValue()), said.registers.get(name, SameValue())) for name in asked)
+    return not any(one != other and isinstance(one, _KNOWN) and isinstance(other, _KNOWN) for one, other in rules)
 
 
 def _said(image: Image, row_at: RowAt, pc: int) -> UnwindRow | None:
@@ -96,6 +103,9 @@ def _differences(row: UnwindRow, said: UnwindRow, arch: Arch) -> tuple[WrongThin
             says = f"{name} is at CFA{one.offset:+#x}"
             things.append(WrongThing(name, says, f"the instructions before it save it at CFA{other.offset:+#x}"))
     return tuple(things)
+
+
+_KNOWN = (AtCfa, SameValue)
 
 
 def _place(cfa: RegisterPlus) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.arch import ARCHES
 from testbed.checks.check_file import check_file
+from testbed.checks.model import HowKnown
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from tests.checks.sources import check_of
@@ -169,6 +171,60 @@ def test_a_signature_that_is_zero_is_a_signature(tmp_path: Path) -> None:
     path.write_text("int deep(int n) { return n < 2 ? 1 : n * deep(n - 1); }\n", encoding="utf-8")
     options = CheckOptions(arch="arm64", runs=10, steps=5000, flags=("-O0", "-mbranch-protection=pac-ret+leaf"))
     assert not check_file(path, options, READERS).findings
+
+
+# What is called is another file's, so it may never come back; that its row is right then is what the instructions deny.
+KEEPS_NO_RETURN_ADDRESS = {
+    "arm64": """
+        .text
+        .globl f
+        .type f, %function
+f:      .cfi_startproc
+        str x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        FORCED
+        bl elsewhere
+        add x0, x0, #1
+        ldr x30, [sp], #16
+        .cfi_def_cfa_offset 0
+        ret
+        .cfi_endproc
+        .size f, .-f
+""",
+    "arm32": """
+        .syntax unified
+        .cfi_sections .debug_frame
+        .text
+        .globl f
+        .type f, %function
+f:      .cfi_startproc
+        push {r4, lr}
+        .cfi_def_cfa_offset 8
+        .cfi_offset r4, -8
+        FORCED
+        bl elsewhere
+        add r4, r0, #1
+        pop {r4, pc}
+        .cfi_endproc
+        .size f, .-f
+""",
+}
+
+
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize("arch", KEEPS_NO_RETURN_ADDRESS)
+def test_a_return_address_that_a_call_of_another_file_overwrites(tmp_path: Path, arch: str, forced: bool) -> None:
+    """Without `.cfi_offset` of the link register: right up to the call, wrong behind it."""
+    never = {"arm64": "eor x1, x0, x0\n cbz x1, 1f\n", "arm32": "eors r1, r0, r0\n beq 1f\n"}[arch]
+    text = KEEPS_NO_RETURN_ADDRESS[arch].replace("FORCED", never if forced else "")
+    back = {"arm64": "        ldr x30, [sp]", "arm32": "        pop {r4"}[arch]
+    (finding,) = check_of(tmp_path, text.replace(back, f"1:{back}"), arch).findings
+    link = ARCHES[arch].link
+    assert finding.evidence is (HowKnown.FORCED if forced else HowKnown.EXECUTED)
+    assert [(thing.what, thing.says) for thing in finding.things] == [(link, f"{link} is still in {link}")]
+    assert finding.repair is not None
+    offset = {"arm64": "-0x10", "arm32": "-0x4"}[arch]
+    assert finding.repair.directives == (f".cfi_offset {link}, {offset}",)
 
 
 # Too long a length writes over what the function saved, and over its return address. What is called then never ends.
