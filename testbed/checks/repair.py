@@ -55,8 +55,32 @@ def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
     for i in range(len(function)):
         # A return address that is there after all shows what else is wrong: so it may take more than one look.
         while wrong := frozenset(thing for thing in function.wrong(i) if (i, thing) not in told):
-            causes += _causes_at(function, i, wrong, told)
+            if not _follows(function, i, wrong, causes):
+                causes += _causes_at(function, i, wrong, told)
     return tuple(causes)
+
+
+def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: list[Cause]) -> bool:
+    """Is a wrong state restored here that was made right further up? What is remembered is then right, too.
+
+    The instructions that become right by it are added to that cause.
+    """
+    if function.tried[i].pc not in function.restored:
+        return False
+    now = function.states[i]
+    for m in range(i - 1, -1, -1):
+        if function.begins(m + 1):
+            return False
+        repaired, pc = function.states[m], function.tried[m].pc
+        was_so = function.spans[function.tried[m].span].state == now != repaired
+        edit = _restored(function, i, wrong, repaired) if was_so and not function.wrong(i, repaired) & wrong else None
+        k = next((k for k, cause in enumerate(causes) if pc in cause.pcs), None)
+        if edit is not None and k is not None:
+            more = (function.tried[j].pc for j in edit.fixed)
+            causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *more})))
+            apply_edit(function, i, edit)
+            return True
+    return False
 
 
 def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set[tuple[int, str]]) -> Iterator[Cause]:

@@ -7,7 +7,7 @@ there in the source, it is to be written anew; another one behind it would do, a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,7 +17,8 @@ _DIRECTIVE = re.compile(r"\.cfi_\w+(?:\s[^;]*)?")
 _BARE = re.compile(r"(?:\s*[\w.$]+:)*\s*(?:\.cfi_\w+[^;]*;?\s*)*")  # labels and directives, and no instruction
 CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
 CFA_REGISTER, WHOLE_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
-_OF_REGISTERS = (".cfi_offset", ".cfi_rel_offset", ".cfi_restore", ".cfi_same_value", ".cfi_undefined", ".cfi_register")
+RESTORE, RESTORE_STATE = ".cfi_restore", ".cfi_restore_state"
+_OF_REGISTERS = (".cfi_offset", ".cfi_rel_offset", RESTORE, ".cfi_same_value", ".cfi_undefined", ".cfi_register")
 
 
 def directives_before(file: str, line: int) -> tuple[str, ...]:
@@ -41,8 +42,14 @@ def _lines(file: str) -> Sequence[str]:
         return ()
 
 
-def written_anew(advised: Sequence[str], standing: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The advice with what stands there taken into account, and the standing directives that it replaces."""
+def written_anew(
+    advised: Sequence[str], standing: Sequence[str], unchanged: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The advice with what stands there taken into account, and the standing directives that it replaces.
+
+    ``unchanged`` are the registers that are the caller's before what stands there: to say that again, a directive
+    that says something else of them is taken out, and nothing is written for it.
+    """
     if any(each.endswith("_state") for each in advised):
         return tuple(advised), ()
     new, replaced = list(advised), list[str]()
@@ -50,10 +57,31 @@ def written_anew(advised: Sequence[str], standing: Sequence[str]) -> tuple[tuple
         for old in standing:
             said = _instead(*_parts(directive), *_parts(old))
             if said is not None and old not in replaced:
-                new[place] = said
+                name, arguments = _parts(said)
+                new[place] = "" if name == RESTORE and _register(arguments[0]) in unchanged else said
                 replaced.append(old)
                 break
-    return tuple(new), tuple(replaced)
+    return tuple(filter(None, new)), tuple(replaced)
+
+
+def is_said(directive: str, standing: Sequence[str]) -> bool:
+    """Whether what stands in the source says what a directive would."""
+    name, arguments = _parts(directive)
+    wanted = [_value(each) for each in arguments]
+    for old, its in map(_parts, standing):
+        given = [_value(each) for each in its]
+        if (old, given) == (name, wanted):
+            return True
+        if old == WHOLE_CFA and len(given) == 2 and name in (CFA_REGISTER, CFA_OFFSET):
+            return given[name == CFA_OFFSET] == wanted[0]
+    return False
+
+
+def _value(argument: str) -> str | int:
+    try:
+        return int(argument, 0)
+    except ValueError:
+        return _register(argument)
 
 
 def _parts(directive: str) -> tuple[str, list[str]]:

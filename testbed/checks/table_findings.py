@@ -21,13 +21,10 @@ from testbed.checks.pc_checks import PcChecks
 from testbed.checks.repair import OF_REGISTER, Cause, find_causes
 from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
-from testbed.checks.source_directives import directives_before, written_anew
+from testbed.checks.source_directives import RESTORE_STATE, directives_before, is_said, written_anew
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import (
-    RowTable,
-    Undefined,
-)
+from testbed.contract.rows import RowTable, SameValue, Undefined
 from testbed.image import Image
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind
@@ -108,7 +105,12 @@ class _OneFunction:
             # The row of a call is the one at its last byte: an entry may begin there.
             if at < len(spans) and spans[at].start <= pc + max(self.sizes[pc] - 1, 0):
                 tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
-        function = TriedFunction(self.arch, tried, spans, self._registers_said())
+        standing = self._standing()
+        registers_said = {
+            pc: d for pc, its in standing.items() for d in its if d.startswith((".cfi_def_cfa ", f"{OF_REGISTER} "))
+        }
+        restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
+        function = TriedFunction(self.arch, tried, spans, registers_said, restored)
         if self.advises and (more := more_at_entry(function, self.span.start)):
             yield self._entered_otherwise(function, more)
         before = list(function.states)
@@ -199,20 +201,34 @@ class _OneFunction:
         if not cause.directives or not self.advises or (row is not None and self.arch.sp in row.registers):
             return None  # of a rule for SP itself its author means another frame than the caller's
         remembered = "" if cause.remembered is None else self.words.where(cause.remembered)
-        later = (LaterDirectives(self._place(self._next(each.pc)), each.directives) for each in cause.closings)
+        later = [
+            LaterDirectives(self._place(pc), left)
+            for each in cause.closings
+            if (left := self._not_said_yet(pc := self._next(each.pc), each.directives))
+        ]
         if cause.replaced is not None:
-            behind, standing = cause.replaced
+            behind, wrong = cause.replaced
             at = f"before {self.words.where(behind)}" if behind != cause.pc else ""
-            return Repair(cause.directives, "", len(cause.pcs), replaced=(standing,), replaced_at=at)
-        said, replaced = written_anew(cause.directives, directives_before(*self.words.source(cause.pc)))
+            return Repair(cause.directives, "", len(cause.pcs), replaced=(wrong,), replaced_at=at)
+        standing = directives_before(*self.words.source(cause.pc))
+        said, replaced = written_anew(cause.directives, standing, self._unchanged_before(cause.pc))
         return Repair(said, remembered, len(cause.pcs), tuple(later), replaced)
 
-    def _registers_said(self) -> dict[int, str]:
-        """By pc: what stands before it in the source of the register that the CFA is counted from."""
-        standing = {pc: directives_before(*self.words.source(pc)) for pc in self.pcs} if self.advises else {}
-        return {
-            pc: d for pc, its in standing.items() for d in its if d.startswith((".cfi_def_cfa ", f"{OF_REGISTER} "))
-        }
+    def _not_said_yet(self, pc: int, directives: Sequence[str]) -> tuple[str, ...]:
+        """Directives that belong before an instruction, without those that stand there in the source."""
+        standing = directives_before(*self.words.source(pc)) if pc < self.span.end else ()
+        return tuple(each for each in directives if not is_said(each, standing))
+
+    def _unchanged_before(self, pc: int) -> frozenset[str]:
+        """The registers of which the row of the instruction before says that they are the caller's."""
+        before = max((each for each in self.pcs if each < pc), default=None)
+        row = None if before is None else self.table.at(before)
+        names = (register.name for register in self.arch.registers)
+        return frozenset(name for name in names if row is None or row.registers.get(name) in (None, SameValue()))
+
+    def _standing(self) -> dict[int, tuple[str, ...]]:
+        """By pc: the directives that stand before it in the source."""
+        return {pc: directives_before(*self.words.source(pc)) for pc in self.pcs} if self.advises else {}
 
     def _place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""

@@ -42,13 +42,15 @@ class TriedPc:
 class TriedFunction:
     """Instructions in the order of their addresses. ``states`` are those in force: repairs change them.
 
-    ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from.
+    ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from;
+    before those ``restored`` stands `.cfi_restore_state`.
     """
 
     arch: Arch
     tried: Sequence[TriedPc]
     spans: Sequence[StateSpan]
     registers_said: Mapping[int, str] = field(default_factory=dict)  # by pc: ".cfi_def_cfa_register %rsp"
+    restored: frozenset[int] = frozenset()  # pcs
     states: list[FrameState] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -9,8 +9,9 @@ import pytest
 from testbed.checks.check_file import check_file
 from testbed.checks.model import TableFinding
 from testbed.checks.options import CheckOptions
-from testbed.checks.source_directives import written_anew
+from testbed.checks.source_directives import is_said, written_anew
 from testbed.cli.table_readers import READERS
+from tests.checks.sources import check_of
 
 SOURCE = """ .text
  .globl f
@@ -60,6 +61,54 @@ WRONG = {
 }
 
 
+# Another mistake, the advice, and what it stands for: nothing is advised that stands there already.
+MISTAKES = {
+    "another register": (
+        (".cfi_offset %r12, -24", ".cfi_offset %r13, -24"),
+        (".cfi_offset r12, -0x18",),
+        (".cfi_offset %r13, -24",),
+    ),
+    "a slot of what is not saved": (
+        (" movl %edi, %ebx", " .cfi_offset %r15, -40\n movl %edi, %ebx"),
+        (),
+        (".cfi_offset %r15, -40",),
+    ),
+}
+
+REMEMBERED = """ .text
+ .globl f
+ .type f, %function
+f: .cfi_startproc
+ sub sp, sp, #64
+ .cfi_def_cfa_offset 64
+ stp x29, x30, [sp, #48]
+ .cfi_offset x29, -16
+ .cfi_offset x30, -8
+ add x29, sp, #48
+ .cfi_def_cfa x29, 16
+ cbnz x0, 3f
+ .cfi_remember_state
+ .cfi_def_cfa sp, 64
+ ldp x29, x30, [sp, #48]
+ add sp, sp, #64
+ .cfi_def_cfa_offset 0
+ .cfi_restore x29
+ .cfi_restore x30
+ ret
+ .cfi_restore_state
+3: bl more
+ .cfi_def_cfa sp, 64
+ ldp x29, x30, [sp, #48]
+ add sp, sp, #64
+ .cfi_def_cfa_offset 0
+ .cfi_restore x29
+ .cfi_restore x30
+ ret
+ .cfi_endproc
+ .size f, . - f
+"""
+
+
 def findings(path: Path) -> tuple[TableFinding, ...]:
     return check_file(path, CheckOptions(runs=50, steps=200), READERS).findings
 
@@ -99,3 +148,50 @@ def test_what_is_replaced_is_of_the_same_thing() -> None:
     assert written_anew([".cfi_def_cfa_register rbp"], [".cfi_def_cfa %rsp, 16"])[0] == (".cfi_def_cfa rbp, 16",)
     assert written_anew([".cfi_restore_state"], [".cfi_def_cfa_offset 8"])[1] == ()
     assert written_anew([".cfi_adjust_cfa_offset 8"], [".cfi_adjust_cfa_offset FRAME"])[1] == ()
+
+
+@pytest.mark.parametrize(("mistake", "advice", "replaced"), MISTAKES.values(), ids=list(MISTAKES))
+def test_nothing_is_advised_that_stands_there(
+    tmp_path: Path, mistake: tuple[str, str], advice: tuple[str, ...], replaced: tuple[str, ...]
+) -> None:
+    path = tmp_path / "code.S"
+    assert SOURCE.count(mistake[0]) == 1
+    path.write_text(SOURCE.replace(*mistake))
+    (finding,) = findings(path)
+    assert finding.repair is not None
+    assert (finding.repair.directives, finding.repair.replaced) == (advice, replaced)
+    assert not finding.repair.later
+
+
+def test_what_is_wrong_where_it_is_remembered_is_one_mistake(tmp_path: Path) -> None:
+    (finding,) = check_of(
+        tmp_path, REMEMBERED.replace(".cfi_def_cfa x29, 16", ".cfi_def_cfa x29, 64"), "arm64"
+    ).findings
+    assert finding.where == "f+0xc"
+    assert finding.instructions == 2, "the call behind `.cfi_restore_state`, too"
+    assert finding.repair is not None
+    assert (finding.repair.directives, finding.repair.replaced) == ((".cfi_def_cfa sp, 64",), (".cfi_def_cfa x29, 64",))
+
+
+def test_what_the_source_says_further_down_is_not_advised(tmp_path: Path) -> None:
+    text = REMEMBERED.replace(" .cfi_offset x30, -8\n", "")
+    (finding,) = check_of(tmp_path, text, "arm64").findings
+    assert finding.where == "f+0x20" and finding.repair is not None
+    assert finding.repair.directives == (".cfi_offset x30, -0x8",)
+    assert finding.repair.later == (), "`.cfi_restore x30` stands where the state ends"
+
+
+def test_what_is_wrong_behind_a_restored_state_only_is_told_there(tmp_path: Path) -> None:
+    wrong = REMEMBERED.replace("3: bl more\n", "3: bl more\n sub sp, sp, #16\n bl more\n add sp, sp, #16\n")
+    assert not check_of(tmp_path, wrong, "arm64").findings
+    wrong = wrong.replace(".cfi_restore_state\n", ".cfi_restore_state\n .cfi_def_cfa sp, 64\n")
+    (finding,) = check_of(tmp_path, wrong, "arm64").findings
+    assert finding.where == "f+0x24"
+
+
+def test_what_a_source_says_already() -> None:
+    standing = (".cfi_def_cfa %rsp, 8", ".cfi_restore %rbx")
+    for said in (".cfi_def_cfa_register rsp", ".cfi_def_cfa_offset 0x8", ".cfi_def_cfa rsp, 0x8", ".cfi_restore rbx"):
+        assert is_said(said, standing), said
+    for said in (".cfi_def_cfa_register rbp", ".cfi_def_cfa_offset 0x10", ".cfi_restore rbp", ".cfi_offset rbx, -0x10"):
+        assert not is_said(said, standing), said
