@@ -27,7 +27,7 @@ from testbed.checks.impossible import (
     without_thrown_away,
 )
 from testbed.checks.inputs import read_program
-from testbed.checks.local_calls import local_calls, rows_beside
+from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
@@ -37,14 +37,14 @@ from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import RowTable
 from testbed.image import Image, LoadedImage, Symbol
-from testbed.micro.batches import BATCH, one_trace
+from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import passed_by
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
-from testbed.truth import observe
+from testbed.truth import Truth, observe
 from testbed.words.errors import UnwindError
 
 GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little enough to be one of many
@@ -254,22 +254,36 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        at_calls, evaluate = name in AT_CALLS, group.readers.evaluator
-        checks = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
-        row_at = group.readers.rows_of_instructions
-        checks = without_thrown_away(checks, called)
-        checks = without_never_returning(checks, batch, this.image, table, row_at)
-        checks = without_moved(checks, called, table)
-        checks = without_misled(checks, batch, table)
-        checks = without_spoiled(checks, batch, called, table, evaluate)
-        checks = without_impossible(checks, batch)
-        checks = without_contradicted(checks, batch, this.image, table, row_at)
+        checks = held_against(this, group.readers, name, table, batch, (watched, local))
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
         own = _only(checks, _of_called(this.pieces, checks.pc))  # of other code nothing is told
         true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(own), this.image))
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     return _Compared(natural, forced, true, np.unique(pc[~batch.forced]), np.unique(pc[batch.forced]))
+
+
+def held_against(
+    this: FileAtWork,
+    readers: Readers,
+    name: str,
+    table: RowTable,
+    batch: Batch,
+    truth: tuple[Truth, LocalCalls | None],
+) -> RowChecks:
+    """A table beside a batch, without what only paths show that no run takes. ``truth``: what was watched, and where
+    calls within a function are jumps."""
+    watched, local = truth
+    called = watched if local is None else local.truth
+    at_calls, evaluate, row_at = name in AT_CALLS, readers.evaluator, readers.rows_of_instructions
+    checks = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
+    checks = without_thrown_away(checks, called)
+    checks = without_never_returning(checks, batch, this.image, table, row_at)
+    checks = without_moved(checks, called, table)
+    checks = without_misled(checks, batch, table)
+    checks = without_spoiled(checks, batch, called, table, evaluate)
+    checks = without_impossible(checks, batch)
+    return without_contradicted(checks, batch, this.image, table, row_at)
 
 
 def _of_called(pieces: Sequence[CodePiece], pc: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 python -m tests.checks.mutants_page [--functions N] [--part K]     write the page, a few minutes
 
-``--functions``: so many functions of each libc (default 100); ``--part``: every K-th program of the corpus (default 6).
+``--functions``: so many functions of each libc (default 100); ``--part``: every K-th program of the corpus (all).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from testbed.arch import ARCHES, Arch
-from testbed.checks.groups import FileAtWork, opened
+from testbed.checks.groups import FileAtWork, held_against, opened
+from testbed.checks.local_calls import local_calls
 from testbed.checks.options import CheckOptions
-from testbed.checks.row_checks import check_rows
 from testbed.cli.table_readers import READERS
 from testbed.contract.rows import RowTable
 from testbed.micro.batches import one_trace
@@ -53,7 +53,8 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
     taken = list(paths)
     batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), SEED)
     watched = observe(batch.trace, natively=True)
-    right = check_rows(watched, table, this.loaded, natively=True)
+    truth = watched, local_calls(watched, batch.returned)
+    right = held_against(this, READERS, "eh_frame", table, batch, truth)
     pc = right.pc.astype(np.int64)
     good = right.compared & (right.wrong == 0) & (pc >= piece.start) & (pc < piece.end)
     for mutant in mutants(table, this.image.arch, found.code.sizes):
@@ -61,7 +62,8 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
         if not steps.any() or not _covers_an_instruction(found, mutant.start, mutant.end):
             continue
         counts.made[mutant.kind] += 1
-        wrong = check_rows(watched, mutant.table, this.loaded, steps=steps, natively=True).wrong != 0
+        checks = held_against(this, READERS, "eh_frame", mutant.table, batch, truth)
+        wrong = steps & checks.compared & (checks.wrong != 0)
         if wrong.any():
             counts.evidence["executed" if (wrong & ~batch.forced).any() else "executed on a forced path"] += 1
         elif means_the_same(batch.trace, table, mutant.table, _some(steps, pc), this.loaded.bias):
@@ -114,7 +116,7 @@ def page(counted_ones: Sequence[tuple[str, Counts]], intro: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--functions", type=int, default=100)
-    parser.add_argument("--part", type=int, default=6)
+    parser.add_argument("--part", type=int, default=1)
     asked = parser.parse_args()
     found = [(f"corpus' assembly, {arch}", corpus_counts(arch, asked.part)) for arch in ARCHES.values()]
     for name, folder in FOLDERS.items():
