@@ -7,12 +7,16 @@ the sums only: that its changes are right and its offsets are not shows that dir
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart
+from testbed.checks.source_directives import ADJUST, REL_OFFSET, register_of
 from testbed.checks.tried_function import THE_CFA, TriedFunction
-from testbed.contract.rows import AtCfa
+from testbed.checks.true_rows import TrueRow
+from testbed.contract.rows import AtCfa, UnwindRow
+
+CFA_WORDS = (".cfi_def_cfa", ADJUST, ".cfi_remember", ".cfi_negate")  # how directives begin that are of no register
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,32 @@ def adjusted(function: TriedFunction, i: int) -> Adjustment | None:
             fixed.add(j)
             later |= CFA_OFFSET in said or any(_is_repaired(function, j, name, new) for name in said & state.keys())
     return Adjustment(by, states, frozenset(fixed), end) if later else None
+
+
+def counted_from(
+    advised: Sequence[str], standing: Sequence[str], rows: Mapping[int, UnwindRow | None], true: Mapping[int, TrueRow]
+) -> tuple[tuple[str, ...], str] | None:
+    """The advice without what a `.cfi_rel_offset` that stands there will say by itself, behind the adjustment that is
+    missing; and the first such directive. None: there is none, or it would say something wrong.
+
+    ``rows`` and ``true`` are those of the instructions from the adjustment on, in order.
+    """
+    relative = [each for each in standing if each.startswith(f"{REL_OFFSET} ")]
+    name, _, by = advised[0].partition(" ")
+    if name != ADJUST or not relative or any(each.startswith(f"{ADJUST} ") for each in standing):
+        return None
+    registers = {register_of(each) for each in relative}
+    for register in registers:
+        said = [(pc, row.registers.get(register)) for pc, row in rows.items() if row is not None]
+        first = said[0][1] if said else None
+        for pc, rule in said:
+            if rule != first or not isinstance(rule, AtCfa):
+                break
+            place = true[pc].places.get(register)
+            if place is None or rule.offset - int(by, 0) not in place.offsets:
+                return None
+    left = tuple(each for each in advised if each.startswith(CFA_WORDS) or register_of(each) not in registers)
+    return left, relative[0]
 
 
 def _missing(function: TriedFunction, i: int) -> int | None:

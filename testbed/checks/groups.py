@@ -271,8 +271,7 @@ def held_against(
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
 ) -> RowChecks:
-    """A table beside a batch, without what only paths show that no run takes. ``truth``: what was watched, and where
-    calls within a function are jumps."""
+    """A table beside a batch, without what only paths show that no run takes. ``truth``: and local calls."""
     watched, local = truth
     called = watched if local is None else local.truth
     at_calls, evaluate, row_at = name in AT_CALLS, readers.evaluator, readers.rows_of_instructions

@@ -18,7 +18,8 @@ _BARE = re.compile(r"(?:\s*[\w.$]+:)*\s*(?:\.cfi_\w+[^;]*;?\s*)*")  # labels and
 CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
 CFA_REGISTER, WHOLE_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
 RESTORE, RESTORE_STATE = ".cfi_restore", ".cfi_restore_state"
-_OF_REGISTERS = (".cfi_offset", ".cfi_rel_offset", RESTORE, ".cfi_same_value", ".cfi_undefined", ".cfi_register")
+REL_OFFSET = ".cfi_rel_offset"
+_OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, ".cfi_same_value", ".cfi_undefined", ".cfi_register")
 
 
 def directives_before(file: str, line: int) -> tuple[str, ...]:
@@ -108,6 +109,11 @@ def _instead(name: str, arguments: list[str], old: str, its: list[str]) -> str |
         except ValueError:
             return None
     return None
+
+
+def register_of(directive: str) -> str:
+    """The register that a directive is of, its first argument."""
+    return _register(_parts(directive)[1][0])
 
 
 def _register(name: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
+from testbed.checks.adjustments import counted_from
 from testbed.checks.code_spans import CodeSpan, span_at
 from testbed.checks.code_words import CodeWords
 from testbed.checks.edits import points_into
@@ -211,6 +212,10 @@ class _OneFunction:
             at = f"before {self.words.where(behind)}" if behind != cause.pc else ""
             return Repair(cause.directives, "", len(cause.pcs), replaced=(wrong,), replaced_at=at)
         standing = directives_before(*self.words.source(cause.pc))
+        pcs = [pc for pc in self.pcs if pc >= cause.pc]
+        if relative := counted_from(cause.directives, standing, {pc: self.table.at(pc) for pc in pcs}, self.true):
+            said, behind_it = relative
+            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{behind_it}`")
         said, replaced = written_anew(cause.directives, standing, self._unchanged_before(cause.pc))
         return Repair(said, remembered, len(cause.pcs), tuple(later), replaced)
 

@@ -135,7 +135,11 @@ def test_a_forgotten_adjustment_is_one_finding_and_its_advice_repairs_the_source
     last = max(k for k, line in enumerate(text) if not line)
     for later in repair.later:
         text[last] = "; ".join(later.directives) if arch != "arm64" else "\n".join(later.directives)
-    text[finding.line - 1] = "\n".join((*repair.directives, text[finding.line - 1]))
+    line = finding.line - 1
+    if repair.place != "before it":
+        assert repair.place.startswith("before `.cfi_rel_offset ") and len(repair.directives) == 1
+        line = max(k for k in range(line) if repair.place.split("`")[1] in text[k])
+    text[line] = "\n".join((*repair.directives, text[line]))
     assert len(repair.later) == (name == "both")
     assert not checked(tmp_path / "code.S", text, arch).findings
 
