@@ -29,6 +29,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from testbed.native import machine_code
+from testbed.native.claims import claim, release
 from testbed.native.sources import digest, is_native, packages_for
 
 Compilable = TypeVar("Compilable", bound=Callable[..., Any])
@@ -98,9 +99,14 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
         if self._allocates:
             rtsys.initialize(target_context)
         key, path = self._key(sig, target_context.codegen()), self._path(sig)
-        content = machine_code.read(path) if path else None
-        if content is None:
+        if path is None:
             return None
+        if (content := machine_code.read(path)) is None:
+            claim(path)
+            content = machine_code.read(path)
+            if content is None:
+                return None
+            release(path)
         try:
             held, code = pickle.loads(content)
             return CompileResult._rebuild(target_context, *code) if held == key else None
@@ -109,9 +115,13 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         path = self._path(sig)
-        if path is None or data.library.has_dynamic_globals or sources.__wrapped__(self._packages) != self._sources:
+        if path is None:
             return
-        machine_code.keep(path, dumps((self._key(sig, data.codegen), data._reduce())))
+        try:
+            if not data.library.has_dynamic_globals and sources.__wrapped__(self._packages) == self._sources:
+                machine_code.keep(path, dumps((self._key(sig, data.codegen), data._reduce())))
+        finally:
+            release(path)
 
     def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         settings = tuple(str(getattr(config, name, "")) for name in _SETTINGS)

@@ -1,0 +1,65 @@
+"""Processes that need the same machine code at once: one compiles it, the others wait for it.
+
+A claim is a lock on a file beside the code. The system takes it back from a process that dies, and who has waited for
+`PATIENCE` seconds in all compiles for itself: a process that is stopped, or someone who holds locks for fun, costs no
+more than that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from testbed.words.own_files import own_folder
+
+PATIENCE = 120.0  # seconds that this process waits for others, in all
+_POLL = 0.02
+
+_claims: dict[Path, int] = {}  # the open file of each claim of this process
+_waited = [0.0]
+
+
+def claim(path: Path) -> None:
+    """Wait while another process makes what belongs at a path; from then on it is for this one to make.
+
+    Nothing is claimed where that cannot be said, or was waited for too long: making it twice is only slower.
+    """
+    if path in _claims:
+        return
+    with suppress(OSError):
+        own_folder(path.parent)
+        lock = path.with_suffix(".lock")
+        file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        if _locked(file):
+            _claims[path] = file
+        else:
+            os.close(file)
+
+
+def release(path: Path) -> None:
+    """What belongs at a path is there, or will not be."""
+    file = _claims.pop(path, None)
+    if file is None:
+        return
+    with suppress(OSError):
+        path.with_suffix(".lock").unlink(missing_ok=True)
+    with suppress(OSError):  # children of a fork have the file, too: it is unlocked for all of them
+        fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
+
+
+def _locked(file: int) -> bool:
+    began = time.monotonic()
+    try:
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            if _waited[0] + time.monotonic() - began > PATIENCE:
+                return False
+            time.sleep(_POLL)
+    finally:
+        _waited[0] += time.monotonic() - began
