@@ -85,12 +85,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Every report carries the CPU time that its process, and those it waited for, took since the report before."""
+    """If asked, a report carries the CPU time that its process, and those it waited for, took since the one before."""
     report = yield
-    now = sum(os.times()[:4])
-    report.user_properties.append(("cpu", now - _SEEN["cpu"]))
-    _SEEN["cpu"] = now
+    if item.config.getoption("--cpu") or item.config.getoption("--update-costs"):
+        now = sum(os.times()[:4])
+        report.user_properties.append(("cpu", now - _SEEN["cpu"]))
+        _SEEN["cpu"] = now
     return report
+
+
+def pytest_collection_finish() -> None:
+    """What reading the tests took is nobody's."""
+    _SEEN["cpu"] = sum(os.times()[:4])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

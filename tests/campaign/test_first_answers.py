@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -15,12 +16,15 @@ from testbed.contract.unwinder import Unwinder
 from testbed.report.answers import answers_of
 from testbed.runs.judging import judge_all
 from testbed.runs.long import judge_long, watch_long
-from testbed.runs.run import run_program
+from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolHung
 from testbed.words.outcome import Outcome
 
-RUN = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"])
+
+@cache
+def run() -> Run:
+    return run_program(PROGRAMS["leaf_call"], ARCHES["arm64"])
 
 
 def lies_and_hangs() -> Unwinder:
@@ -37,17 +41,17 @@ def lies_and_hangs() -> Unwinder:
 
 
 def at_once(unwinder: Unwinder) -> Cell:
-    return cell_of(RUN, unwinder, judge_all(RUN, unwinder))
+    return cell_of(run(), unwinder, judge_all(run(), unwinder))
 
 
 def for_a_page(unwinder: Unwinder) -> Cell:
-    (answers,) = answers_of(RUN, [unwinder]).each
-    return cell_of(RUN, unwinder, answers.verdicts)
+    (answers,) = answers_of(run(), [unwinder]).each
+    return cell_of(run(), unwinder, answers.verdicts)
 
 
 def in_pieces(unwinder: Unwinder) -> Cell:
-    run = watch_long(RUN.built, budget=1_000_000, chunk=16)
-    return cell_of_long(run, unwinder, judge_long(run, [unwinder])[0])
+    long = watch_long(run().built, budget=1_000_000, chunk=16)
+    return cell_of_long(long, unwinder, judge_long(long, [unwinder])[0])
 
 
 @pytest.mark.parametrize("counted", [at_once, for_a_page, in_pieces])
