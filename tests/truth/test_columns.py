@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from programs import PROGRAMS
@@ -11,8 +12,10 @@ from testbed.arch import ARCHES
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS
+from testbed.truth.windows import watch
 from testbed.words.errors import ToolchainMissing
 from testbed.words.traits import Trait
+from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import agree_in_columns
 
 SHOWN = {
@@ -140,6 +143,18 @@ def test_a_frame_that_is_there_in_part() -> None:
     expected = [0 < h < most[f] for h, f in zip(held, functions, strict=True)]
     seen = [Trait.FRAME_IN_PART in run.watched.frame_traits(step, 0) for step in range(len(run))]
     assert seen == expected and any(seen) and not all(seen)
+
+
+@pytest.mark.parametrize("native_from", [0, 1000], ids=["compiled", "readable"])
+def test_a_frame_in_part_is_so_in_pieces_too(native_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest frame of a function is known at its end: in the first piece there is none yet, in others a part."""
+    monkeypatch.setattr(watch, "NATIVE_FROM", native_from)
+    run = run_program(PROGRAMS["frame_in_part"], ARCHES["arm32"], "keystone")
+    for length in (4, 7, 64):
+        known = agree_in_pieces(run.watched, length)
+        assert np.array_equal(known.frame_sizes, run.watched.frame_sizes)
+    in_part = [step for step in range(len(run)) if Trait.FRAME_IN_PART in run.watched.frame_traits(step, 0)]
+    assert 20 < len(in_part) < len(run) // 2
 
 
 def entry_sps(run: Run) -> list[int]:
