@@ -1,5 +1,5 @@
 // summary: code without a symbol that has the frame-pointer register as an ordinary one, and calls leaves from there
-// exit: 24
+// exit: 38
 // untabled: work_end..helper
 // frames: work_body = work, main, _start
 
@@ -58,6 +58,7 @@ work:
     .cfi_offset r11, -8
 work_body:
     bl .Lnameless
+    bl .Lplain
     add r0, r0, #1
     pop {r11, lr}
     .cfi_def_cfa_offset 0
@@ -69,15 +70,32 @@ work_end:
     .fnend
 .size work, . - work
 
-    // Code made at run time: no symbol, no table (work's fits it); its frame pointer is zero, then a number.
+    // Code made at run time: no symbol, no table (work's fits it); its frame pointer is zero, then a number, then leads to numbers.
 .Lnameless:
     push {r11, lr}
     mov r11, #0
     bl helper
     mov r11, #0x13
     bl helper
+    ldr r2, .Lpair_pointer
+    mov r11, r2
+    bl helper
     pop {r11, lr}
     bx lr
+    // The same, with a frame pointer that stays its caller's, and another address in the link register behind the call.
+.Lplain:
+    push {r11, lr}
+    bl helper
+    adr lr, .Lnameless
+    nop
+    pop {r11, lr}
+    bx lr
+.balign 4
+.Lpair_pointer:
+    .word .Lpair
+.Lpair:
+    .word 0
+    .word 2
 // helper(x) = x + 7
 .type helper, %function
 helper:

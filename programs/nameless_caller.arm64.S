@@ -1,5 +1,5 @@
 // summary: code without a symbol that has the frame-pointer register as an ordinary one, and calls leaves from there
-// exit: 24
+// exit: 38
 // untabled: work_end..helper
 // frames: work_body = work, main, _start
 
@@ -44,6 +44,7 @@ work:
     .cfi_offset x30, -8
 work_body:
     bl .Lnameless
+    bl .Lplain
     add x0, x0, #1
     ldp x29, x30, [sp], #0x10
     .cfi_def_cfa_offset 0
@@ -54,15 +55,29 @@ work_end:
     .cfi_endproc
 .size work, . - work
 
-    // Code made at run time: no symbol, no table; its frame pointer is zero, then a number.
+    // Code made at run time: no symbol, no table; its frame pointer is zero, then a number, then leads to numbers.
 .Lnameless:
     stp x29, x30, [sp, #-0x10]!
     mov x29, #0
     bl helper
     mov x29, #0x13
     bl helper
+    adr x29, .Lpair
+    bl helper
     ldp x29, x30, [sp], #0x10
     ret
+    // The same, with a frame pointer that stays its caller's, and another address in the link register behind the call.
+.Lplain:
+    str x30, [sp, #-0x10]!
+    bl helper
+    adr x30, .Lnameless
+    nop
+    ldr x30, [sp], #0x10
+    ret
+.balign 8
+.Lpair:
+    .quad 0
+    .quad 2
 // helper(x) = x + 7
 .type helper, %function
 helper:

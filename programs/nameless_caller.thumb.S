@@ -1,5 +1,5 @@
 // summary: code without a symbol that has the frame-pointer register as an ordinary one, and calls leaves from there
-// exit: 24
+// exit: 38
 // untabled: work_end..helper
 // frames: work_body = work, main, _start
 
@@ -61,6 +61,7 @@ work:
     .cfi_offset r7, -8
 work_body:
     bl .Lnameless
+    bl .Lplain
     adds r0, r0, #1
     pop.w {r7, lr}
     .cfi_def_cfa_offset 0
@@ -72,15 +73,33 @@ work_end:
     .fnend
 .size work, . - work
 
-    // Code made at run time: no symbol, no table (work's fits it); its frame pointer is zero, then a number.
+    // Code made at run time: no symbol, no table (work's fits it); its frame pointer is zero, then a number, then leads to numbers.
 .Lnameless:
     push {r7, lr}
     movs r7, #0
     bl helper
     movs r7, #0x13
     bl helper
+    ldr r2, .Lpair_pointer
+    mov r7, r2
+    bl helper
     pop.w {r7, lr}
     bx lr
+    // The same, with a frame pointer that stays its caller's, and another address in the link register behind the call.
+.Lplain:
+    push {r7, lr}
+    bl helper
+    mov r1, pc
+    mov lr, r1
+    nop
+    pop.w {r7, lr}
+    bx lr
+.balign 4
+.Lpair_pointer:
+    .word .Lpair
+.Lpair:
+    .word 0
+    .word 2
 // helper(x) = x + 7
 .type helper, %function
 .thumb_func

@@ -25,6 +25,11 @@ _HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/m
 # Techniques that follow frame records.
 RECORDS: Reasons = MappingProxyType(
     {
+        "SIGNAL+MIXED_ISA": (
+            "a signal's trampoline runs another instruction set than its handler: other registers chain there, and the "
+            "handler's record has not kept them",
+            "https://github.com/ARM-software/abi-aa/issues/24",
+        ),
         "SIGNAL": (
             "a signal's handler links its record to what the interrupted code had for a frame pointer: the interrupted "
             "function is skipped, or its link register is taken for its pc; data that a frame pointer leads to is "
@@ -176,8 +181,8 @@ SCANS: Reasons = MappingProxyType(
             "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
         ),
         "HAND_MADE": (
-            "the call was made of a push and a jump, or by who made the stack (`makecontext`): no call stands in front "
-            "of the return address",
+            "the call was made by hand, of an address and a jump, or by who made the stack (`makecontext`): no call "
+            "stands in front of the return address",
             "https://github.com/mgba-emu/mgba/pull/1832",
         ),
         "SIGNAL": (

@@ -94,8 +94,16 @@ def for_locals(truth: Watched, at: FrameSite) -> bool:
 
 
 def mixed_isa(truth: Watched, at: FrameSite) -> bool:
-    isa = truth.sites.isa
-    return bool(isa[at.own] != isa[at.step] or isa[caller_of(truth, at).own] != isa[at.step])
+    now = int(truth.sites.isa[at.step])
+    return now != _isa(truth, at) or now != _isa(truth, caller_of(truth, at))
+
+
+def _isa(truth: Watched, at: FrameSite) -> int:
+    """The frame's instruction set: of a signal's trampoline that has not run yet, the one its handler returns to."""
+    arch = truth.trace.arch
+    if arch.isa_flag is None or arch.link is None or truth.node[at.own] == at.node or not is_signal(truth, at):
+        return int(truth.sites.isa[at.own])
+    return int(truth.trace.registers[at.own + 1, arch.index[arch.link]]) & 1
 
 
 def caller_of(truth: Watched, at: FrameSite) -> FrameSite:
@@ -248,11 +256,14 @@ def vector_restored(truth: Watched, at: FrameSite) -> bool:
 
 
 def hand_made(truth: Watched, at: FrameSite) -> bool:
-    """Only where calls push: there SP falls with the step that opens an activation."""
-    activation, sp = truth.activations[at.node], truth.trace.sp
-    if truth.trace.arch.link is not None or not called(truth, at) or is_signal(truth, at) or handler(truth, at):
+    """Where calls push, SP falls with the step that opens an activation; elsewhere a call comes back behind itself."""
+    activation, trace = truth.activations[at.node], truth.trace
+    if not called(truth, at) or is_signal(truth, at) or handler(truth, at):
         return False
-    return bool(sp[activation.opened - 1] <= sp[activation.opened])
+    before = activation.opened - 1
+    if trace.arch.link is None:
+        return bool(trace.sp[before] <= trace.sp[activation.opened])
+    return int(trace.pc[before]) + int(trace.sizes[before]) != activation.return_address
 
 
 def nameless(truth: Watched, at: FrameSite) -> bool:

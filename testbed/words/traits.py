@@ -54,7 +54,7 @@ class Trait(Enum):
     NAMELESS = "no symbol covers the code of the activation's caller"
     RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
     RETURN_CHANGED = "the interrupted activation has changed its return address: control will go on at another one"
-    HAND_MADE = "the activation's return address was on the stack before the jump that opened it: no call put it there"
+    HAND_MADE = "the activation's return address was there before the jump that opened it: no call put it there"
     MOVED_UP = "the activation has moved SP up, above where it was before the call: into its caller's frame"
     CHANGED = "the activation has changed a callee-saved register other than FP"
     CHANGED_INSIDE = "the interrupted activation has FP, or another callee-saved register, changed from its entry"

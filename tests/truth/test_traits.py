@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.run import run_program
 from testbed.words.traits import Trait
 from tests.truth.frame_shape import LC, E, L, P, R, shape
 from tests.truth.watched import steps_at, watch
@@ -203,6 +206,16 @@ inner_return:
     }
     assert Trait.FRAMELESS in truth.traits(steps_at(truth, "inner_return")[0])
     assert Trait.PROLOGUE in truth.traits(steps_at(truth, "other")[0]), "in Thumb code the frame pointer is r7"
+
+
+@pytest.mark.parametrize(("program", "mixed"), [("signal", set()), ("signal_interworking", {0, 1})])
+def test_a_trampoline_has_the_instruction_set_that_its_handler_returns_to(program: str, mixed: set[int]) -> None:
+    """It has not run yet; so it is mixed with its handler, which calls it its caller."""
+    run = run_program(PROGRAMS[program], ARCHES["arm32"], "keystone")
+    step = run.step_at("on_signal_body")
+    found = {depth for depth in range(5) if Trait.MIXED_ISA in run.watched.frame_traits(step, depth)}
+    assert Trait.SIGNAL in run.watched.frame_traits(step, 1)
+    assert found == mixed
 
 
 def test_the_settled_frame_is_the_one_with_the_frame_pointer_set() -> None:

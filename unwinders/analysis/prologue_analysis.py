@@ -76,6 +76,7 @@ LIMITS = limits_of(
     FRAMELESS         x86_64  refused
     FRAMELESS         arm64   refused
     FRAMELESS_CALLER  arm64   stopped
+    TAIL_CALLED+CHANGED  arm32   wrong_register
     """,
     {
         "SIGNAL": (
@@ -83,6 +84,11 @@ LIMITS = limits_of(
             "where the interrupted registers are; looked up before its first instruction, it is taken for the function "
             "before it",
             "https://github.com/libunwind/libunwind/issues/924",
+        ),
+        "TAIL_CALLED+CHANGED": (
+            "a tail call came to the function's first instruction, with a register of the caller's changed: in the "
+            "function's own code it is as it was",
+            "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/unix/sysv/linux/arm/swapcontext.S;hb=refs/tags/glibc-2.36",
         ),
         "NO_CODE": (
             "there are no instructions to analyse where a wild pointer was called",

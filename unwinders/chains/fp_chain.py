@@ -63,6 +63,7 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
+    SIGNAL+MIXED_ISA           arm32   stopped ended_early
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
@@ -106,6 +107,7 @@ LIMITS = limits_of(
     OPEN_END                   arm32   refused stopped phantom
     LAST_RECORD                arm64   refused stopped
     LAST_RECORD                arm32   refused stopped
+    FP_REUSED                  arm64   wrong
     """,
     RECORDS,
 )

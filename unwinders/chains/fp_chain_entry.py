@@ -63,6 +63,7 @@ LIMITS = limits_of(
     JUMPED_TO+ROOT             x86_64  phantom
     JUMPED_TO+ROOT             arm64   phantom
     JUMPED_TO+ROOT             arm32   phantom
+    SIGNAL+MIXED_ISA           arm32   stopped ended_early
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped phantom wrong_register wrong
     SIGNAL                     arm32   refused skipped wrong
@@ -106,6 +107,8 @@ LIMITS = limits_of(
     OPEN_END                   arm32   refused stopped phantom
     LAST_RECORD                arm64   refused stopped
     LAST_RECORD                arm32   refused stopped
+    FP_REUSED                  arm64   wrong
+    TAIL_CALLED+CHANGED        arm32   phantom wrong_register
     """,
     {
         "ENTERED_FRAMED": (
@@ -121,6 +124,11 @@ LIMITS = limits_of(
             "start code that is jumped to, as a dynamic linker jumps to a program's, was called by nobody: what the "
             "link register or the stack's top holds there is believed all the same",
             "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/x86_64/dl-machine.h;hb=refs/tags/glibc-2.36",
+        ),
+        "TAIL_CALLED+CHANGED": (
+            "a tail call came to the function's first instruction, with a register of the caller's changed: the row "
+            "says that it is as it was",
+            "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/unix/sysv/linux/arm/swapcontext.S;hb=refs/tags/glibc-2.36",
         ),
         **RECORDS,
     },

@@ -48,6 +48,7 @@ def _function(snapshot: Snapshot, address: int) -> Symbol | None:
 
 LIMITS = limits_of(
     """
+    SIGNAL+MIXED_ISA                 arm32   stopped ended_early
     SIGNAL                           arm64   skipped wrong_register wrong
     SIGNAL                           arm32   refused skipped
     NO_CODE<1                        arm32   ended_early
@@ -87,6 +88,11 @@ LIMITS = limits_of(
     LAST_RECORD                      arm32   refused stopped
     FP_FOR_LOCALS<1                  arm64   stopped ended_early
     FP_FOR_LOCALS<1                  arm32   stopped ended_early wrong
+    FP_REUSED                        arm64   wrong
+    NAMELESS+UNLINKED                arm64   wrong
+    NAMELESS+UNLINKED                arm32   wrong
+    FRAMELESS+LINK_STALE+UNLINKED    arm64   skipped
+    EPILOGUE+LINK_STALE+UNLINKED     arm32   skipped
     """,
     {
         "SIGNAL": RECORDS["SIGNAL"],

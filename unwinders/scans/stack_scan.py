@@ -49,16 +49,18 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    SIGNAL            x86_64  ended_early skipped phantom wrong
-    SIGNAL            arm64   phantom wrong
-    SIGNAL            arm32   skipped phantom wrong
-    HANDLER           x86_64  ended_early skipped wrong
-    HANDLER           arm64   wrong
-    HANDLER           arm32   skipped wrong
+    SIGNAL            x86_64  refused ended_early skipped phantom wrong
+    SIGNAL            arm64   refused skipped phantom wrong
+    SIGNAL            arm32   refused skipped phantom wrong
+    HANDLER           x86_64  refused ended_early skipped wrong
+    HANDLER           arm64   refused skipped wrong
+    HANDLER           arm32   refused skipped wrong
     NO_CODE           arm64   skipped
     NO_CODE           arm32   skipped
     RETURN_CHANGED    x86_64  skipped
     HAND_MADE         x86_64  refused stopped ended_early skipped
+    HAND_MADE         arm64   refused stopped ended_early
+    HAND_MADE         arm32   refused stopped ended_early
     SIGNED+UNKEPT     arm64   ended_early skipped
     NOT_KEPT+UNKEPT   arm32   ended_early
     LINK_LIVE+UNKEPT  arm64   refused ended_early skipped phantom wrong
@@ -78,6 +80,16 @@ LIMITS = limits_of(
     FAR               arm64   refused
     FAR               arm32   refused stopped
     LINK_LIVE+UNKEPT<1  arm32   phantom
+    UNKEPT            arm64   refused stopped wrong
+    UNKEPT            arm32   refused stopped wrong
+    COPIED            x86_64  wrong
+    COPIED            arm64   wrong
+    COPIED            arm32   wrong
+    LEFTOVER          arm64   wrong
+    CODE_POINTER      x86_64  wrong
+    CODE_POINTER      arm64   wrong
+    CODE_POINTER      arm32   phantom wrong
+    FAR               arm64   stopped
     """,
     {
         **SCANS,

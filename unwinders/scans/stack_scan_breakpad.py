@@ -35,7 +35,7 @@ LIMITS = limits_of(
     SIGNAL            x86_64  skipped wrong_register
     SIGNAL            arm64   stopped wrong_register wrong
     SIGNAL            arm32   stopped wrong_register wrong
-    HANDLER           x86_64  skipped
+    HANDLER           x86_64  skipped wrong
     HANDLER           arm64   stopped skipped wrong
     HANDLER           arm32   stopped skipped wrong
     NAMELESS          x86_64  skipped
@@ -83,6 +83,8 @@ LIMITS = limits_of(
     FAR               arm32   refused stopped
     LINK_LIVE+UNKEPT  arm64   phantom
     CODE_POINTER      arm32   wrong
+    UNKEPT            arm64   skipped
+    UNKEPT            arm32   skipped
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],

@@ -43,20 +43,22 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 LIMITS = limits_of(
     """
-    SIGNAL              x86_64  ended_early wrong
-    SIGNAL              arm64   ended_early wrong
-    SIGNAL              arm32   ended_early skipped wrong
+    SIGNAL              x86_64  refused ended_early skipped wrong
+    SIGNAL              arm64   refused ended_early skipped wrong
+    SIGNAL              arm32   refused ended_early skipped wrong
     TAIL_CALLED         x86_64  ended_early skipped phantom wrong
     TAIL_CALLED         arm64   ended_early skipped phantom wrong
     TAIL_CALLED         arm32   ended_early skipped phantom wrong
     ENTERED_FRAMED      x86_64  ended_early
-    HANDLER             x86_64  ended_early skipped wrong
-    HANDLER             arm64   ended_early wrong
-    HANDLER             arm32   ended_early skipped wrong
+    HANDLER             x86_64  refused ended_early skipped wrong
+    HANDLER             arm64   refused ended_early skipped wrong
+    HANDLER             arm32   refused ended_early skipped wrong
     NO_CODE             arm64   skipped
     NO_CODE             arm32   skipped
     RETURN_CHANGED      x86_64  ended_early
     HAND_MADE           x86_64  refused stopped ended_early
+    HAND_MADE           arm64   refused stopped ended_early
+    HAND_MADE           arm32   refused stopped ended_early
     SIGNED+UNKEPT       arm64   ended_early
     NOT_KEPT+UNKEPT     arm32   ended_early
     LINK_LIVE+UNKEPT    arm64   refused ended_early skipped wrong
@@ -81,6 +83,14 @@ LIMITS = limits_of(
     COPIED              arm64   skipped
     COPIED              arm32   ended_early skipped
     CODE_POINTER        x86_64  phantom wrong
+    UNKEPT              arm64   refused stopped skipped wrong
+    UNKEPT              arm32   refused stopped skipped wrong
+    TAIL_CALLED         x86_64  refused stopped
+    TAIL_CALLED         arm64   refused stopped
+    TAIL_CALLED         arm32   refused stopped
+    CODE_POINTER        arm64   phantom wrong
+    CODE_POINTER        arm32   phantom wrong
+    FAR                 arm64   stopped
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],

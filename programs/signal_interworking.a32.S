@@ -1,0 +1,129 @@
+// summary: a handler in A32 code that returns to a trampoline in Thumb code, as glibc's is: another register chains there
+// exit: 20
+// trap: 13 ARM-software/abi-aa#24
+// trap: 15 libunwind/libunwind#1061
+// signal: at leaf handler on_signal restorer give_back
+// signal: at leaf_linking handler on_signal restorer give_back
+// signal: at leaf_body handler on_signal restorer give_back
+// signal: at leaf_popped handler on_signal restorer give_back
+// frames: leaf = leaf, main, _start
+// frames: on_signal = on_signal, give_back, leaf, main, _start
+// frames: on_signal_body = on_signal, give_back, leaf, main, _start
+// frames: give_back = give_back, leaf, main, _start
+// frames: main_back = main, _start
+// recipes: keystone*
+
+.syntax unified
+.arm
+.cfi_sections .debug_frame
+
+.globl _start
+.type _start, %function
+_start:
+    .fnstart
+    .cantunwind
+    .cfi_startproc
+    .cfi_undefined lr
+    mov r7, #0
+    mov r11, #0
+    mov lr, #0
+    bl main
+    mov r7, #1
+    svc #0
+    .cfi_endproc
+    .fnend
+.size _start, . - _start
+
+.type main, %function
+main:
+    .fnstart
+    .cfi_startproc
+    push {r11, lr}
+    .save {r11, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r11, -8
+    mov r11, sp
+    .setfp r11, sp
+    .cfi_def_cfa_register r11
+    mov r3, #0
+    push {r3, r4}
+    .save {r4}
+    .pad #4
+    .cfi_offset r4, -0xc
+    mov r4, sp
+main_body:
+    mov r0, #9
+    bl leaf
+main_back:
+    ldr r1, [r4]
+    add r0, r0, r1
+    pop {r3, r4}
+    .cfi_restore r4
+    pop {r11, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r11
+    .cfi_restore lr
+    bx lr
+    .cfi_endproc
+    .fnend
+.size main, . - main
+
+// counts the signals
+.type on_signal, %function
+on_signal:
+    .fnstart
+    .cfi_startproc
+    push {r11, lr}
+    .save {r11, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r11, -8
+on_signal_linking:
+    mov r11, sp
+    .setfp r11, sp
+    .cfi_def_cfa_register r11
+on_signal_body:
+    ldr r1, [r4]
+    add r1, r1, #1
+    str r1, [r4]
+    pop {r11, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r11
+    .cfi_restore lr
+on_signal_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size on_signal, . - on_signal
+
+.thumb
+.include "fragments/give_back.thumb.S"
+.balign 4
+.arm
+
+// leaf(x) = x + 7
+.type leaf, %function
+leaf:
+    .fnstart
+    .cfi_startproc
+    push {r11, lr}
+    .save {r11, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r11, -8
+leaf_linking:
+    mov r11, sp
+    .setfp r11, sp
+    .cfi_def_cfa_register r11
+leaf_body:
+    add r0, r0, #7
+    pop {r11, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r11
+    .cfi_restore lr
+leaf_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size leaf, . - leaf
