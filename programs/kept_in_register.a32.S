@@ -55,7 +55,7 @@ main:
     .cfi_restore r11
     .cfi_restore lr
     bx lr
-    .balign 4
+    .p2align 2
 .Lmiddle_pointer:
     .word middle
 .Lleave_pointer:
@@ -107,7 +107,7 @@ leave:
     .cfi_restore r11
     .cfi_restore lr
     bx lr
-    .balign 4
+    .p2align 2
 .Lstore_pointer:
     .word store
     .cfi_endproc

@@ -35,7 +35,7 @@ main:
     adr x1, leave
     blr x1
     bl roomy
-    sub sp, sp, #0x9, lsl #12
+    sub sp, sp, #0x9, lsl #0xc
     bl keeper
     mov sp, x29
     ldp x29, x30, [sp], #0x10

@@ -57,7 +57,7 @@ main:
     bl keeper
     mov sp, r7
     pop {r7, pc}
-    .balign 4
+    .p2align 2
 .Lmiddle_pointer:
     .word .Lmiddle + 1  // the Thumb bit of a code pointer
 .Lleave_pointer:
@@ -105,7 +105,7 @@ leave:
     ldr r1, .Lstore_pointer
     blx r1
     pop {r7, pc}
-    .balign 4
+    .p2align 2
 .Lstore_pointer:
     .word .Lstore + 1
     .cfi_endproc

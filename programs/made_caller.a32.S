@@ -44,7 +44,7 @@ back:
 back_below:
     mov r7, #1
     svc #0
-    .balign 4
+    .p2align 2
 .Lpointers_pointer:
     .word .Lpointers
     .cfi_endproc
@@ -231,7 +231,7 @@ pointers_body:
     .cfi_restore r11
     .cfi_restore lr
     bx lr
-    .balign 4
+    .p2align 2
 .Lnever_pointer:
     .word .Lnever_back
     .cfi_endproc

@@ -15,16 +15,16 @@ _start:
     mov x29, #0
     mov x30, #0
     mov x0, #9
-    sub sp, sp, #0x9, lsl #12
+    sub sp, sp, #0x9, lsl #0xc
     bl first
-    add sp, sp, #0x9, lsl #12
+    add sp, sp, #0x9, lsl #0xc
     adr x1, pointers
     blr x1
     adr x30, back
     b main
     nop
 back:
-    sub sp, sp, #0x9, lsl #12
+    sub sp, sp, #0x9, lsl #0xc
     adr x30, back_below
     b main
     nop

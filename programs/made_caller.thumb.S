@@ -61,7 +61,7 @@ back:
 back_below:
     movs r7, #1
     svc #0
-    .balign 4
+    .p2align 2
 .Lpointers_pointer:
     .word .Lpointers + 1  // the Thumb bit of a code pointer
     .cfi_endproc
@@ -228,7 +228,7 @@ pointers_body:
     adds r0, r0, #1
     mov sp, r7
     pop {r7, pc}
-    .balign 4
+    .p2align 2
 .Lnever_pointer:
     .word .Lnever_back + 1  // the Thumb bit of a code pointer
     .cfi_endproc

@@ -90,7 +90,7 @@ work_end:
     nop
     pop {r11, lr}
     bx lr
-.balign 4
+.p2align 2
 .Lpair_pointer:
     .word .Lpair
 .Lpair:

@@ -74,7 +74,7 @@ work_end:
     nop
     ldr x30, [sp], #0x10
     ret
-.balign 8
+.p2align 3
 .Lpair:
     .quad 0
     .quad 2

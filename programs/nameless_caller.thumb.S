@@ -94,7 +94,7 @@ work_end:
     nop
     pop.w {r7, lr}
     bx lr
-.balign 4
+.p2align 2
 .Lpair_pointer:
     .word .Lpair
 .Lpair:

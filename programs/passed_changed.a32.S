@@ -31,7 +31,7 @@ _start:
     bl main
     mov r7, #1
     svc #0
-    .balign 4
+    .p2align 2
 .Lpointer:
     .word .Lmain
     .cfi_endproc

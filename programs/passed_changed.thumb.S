@@ -32,7 +32,7 @@ _start:
     bl main
     movs r7, #1
     svc #0
-    .balign 4
+    .p2align 2
 .Lpointer:
     .word .Lmain + 1  // the Thumb bit of a code pointer
     .cfi_endproc

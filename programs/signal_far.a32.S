@@ -63,7 +63,7 @@ main_back:
     .cfi_restore r11
     .cfi_restore lr
     bx lr
-    .balign 4
+    .p2align 2
 .Lleaf_pointer:
     .word .Lleaf
     .cfi_endproc

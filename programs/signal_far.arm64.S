@@ -87,7 +87,7 @@ leaf:
     .cfi_def_cfa_register x29
     mov x30, #1
 leaf_body:
-    sub sp, sp, #0x9, lsl #12
+    sub sp, sp, #0x9, lsl #0xc
 leaf_far:
     add x0, x0, #7
     mov sp, x29

@@ -65,7 +65,7 @@ main_back:
     .cfi_restore r7
     .cfi_restore lr
     bx lr
-    .balign 4
+    .p2align 2
 .Lleaf_pointer:
     .word .Lleaf + 1  // the Thumb bit of a code pointer
     .cfi_endproc

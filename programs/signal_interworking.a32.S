@@ -99,7 +99,7 @@ on_signal_popped:
 
 .thumb
 .include "fragments/give_back.thumb.S"
-.balign 4
+.p2align 2
 .arm
 
 // leaf(x) = x + 7
