@@ -8,7 +8,9 @@ from unicorn import unicorn_const as const
 
 from testbed.arch import PerArch
 from testbed.image import describe
+from testbed.image.disassembly import disassemble
 from testbed.process.kernel_entry import Raised, Refused
+from testbed.process.refusal import Refusal
 from testbed.process.signals import fault_info, force
 from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Process
 
@@ -20,6 +22,7 @@ _VERBS = {
     const.UC_MEM_WRITE_PROT: "writes",
 }
 _MAP_ERROR, _ACCESS_ERROR = 1, 2
+_LONGEST = 15  # bytes of an instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,20 @@ def take_exception(process: Process, meaning: FaultMeaning) -> None:
         recorder.drop_faulting(process.memory)
         recorder[process.arch.pc] = pc
     info = fault_info(process, meaning.signal, meaning.code, pc)
-    force(process, meaning.signal, info, f"{meaning.why} at {describe(tuple(process.images), pc)}")
+    what = f"{meaning.why} ({_instruction(process, pc)})" if meaning.signal == SIGILL else meaning.why
+    force(process, meaning.signal, info, f"{what} at {describe(tuple(process.images), pc)}")
+
+
+def _instruction(process: Process, pc: int) -> str:
+    """As text, or its bytes."""
+    arch, memory = process.arch, process.memory
+    isa = 0 if arch.isa_flag is None else process.recorder[arch.flags] >> arch.isa_flag & 1
+    area = memory.area_at(pc)
+    try:
+        code = memory.read(pc, min(_LONGEST, area.end - pc) if area else 1)
+    except Refusal:  # mapped to be executed only
+        return "not to be read"
+    return disassemble(arch.isas[isa], code, pc)
 
 
 def meaning_of(process: Process, raised: Raised) -> FaultMeaning | None:

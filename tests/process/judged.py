@@ -2,16 +2,19 @@
 
 The programs and builds of `tests.process.equal`: each is run, its output compared with that of a native run or of
 qemu-user, and judged: strategies of rows at every step, the others at 100 steps that the seed chooses. One that takes
-more than 4 million steps is judged in pieces, by those of rows. Every row is kept in the folder, and the page written
-after it: this may be stopped, or asked for parts. Exit status 1 where a strategy has a step that nothing explains.
+more than 4 million steps is judged in pieces, by those of rows. Those with the fewest steps come first, each in a
+process of its own, which ends after `--seconds`. Every row is kept in the folder, and the page written after it: this
+may be stopped, or asked for parts. Exit status 1 where a strategy has a step that nothing explains.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +26,6 @@ from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess
 from testbed.report.phrases import share
-from testbed.words.free_memory import free_garbage
 from tests.process.equal import NAMED
 from tests.process.equal_builds import BUILDS, TARGETS, RunnableProgram, here, there, wanted
 from unwinders import UNWINDERS
@@ -35,11 +37,15 @@ STRATEGIES = (
 )
 READERS = ("eh_frame", "debug_frame", "ehabi")
 MOST_HELD, BUDGET, ASKED = 4_000_000, 20_000_000, 100
+KEPT = "shares.json"
 
 
 @dataclass(frozen=True, slots=True)
 class SharesRow:
-    """One program of one build. ``shares`` are, by strategy: counted, exact, whole, stops, lies, unexplained steps."""
+    """One program of one build. ``shares`` are, by strategy: counted, exact, whole, stops, lies, unexplained steps.
+
+    ``opened`` are the places of the last: strategy, function and library, steps, what is first executed there.
+    """
 
     name: str
     target: str
@@ -50,6 +56,11 @@ class SharesRow:
     equal: str
     transition: int
     shares: dict[str, tuple[int, ...]]
+    opened: tuple[tuple[str, str, int, str], ...] = ()
+
+    @property
+    def unexplained(self) -> int:
+        return sum(numbers[-1] for numbers in self.shares.values())
 
 
 def main() -> int:
@@ -60,26 +71,65 @@ def main() -> int:
     parser.add_argument("--build", action="append", choices=(*BUILDS, "Debian"), help="only this one; repeatable")
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--again", action="store_true", help="judge also what is kept")
+    parser.add_argument("--open", action="store_true", help="judge again what has a step that nothing explains")
+    parser.add_argument("--seconds", type=float, default=3600, help="for one program and build; then it is left out")
     given = parser.parse_args()
-    kept = given.folder / "shares.json"
-    listed = [SharesRow(**each) for each in json.loads(kept.read_text())] if kept.exists() else []
-    rows = {f"{row.name} {row.target} {row.build}": row for row in listed}
-    for program, why in wanted(given.folder.resolve(), given.program, given.target, given.build):
-        if why or (str(program) in rows and not given.again):
+    rows = _kept(given.folder / KEPT)
+    programs = wanted(given.folder.resolve(), given.program, given.target, given.build)
+    chosen = [program for program, why in programs if not why and isinstance(program, RunnableProgram)]
+    steps = {name: row.steps for name, row in rows.items()} | _compared(given.folder)
+    for program in sorted(chosen, key=lambda each: steps.get(str(each), 0)):
+        known = rows.get(str(program))
+        if known is not None and not (given.again or (given.open and known.unexplained)):
             continue
-        assert isinstance(program, RunnableProgram)
-        row = rows[str(program)] = _row(program)
-        free_garbage()
-        kept.write_text(json.dumps([asdict(each) for each in rows.values()], indent=0))
+        row = _in_time(program, given.seconds)
+        if row is None:
+            print(f"{program}: no row in {given.seconds:g} seconds", file=sys.stderr, flush=True)
+            continue
+        rows = _kept(given.folder / KEPT) | {str(program): row}
+        _write(rows, given.folder, given.page)
         told = ", ".join(f"{name} {numbers[-1]} unexplained" for name, numbers in row.shares.items() if numbers[-1])
         print(
             f"{program}: {row.steps:,} steps, output {row.equal}; {told or 'all explained'}",
             file=sys.stderr,
             flush=True,
         )
-        given.page.write_text("\n".join(_page(rows, given.folder)) + "\n", encoding="utf-8")
-    given.page.write_text("\n".join(_page(rows, given.folder)) + "\n", encoding="utf-8")
-    return int(any(numbers[-1] for row in rows.values() for numbers in row.shares.values()))
+    _write(rows, given.folder, given.page)
+    return int(any(row.unexplained for row in rows.values()))
+
+
+def _kept(path: Path) -> dict[str, SharesRow]:
+    listed = [SharesRow(**each) for each in json.loads(path.read_text())] if path.exists() else []
+    return {f"{row.name} {row.target} {row.build}": row for row in listed}
+
+
+def _compared(folder: Path) -> dict[str, int]:
+    """How many steps there were, of what `tests.process.equal` ran."""
+    path = folder / "rows.json"
+    listed = json.loads(path.read_text()) if path.exists() else []
+    return {f"{row['name']} {row['target']} {row['build']}": row["steps"] for row in listed}
+
+
+def _write(rows: Mapping[str, SharesRow], folder: Path, page: Path) -> None:
+    (folder / KEPT).write_text(json.dumps([asdict(each) for each in rows.values()], indent=0))
+    page.write_text("\n".join(_page(rows, folder)) + "\n", encoding="utf-8")
+
+
+def _in_time(program: RunnableProgram, seconds: float) -> SharesRow | None:
+    """The row, made by a process that ends then; None where it is not there in time."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    judging = context.Process(target=lambda: there.send(_row(program)))
+    judging.start()
+    there.close()
+    try:
+        row: SharesRow | None = here.recv() if here.poll(seconds) else None
+    except EOFError:  # it has said why
+        row = None
+    finally:
+        judging.kill()
+        judging.join()
+    return row
 
 
 def _row(program: RunnableProgram) -> SharesRow:
@@ -97,6 +147,12 @@ def _row(program: RunnableProgram) -> SharesRow:
         "named" if equal == "differs" and program.emulated and program.name in NAMED else equal,
         sum(thread.transition for thread in process.threads),
         {each.name: (each.counted, each.exact, each.whole, each.stops, each.lies, each.unexplained) for each in shares},
+        tuple(
+            (each.name, str(place), place.steps, place.where)
+            for each in shares
+            for place in each.places
+            if not place.explained
+        ),
     )
 
 
@@ -133,9 +189,10 @@ def _page(by_name: Mapping[str, SharesRow], folder: Path) -> Iterator[str]:
     builds, rows = ("Debian", *BUILDS), by_name.values()
     ordered = sorted(rows, key=lambda row: (builds.index(row.build), TARGETS.index(row.target)))
     yield _INTRODUCTION
-    steps, opened = sum(row.steps for row in rows), sum(n[-1] for row in rows for n in row.shares.values())
+    steps, opened = sum(row.steps for row in rows), sum(row.unexplained for row in rows)
     yield f"{len(rows)} programs and builds, {steps:,} steps, {opened:,} that nothing explains.\n"
-    yield from _left(by_name, folder / "rows.json")
+    yield from _unexplained(ordered)
+    yield from _left(by_name, _compared(folder))
     names = [name for name in STRATEGIES if any(name in row.shares for row in rows)]
     head = ["program", "target", "build", "steps", "threads", "transition", "output", *names, "open"]
     yield f"| {' | '.join(head)} |"
@@ -143,19 +200,33 @@ def _page(by_name: Mapping[str, SharesRow], folder: Path) -> Iterator[str]:
     for row in ordered:
         what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.threads} | {row.transition:,}"
         cells = " | ".join(_cell(row.shares.get(name)) for name in names)
-        yield f"| {what} | {row.equal} | {cells} | {sum(n[-1] for n in row.shares.values()):,} |"
+        yield f"| {what} | {row.equal} | {cells} | {row.unexplained:,} |"
 
 
-def _left(rows: Mapping[str, SharesRow], compared: Path) -> Iterator[str]:
+def _unexplained(rows: Sequence[SharesRow]) -> Iterator[str]:
+    """Where nothing explains what a strategy said: how often in which builds."""
+    places: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        for strategy, place, steps, _ in row.opened:
+            places[strategy, place][f"{row.name} {row.target} {row.build}"] += steps
+    if places:
+        yield "Nothing explains what is said at frames of:\n"
+        for (strategy, place), found in sorted(places.items(), key=lambda each: -each[1].total()):
+            yield f"- {place}, by `{strategy}`: {found.total():,} steps in {len(found)} builds, as {min(found)}"
+        yield ""
+
+
+def _left(rows: Mapping[str, SharesRow], compared: Mapping[str, int]) -> Iterator[str]:
     """What `tests.process.equal` ran, and this has not judged: how many builds of each program, and their steps."""
     builds: Counter[str] = Counter()
     steps: Counter[str] = Counter()
-    for row in json.loads(compared.read_text()) if compared.exists() else []:
-        if f"{row['name']} {row['target']} {row['build']}" not in rows:
-            builds[row["name"]] += 1
-            steps[row["name"]] += row["steps"]
+    for name, count in compared.items():
+        if name not in rows:
+            program = re.split(rf" ({'|'.join(TARGETS)}) ", name)[0]
+            builds[program] += 1
+            steps[program] += count
     if builds:
-        yield f"Compared there, and not judged: {sum(builds.values())} of together {sum(steps.values()):,} steps.\n"
+        yield f"Compared there, and not judged: {builds.total()} of together {steps.total():,} steps.\n"
         yield from (f"- {name}: {count} builds, {steps[name]:,} steps" for name, count in builds.items())
         yield ""
 
