@@ -91,6 +91,19 @@ def test_a_path_is_bounded_and_a_made_up_function_is_answered(arch: str) -> None
 
 
 @pytest.mark.parametrize("arch", ARCHES)
+def test_the_call_of_a_made_up_function_is_told_by_its_step(arch: str) -> None:
+    """Behind it the harness answers, then the code behind the call goes on."""
+    caller = ready(built(SOURCE, ".c", arch))
+    made_up = caller.image.arena + 0x40
+    tape = called(caller, "through", made_up, 1)
+    pcs = tape.registers[:, ARCHES[arch].index[ARCHES[arch].pc]].tolist()
+    ((step, callee),) = tape.skipped
+    assert callee == made_up
+    assert pcs[step + 1] == caller.image.harness.image.entry + caller.image.convention.answer
+    assert pcs[step + 2] == pcs[step] + int(tape.sizes[step])
+
+
+@pytest.mark.parametrize("arch", ARCHES)
 def test_detours_without_a_stop_are_those_that_the_caller_makes(arch: str) -> None:
     caller = ready(built(DETOURS, ".c", arch))
     target = caller.image.loaded.image.symbol_named("asks_often")
