@@ -23,6 +23,7 @@ from testbed.verdicts.one import (
     Verdict,
     common,
     exact_verdict,
+    first_answers,
     joined,
     judge_backtrace,
     tally,
@@ -272,6 +273,18 @@ def test_parts_of_a_run_counted_together_are_the_whole_counted() -> None:
         assert joined(tally(verdicts[:at]), tally(verdicts[at:])) == whole, at
     assert joined(NOTHING_TALLIED, NOTHING_TALLIED) == NOTHING_TALLIED == tally([])
     assert joined(tally([exact_verdict(1)]), tally([exact_verdict(2)])).first_unexplained == -1
+
+
+def test_what_was_said_first_of_each_kind_is_kept_at_its_step() -> None:
+    """Of a run in parts too, where a part may keep more: the first of its own."""
+    verdicts = some_verdicts()
+    answers = [Backtrace((Frame(FrameKind.INTERRUPTED, step, {}),), None) for step in range(len(verdicts))]
+    told = list(first_answers(zip(verdicts, answers, strict=True)))
+    assert [each.said for each in told] == [None, None, answers[2], None, answers[4], None, answers[6]]
+    assert tally(told).said == {2: answers[2], 4: answers[4]}
+    for at in range(len(told) + 1):
+        said = joined(tally(told[:at]), tally(told[at:])).said
+        assert said.keys() >= {2, 4} and all(answer is answers[step] for step, answer in said.items()), at
 
 
 def test_a_verdict_is_exact_unless_told_otherwise_at_frame_0_and_counts_no_callers() -> None:
