@@ -30,9 +30,15 @@ def chosen(room: MutatedRoom, *, everything: bool, sample: int | None, seed: int
 def judged(
     rooms: tuple[str, ...], kept: KeptTrials, *, everything: bool, sample: int | None, seed: int, jobs: int
 ) -> Iterator[Trial]:
-    """Every chosen mutant of some rooms, tried, or settled before; each is kept as soon as it is known."""
+    """Every chosen mutant of some rooms, tried, or settled before; each is kept as soon as it is known.
+
+    Without ``jobs`` none is tried: only those that were, whatever became of them.
+    """
     for name in rooms:
         mutants = chosen(ROOMS[name], everything=everything, sample=sample, seed=seed)
+        if not jobs:
+            yield from (trial for mutant in mutants if (trial := kept.last(name, mutant)) is not None)
+            continue
         known = known_verdicts()
         settled = {
             mutant.key: trial
@@ -56,7 +62,9 @@ def judged(
 @click.option("--everything", is_flag=True, help="Every change at every place, compiled code too: hours.")
 @click.option("--sample", type=click.IntRange(1), help="How many mutants of each room, instead of the declared number.")
 @click.option("--seed", default=1, show_default=True, help="Of the sample.")
-@click.option("-j", "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(0), default=2, show_default=True, help="Processes; 0: none, only what is kept."
+)
 @click.option("--kept", type=_file, help="A line of JSON per trial; what is settled there is not tried again.")
 @click.option("--markdown", type=_file, help="Write the page, for example docs/mutation.md.")
 def command(
@@ -77,6 +85,7 @@ def command(
     places = {n: sum(len(places_of(path)) for path in ROOMS[n].files(everything=True)) for n in names}
     words = ["python -m tests.mutation", *(f"--room {n}" for n in rooms), *(["--everything"] if everything else [])]
     words += [*([f"--sample {sample}"] if sample else []), *([f"--seed {seed}"] if seed != 1 else [])]
+    words += [] if jobs else ["-j 0"]
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     text = page(trials, places, known := known_verdicts(), command=" ".join(words), date=date)
     if markdown:

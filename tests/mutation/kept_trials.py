@@ -24,10 +24,13 @@ class KeptTrials:
 
     def settled(self, room: str, mutant: Mutant, *, equivalent: bool) -> Trial | None:
         """The trial that need not be made again; None where there is none yet, or a survivor may be noticed by now."""
+        trial = self.last(room, mutant)
+        return None if trial is not None and trial.fate is Fate.SURVIVED and not equivalent else trial
+
+    def last(self, room: str, mutant: Mutant) -> Trial | None:
+        """The last trial of a mutant, whatever became of it; None where there is none yet."""
         told = self._told.get((room, mutant.key))
-        if told is None or (told["fate"] == Fate.SURVIVED.value and not equivalent):
-            return None
-        return Trial(room, mutant, Fate(told["fate"]), told["stage"], told["seconds"])
+        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["stage"], told["seconds"])
 
     def add(self, trial: Trial) -> None:
         """A trial more, written at once."""

@@ -16,7 +16,9 @@ either equivalent (no input can tell it from the code) or a hole in the tests. T
 Without `--everything` it is a sample: so many places of each room, drawn by number, and one change at each; compiled
 modules, which take minutes a mutant, are left out. Only those of a room's tests are asked that end soon
 (`tests/mutation/rooms.py`), so what the whole suite would notice besides is not counted. What the first run of a sample
-finds becomes tests: the score says what these tests hold now, not what they would find among other mutants.
+finds becomes tests: the score says what these tests hold now, not what they would find among other mutants. What was
+killed, or survived and is equivalent, is not tried again as long as its line stays (`--kept FILE`); the minutes are
+those of its trial by the clock, beside whatever else the machine did.
 
 Made by `{command}` on {date}.
 

@@ -16,8 +16,8 @@ class MutatedRoom:
 
     ``modules`` are globs from the root; of these, ``slow`` ones (compiled code: each mutant is compiled again) are left
     to the nightly run. ``stages`` are groups of tests, asked one after the other until one fails: first those that fail
-    soonest. ``sample`` is how many mutants the short run takes: as many as one hour beside other work held. A larger
-    one (``--sample``) begins with them.
+    soonest. ``sample`` is how many mutants the short run takes: most of those that say what is true and read code. A
+    larger one (``--sample``) begins with them.
     """
 
     name: str

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation import mutants, trial
+from tests.mutation import __main__, mutants, trial
 from tests.mutation.kept_trials import KeptTrials
 from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
 from tests.mutation.report import page
@@ -158,6 +158,20 @@ def test_what_is_settled_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_p
     (tree / "code.py").write_text(CODE.replace("a > b", "b < a"))
     changed = [mutant for mutant in all_mutants([Path("code.py")]) if "b" in mutant.after]
     assert all(kept.settled("truth", mutant, equivalent=True) is None for mutant in changed)
+
+
+def test_without_processes_there_is_what_is_kept_whatever_became_of_it(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = list(all_mutants([Path("code.py")]))[:3]
+    kept = KeptTrials(tmp_path / "kept.jsonl")
+    for mutant, fate in zip(drawn, (Fate.KILLED, Fate.SURVIVED), strict=False):
+        kept.add(Trial("truth", mutant, fate, 1, 2.5))
+    kept = KeptTrials(tmp_path / "kept.jsonl")
+    monkeypatch.setattr(__main__, "chosen", lambda room, **how: drawn)
+    monkeypatch.setattr(__main__, "tried", lambda room, left, *, jobs: pytest.fail("a mutant was tried"))
+    found = list(__main__.judged(("truth",), kept, everything=False, sample=None, seed=1, jobs=0))
+    assert [(each.mutant, each.fate) for each in found] == list(zip(drawn, (Fate.KILLED, Fate.SURVIVED), strict=False))
 
 
 def test_verdicts_are_of_mutants_and_say_why() -> None:
