@@ -77,15 +77,13 @@ BELIEVED = (
 )
 # Where one row for a whole function, true at its calls, is not what holds: as for our own reader of EHABI's tables.
 _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
+    (Trait.RETURN_UNSAVED,),
     (Trait.PROLOGUE, Trait.UNLINKED),
-    (Trait.PROLOGUE, Trait.UNSAVED),
-    (Trait.EPILOGUE,),
+    (Trait.PROLOGUE, Trait.CFA_MOVED),
+    (Trait.EPILOGUE, Trait.ROW_BEGINS),
     (Trait.FRAME_ELSEWHERE,),
-    (Trait.UNSAVED, Trait.FRAMELESS, Trait.UNKEPT),
     (Trait.FRAMELESS, Trait.BARE, Trait.PARTLY_RUN),
     (Trait.FRAMELESS, Trait.FRAME_IN_PART),
-    (Trait.RETURN_UNSAVED, Trait.UNKEPT),
-    (Trait.SPLIT_FUNCTION,),
     (Trait.FP_MOVED_ON,),
 )
 _LOOKED_UP_BEFORE = tuple(

@@ -53,13 +53,22 @@ _AT_CALLS = (
     "pushed, or lies elsewhere: it is believed, or reading it is the end of the process",
     "https://github.com/gperftools/gperftools/issues/784",
 )
+_NOT_AT_A_CALL = (
+    *("RETURN_UNSAVED", "PROLOGUE+UNLINKED", "EPILOGUE+ROW_BEGINS"),
+    *("FRAME_ELSEWHERE", "FRAMELESS+BARE+PARTLY_RUN", "FP_MOVED_ON"),
+)
 _EXIDX_REASONS = {
     **_REASONS,
-    **dict.fromkeys(("PROLOGUE", "EPILOGUE", "FRAMELESS", "FP_MOVED_ON"), _AT_CALLS),
+    **dict.fromkeys(_NOT_AT_A_CALL, _AT_CALLS),
     "CANNOT_UNWIND": (
         "an entry says of a function in mid-stack that it cannot be unwound: the stack ends there, or the frame "
         "pointer is followed",
         "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#index-table-entries",
+    ),
+    "IN_NO_FILE": (
+        "code that was written to memory while running, such as a trampoline on the stack, has no table in a file: the "
+        "stack ends there",
+        "https://gcc.gnu.org/onlinedocs/gccint/Trampolines.html",
     ),
     "LAST_CALL": (
         "a return address is looked up as it is, behind the call: where the call is the last thing in its function, "
@@ -77,12 +86,15 @@ NONGNU_EXIDX_LIMITS = limits_of(
     NO_TABLE       arm32  ended_early skipped wrong crashed
     OPEN_END       arm32  phantom wrong crashed
     NO_CODE        arm32  refused ended_early skipped
+    IN_NO_FILE     arm32  ended_early
     LOST_REGISTER  arm32  skipped wrong crashed
     SIGNAL         arm32  skipped wrong_register
     CANNOT_UNWIND  arm32  ended_early skipped crashed
-    PROLOGUE       arm32  ended_early skipped wrong_register wrong crashed
-    EPILOGUE       arm32  ended_early skipped wrong_register wrong crashed
-    FRAMELESS      arm32  ended_early skipped wrong_register wrong crashed
+    RETURN_UNSAVED         arm32  ended_early skipped wrong_register wrong crashed
+    PROLOGUE+UNLINKED      arm32  ended_early skipped wrong_register wrong crashed
+    EPILOGUE+ROW_BEGINS    arm32  ended_early skipped wrong_register wrong crashed
+    FRAME_ELSEWHERE        arm32  ended_early skipped wrong_register wrong crashed
+    FRAMELESS+BARE+PARTLY_RUN  arm32  ended_early skipped wrong_register wrong crashed
     FP_MOVED_ON    arm32  ended_early wrong_register
     LAST_CALL      arm32  ended_early wrong
     """,
