@@ -38,6 +38,7 @@ from testbed.truth.step_columns import (
     fp_set,
     fp_set_late,
     given_back_in_part,
+    holding,
     jumped_to,
     returned,
     row_begins,
@@ -214,6 +215,7 @@ _STANDS_BEHIND_OTHER = _standing_at(Watched.has_other_in_front)
 _ONE_BY_ONE = (
     *(Trait.RETURN_CHANGED, Trait.HAND_MADE, Trait.MOVED_UP, Trait.UNKEPT, Trait.KEPT_ELSEWHERE),
     *(Trait.FAR, Trait.DISTANT, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART, Trait.UNPUSHED),
+    *(Trait.DATA_POINTER, Trait.LINKED_FURTHER, Trait.LINKED_FURTHER_ON),
 )
 
 COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
@@ -242,6 +244,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.GIVEN_BACK_IN_PART: given_back_in_part,
         Trait.WITHOUT_EFFECT: without_effect,
         Trait.BARE: bare,
+        Trait.HOLDING: holding,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
         Trait.OTHER_IN_FRONT: lambda truth, at: jumped_to(truth, at) & _STANDS_BEHIND_OTHER(truth, at),

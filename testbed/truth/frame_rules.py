@@ -190,6 +190,10 @@ def frame_in_part(truth: Watched, at: FrameSite) -> bool:
     return 0 < held < truth.largest_frame(int(truth.trace.pc[at.own]))
 
 
+def holding(truth: Watched, at: FrameSite) -> bool:
+    return not is_signal(truth, at) and int(truth.trace.sp[at.own]) != truth.activations[at.node].entry_sp
+
+
 def moved_on(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.moves_pointer_before(int(truth.trace.pc[at.own]))
 

@@ -31,6 +31,7 @@ from testbed.truth.frame_rules import (
     given_back_in_part,
     hand_made,
     handler,
+    holding,
     interrupted,
     is_signal,
     jumped_to,
@@ -51,6 +52,7 @@ from testbed.truth.frame_rules import (
     without_effect,
 )
 from testbed.truth.frame_sites import FrameSite
+from testbed.truth.further_records import linked_further, linked_further_on
 from testbed.truth.stack_words import DISTANT, own_part, shadow_top
 from testbed.truth.watched import Watched
 from testbed.words.traits import NARROWED, Trait
@@ -194,6 +196,8 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FRAMELESS_CALLER: frameless_caller,
         Trait.UNLINKED: unlinked,
         Trait.LINKED: linked,
+        Trait.LINKED_FURTHER: linked_further,
+        Trait.LINKED_FURTHER_ON: linked_further_on,
         Trait.LAST_RECORD: last_record,
         Trait.FP_AT_RETURN: at_return,
         Trait.FP_REUSED: reuses_pointer,
@@ -211,6 +215,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.GIVEN_BACK_IN_PART: given_back_in_part,
         Trait.WITHOUT_EFFECT: without_effect,
         Trait.BARE: bare,
+        Trait.HOLDING: holding,
         Trait.RETURNED: returned,
         Trait.JUMPED_TO: jumped_to,
         Trait.OTHER_IN_FRONT: other_in_front,
@@ -248,6 +253,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LEFTOVER: lambda truth, at: own_part(truth, at.step, at.depth).left,
         Trait.COPIED: lambda truth, at: own_part(truth, at.step, at.depth).copied,
         Trait.CODE_POINTER: lambda truth, at: own_part(truth, at.step, at.depth).pointer,
+        Trait.DATA_POINTER: lambda truth, at: own_part(truth, at.step, at.depth).data,
         Trait.APART: lambda truth, at: own_part(truth, at.step, at.depth).apart,
         Trait.UNPUSHED: _unpushed,
         Trait.TAIL_CALLED: tail_called,

@@ -26,7 +26,7 @@ class OwnPart:
     """``kept``: the return address is there; ``apart``: and it is not the last word; ``far``: behind many others.
 
     Before it lie ``left``: return addresses of calls that are over; ``copied``: those of activations that are not;
-    ``pointer``: other code addresses.
+    ``pointer``: other code addresses; ``data``: other addresses between an image's first byte and its last.
     """
 
     kept: bool
@@ -35,6 +35,7 @@ class OwnPart:
     left: bool
     copied: bool
     pointer: bool
+    data: bool
 
 
 def own_part(watched: Watched, step: int, depth: int) -> OwnPart:
@@ -58,6 +59,9 @@ def _made(watched: Watched, step: int, depth: int) -> OwnPart:
     in_code = np.zeros(len(before), np.bool_)
     for low, high in watched.code:
         in_code |= (before >= low) & (before <= high)
+    in_file = np.zeros(len(before), np.bool_)
+    for low, high in watched.mapped:
+        in_file |= (before >= low) & (before < high)
     misleading = set(before[in_code].tolist())
     living = misleading & {activation.return_address for activation in chain}
     left = (misleading - living) & watched.returned_to
@@ -68,6 +72,7 @@ def _made(watched: Watched, step: int, depth: int) -> OwnPart:
         left=bool(left),
         copied=bool(living),
         pointer=bool(misleading - living - left),
+        data=bool((in_file & ~in_code).any()),
     )
 
 

@@ -48,6 +48,11 @@ def bare(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def holding(truth: Watched, at: FrameSites) -> Bools:
+    found: Bools = truth.trace.sp[at.own] != truth.activations.entry_sp[at.node]
+    return found
+
+
 def first(truth: Watched, at: FrameSites) -> Bools:
     found: Bools = (at.depth == 0) & (truth.activations.opened[at.node] == at.own)
     return found

@@ -258,6 +258,15 @@ class Watched:
         segments = [(loaded.bias, segment) for loaded in self.trace.images for segment in loaded.image.segments]
         return tuple((s.address + bias, s.address + bias + len(s.data)) for bias, s in segments if s.executable)
 
+    @cached_property
+    def mapped(self) -> tuple[tuple[int, int], ...]:
+        """Where images are: from the first byte of each to behind its last, whatever lies between its segments."""
+        spans = [
+            (loaded.bias, [(s.address, s.address + s.size) for s in loaded.image.segments])
+            for loaded in self.trace.images
+        ]
+        return tuple((bias + min(each)[0], bias + max(end for _, end in each)) for bias, each in spans if each)
+
     def function(self, pc: int) -> int:
         """The start of the function at a pc, the pc itself where no function is."""
         if pc not in self._functions:

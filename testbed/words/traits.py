@@ -22,6 +22,8 @@ class Trait(Enum):
     FRAMELESS_CALLER = "an activation further out is at a call with FP unchanged since its entry"
     UNLINKED = "FP does not lead to the record of this activation: it is not linked yet, no longer, or never"
     LINKED = "FP leads to the record of this activation, which has its return address"
+    LINKED_FURTHER = "FP leads past this activation to the record of one further out"
+    LINKED_FURTHER_ON = "FP leads past this activation to the record of one further out, and that one leads on"
     LAST_RECORD = "FP leads to the record of this activation, and none of its caller's can be reached from there"
     FP_AT_RETURN = "FP leads to this activation's return address; the other word of its record lies in front of that"
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
@@ -41,6 +43,7 @@ class Trait(Enum):
     )
     WITHOUT_EFFECT = "the instruction in front changed nothing but the pc: its condition failed, or it does nothing"
     BARE = "the interrupted activation holds nothing on the stack: SP is where it was at its entry"
+    HOLDING = "the activation holds something on the stack: SP is not where it was at its entry"
     RETURNED = "a call of the interrupted activation has just come back to this instruction"
     JUMPED_TO = "control came here by a jump inside the activation: not from the instruction in front"
     OTHER_IN_FRONT = "control came here by a jump; the instruction in front has another frame, or none, or never runs"
@@ -78,6 +81,9 @@ class Trait(Enum):
     KEPT_ELSEWHERE = "the function keeps its return address on the stack at another instruction, and not here"
     COPIED = "the activation's part of the stack holds a copy of a living activation's return address before its own"
     CODE_POINTER = "the activation's part of the stack holds, before its return address, another address of code"
+    DATA_POINTER = (
+        "the activation's part of the stack holds, before its return address, an address in a file, not of code"
+    )
     APART = "the word behind the activation's return address, on the stack, is not where SP will be"
     UNPUSHED = "the shadow call stack does not have the interrupted activation's return address on top"
     TAIL_CALLED = "the activation executes another function than the one that its caller called"
@@ -154,7 +160,9 @@ _DECLARED = frozenset(
 )
 
 # What only a search of the stack's words can say.
-OF_WORDS = frozenset({Trait.UNKEPT, Trait.FAR, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART})
+OF_WORDS = frozenset(
+    {Trait.UNKEPT, Trait.FAR, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.DATA_POINTER, Trait.APART}
+)
 
 # What is declared of a whole program, and holds for a frame of which the trace shows one of these too.
 NARROWED: Mapping[Trait, frozenset[Trait]] = MappingProxyType(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from testbed.referee.limits import limit_on
 from testbed.referee.minidump_stackwalk.limits import LINK, WITH_SYMBOLS, WITHOUT_SYMBOLS
-from testbed.referee.model import Finding
+from testbed.referee.model import Finding, limit_for
+from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 FINDINGS = (
@@ -17,7 +18,7 @@ FINDINGS = (
         "arm64",
         "keystone",
         "middle",
-        limit_on(WITHOUT_SYMBOLS, Trait.PROLOGUE),
+        limit_for(WITHOUT_SYMBOLS, Trait.LINKED_FURTHER, Outcome.SKIPPED, "arm64"),
         LINK,
         of_technique=True,
     ),

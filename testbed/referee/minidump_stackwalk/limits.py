@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Limit
 from testbed.referee.symbolic.limits import AT_A_ROW, UNREAD
 from testbed.words.outcome import Outcome
@@ -16,13 +17,13 @@ _SCAN = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/d
 _END = "https://github.com/kstenerud/KSCrash/issues/764"
 
 
-_ARCHES = {(Trait.REALIGNED, _TEXT): frozenset({"x86_64"}), (Trait.FAR, _SCAN): frozenset({"arm32"})}
+_ARCHES = {(Trait.REALIGNED, _TEXT): frozenset({"x86_64"})}
 
 
 def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
     """Each fact: as which outcomes, their values in one string, it shows; why; and where that is written.
 
-    What is about frame records holds where there is none; what is about rows that stay, where one should be gone.
+    What is about rows that stay holds where one should be gone.
     """
     return tuple(
         Limit(
@@ -39,9 +40,7 @@ def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
 
 
 def _also(trait: Trait, reference: str) -> tuple[tuple[Trait, ...], ...]:
-    if trait is Trait.FP_OMITTED:
-        return ((Trait.UNLINKED,), (Trait.REALIGNED,))
-    return ((Trait.UNLINKED,),) if reference == LINK else AT_A_ROW.get(trait, ((),)) if reference == _TEXT else ((),)
+    return AT_A_ROW.get(trait, ((),)) if reference == _TEXT else ((),)
 
 
 _KEPT = (
@@ -143,87 +142,68 @@ WITH_SYMBOLS = (
     UNREAD,  # without symbolic's text there is no symbol file
 )
 
-_ANY = "ended_early phantom skipped wrong"
-WITHOUT_SYMBOLS = _limits(
+_NOT_THERE = (
+    "the stack is scanned for an address that a module covers, and this caller's is not on it, or not in its place: "
+    "another one is taken, or none",
+    _SCAN,
+)
+_TAKEN = "a scan takes the first word that may be a return address, one that a module covers: here "
+_SKIPPED = (
+    "the frame pointer leads to the record of an activation further out: that one is taken for the caller, and what "
+    "the link register holds is not looked at",
+    LINK,
+)
+WITHOUT_SYMBOLS = limits_of(
+    """
+    SIGNAL             x86_64  ended_early skipped
+    SIGNAL             arm64   skipped wrong
+    SIGNAL             arm32   ended_early wrong
+    LINKED_FURTHER_ON  x86_64  ended_early skipped wrong
+    LINKED_FURTHER     arm64   ended_early skipped wrong
+    UNKEPT             x86_64  ended_early
+    UNKEPT             arm64   ended_early skipped wrong
+    UNKEPT             arm32   ended_early skipped wrong
+    LEFTOVER           x86_64  phantom
+    LEFTOVER           arm64   phantom
+    LEFTOVER           arm32   phantom wrong
+    COPIED             x86_64  phantom wrong
+    COPIED             arm64   phantom
+    COPIED             arm32   phantom
+    CODE_POINTER       x86_64  phantom
+    CODE_POINTER       arm64   phantom
+    CODE_POINTER       arm32   phantom wrong
+    DATA_POINTER       x86_64  phantom
+    DATA_POINTER       arm64   phantom
+    DATA_POINTER       arm32   ended_early phantom wrong
+    OTHER_STACK        arm32   phantom
+    FAR+CALLED         x86_64  ended_early
+    FAR+CALLED         arm64   ended_early
+    FAR+CALLED         arm32   ended_early
+    """,
     {
-        Trait.PROLOGUE: (
-            _ANY,
-            "the function has linked no frame record yet: the chain starts at its caller's, and the link register is "
-            "not looked at",
-            LINK,
-        ),
-        Trait.EPILOGUE: (
-            _ANY,
-            "the function has given back its frame record: the chain starts at its caller's, and the link register is "
-            "not looked at",
-            LINK,
-        ),
-        Trait.FP_OMITTED: (
-            _ANY,
-            "the frame pointer is an ordinary register: where it leads nowhere the stack is scanned for what may be a "
-            "return address",
-            _SCAN,
-        ),
-        Trait.FP_REUSED: (_ANY, "the frame pointer holds something else, and is followed or given up", _SCAN),
-        Trait.FRAMELESS: (_ANY, "a function without a frame record: the chain starts at its caller's", LINK),
-        Trait.FRAMELESS_CALLER: (_ANY, "a caller without a frame record is not in the chain", LINK),
-        Trait.SIGNAL: (
-            "ended_early skipped wrong",
-            "a signal's handler links its record to what the interrupted code had for a frame pointer",
+        "SIGNAL": (
+            "a signal's handler links its record to what the interrupted code had for a frame pointer, or the stack is "
+            "scanned past the registers that the kernel saved there",
             "https://github.com/libunwind/libunwind/issues/1061",
         ),
-        Trait.OTHER_STACK: (
-            "ended_early phantom wrong",
-            "the chain goes on on another stack, which is taken for damage: this one is scanned",
+        "LINKED_FURTHER": _SKIPPED,
+        "LINKED_FURTHER_ON": (
+            f"{_SKIPPED[0]}; that is so where the record leads on to another one: else the stack is scanned",
+            _SKIPPED[1],
+        ),
+        "UNKEPT": _NOT_THERE,
+        "LEFTOVER": (f"{_TAKEN}it is the return address of a call that is over", _SCAN),
+        "COPIED": (f"{_TAKEN}it is a copy of the return address of an activation further out", _SCAN),
+        "CODE_POINTER": (f"{_TAKEN}it is an address of code that is no return address", _SCAN),
+        "DATA_POINTER": (f"{_TAKEN}it is an address of data", _SCAN),
+        "OTHER_STACK": (
+            "the stack of a coroutine lies in the module's data: a scan of it takes an address of that stack for one "
+            "of code",
             "https://github.com/golang/go/issues/63630",
         ),
-        Trait.OPEN_END: (
-            "phantom",
-            "nothing ends the chain or the scan: what lies there is taken for a return address",
-            _END,
-        ),
-        Trait.LOST_REGISTER: (
-            "phantom",
-            "the frame pointer is already that of the frame that a jump will go to",
-            "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
-        ),
-        Trait.REALIGNED: (
-            "ended_early phantom",
-            "a realigned frame has a copy of its return address: the chain, or a scan, finds it twice",
-            "https://github.com/mstange/framehop/issues/48",
-        ),
-        Trait.LEFTOVER: ("phantom", "a scan finds the return address of a call that is over", _SCAN),
-        Trait.FAR: (
-            "ended_early",
+        "FAR+CALLED": (
             "40 words are scanned, of a frame further in 160: a return address that lies behind them is not found",
             _SCAN,
         ),
-        Trait.CODE_POINTER: ("phantom", "a scan finds an address of code that is no return address", _SCAN),
-    }
-)
-
-
-WITHOUT_SYMBOLS = (
-    *WITHOUT_SYMBOLS,
-    Limit(
-        Trait.LINKED,
-        frozenset({Outcome.PHANTOM, Outcome.WRONG}),
-        "on 32-bit ARM no frame pointer is followed but on iOS: the stack is scanned; any address in a module counts",
-        _SCAN,
-        frozenset({"arm32"}),
-    ),
-    Limit(
-        Trait.FP_FOR_LOCALS,
-        frozenset({Outcome.SKIPPED}),
-        "on 32-bit ARM no frame pointer is followed but on iOS: the stack is scanned; one return address is missed",
-        _SCAN,
-        frozenset({"arm32"}),
-    ),
-    Limit(
-        Trait.SECOND_ISA,
-        frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM}),
-        "Thumb code chains frames through r7, and r11 is followed",
-        "https://github.com/rust-minidump/rust-minidump/issues/460",
-        frozenset({"arm32"}),
-    ),
+    },
 )

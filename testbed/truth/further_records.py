@@ -1,0 +1,58 @@
+"""Where FP leads past an activation: to the record of one further out. A chain followed from there skips a caller."""
+
+from __future__ import annotations
+
+from testbed.truth.frame_rules import is_signal
+from testbed.truth.frame_sites import FrameSite
+from testbed.truth.watched import Watched
+from testbed.words.errors import UnreadableMemory
+
+
+def linked_further(truth: Watched, at: FrameSite) -> bool:
+    """A word that FP leads to, behind the activation's own part of the stack, is the return address of one further out.
+
+    A record may begin in front of the CFA: where a function keeps nothing, its caller's begins right there.
+    """
+    found = _record(truth, at)
+    return found is not None and _belongs_further_out(truth, at, found[0])
+
+
+def linked_further_on(truth: Watched, at: FrameSite) -> bool:
+    """The same, and the other word of that record is an address further up that can be read."""
+    found = _record(truth, at)
+    if found is None or not _belongs_further_out(truth, at, found[0]):
+        return False
+    saved = found[1]
+    try:
+        truth.trace.memory(at.step).read(saved, truth.trace.arch.word)
+    except UnreadableMemory:
+        return False
+    return saved > int(truth.sites.frame_pointer[at.own])
+
+
+def _record(truth: Watched, at: FrameSite) -> tuple[int, int] | None:
+    """The two words of what FP leads to, if that is no part of the activation: a return address, and a saved FP."""
+    activation, arch = truth.activations[at.node], truth.trace.arch
+    pointer, record = int(truth.sites.frame_pointer[at.own]), truth.records[int(truth.sites.isa[at.own])]
+    if activation.cfa is None or is_signal(truth, at) or pointer < activation.cfa - 2 * arch.word:
+        return None
+    memory = truth.trace.memory(at.step)
+    try:
+        kept, saved = (
+            memory.unsigned(pointer + offset & arch.word_mask, arch.word)
+            for offset in (record.return_address, record.saved_pointer)
+        )
+    except UnreadableMemory:
+        return None
+    return arch.without_signature(kept), saved
+
+
+def _belongs_further_out(truth: Watched, at: FrameSite, address: int) -> bool:
+    """Is an address the return address of an activation further out than this one?"""
+    parent = truth.activations[at.node].parent
+    while parent is not None:
+        outer = truth.activations[parent]
+        if outer.return_address == address:
+            return True
+        parent = outer.parent
+    return False
