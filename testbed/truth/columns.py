@@ -215,7 +215,7 @@ _STANDS_BEHIND_OTHER = _standing_at(Watched.has_other_in_front)
 _ONE_BY_ONE = (
     *(Trait.RETURN_CHANGED, Trait.HAND_MADE, Trait.MOVED_UP, Trait.UNKEPT, Trait.KEPT_ELSEWHERE),
     *(Trait.FAR, Trait.DISTANT, Trait.LEFTOVER, Trait.COPIED, Trait.CODE_POINTER, Trait.APART, Trait.UNPUSHED),
-    *(Trait.DATA_POINTER, Trait.LINKED_FURTHER, Trait.LINKED_FURTHER_ON),
+    *(Trait.DATA_POINTER, Trait.LINKED_FURTHER, Trait.LINKED_FURTHER_ON, Trait.BEHIND_START),
 )
 
 COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
@@ -236,6 +236,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FP_MOVED_ON: _standing_at(Watched.moves_pointer_before),
         Trait.FP_MOVED_IN_PART: _standing_at(Watched.moves_pointer_around),
         Trait.FP_SET_LATE: fp_set_late,
+        Trait.SETS_FP_LATE: _executing_at(lambda truth, pc: truth.function(pc) in truth.sets_pointer_late),
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.CFA_MOVED: cfa_moved,

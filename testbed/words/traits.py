@@ -33,6 +33,7 @@ class Trait(Enum):
     FP_MOVED_ON = "the function moves FP on within its frame, by an instruction in front of this one"
     FP_MOVED_IN_PART = "an instruction in front has moved FP on within its frame, and this or a later one does it again"
     FP_SET_LATE = "the activation has set FP, in a function that sets it behind its first two instructions"
+    SETS_FP_LATE = "the activation's function sets FP, in this activation or another, behind its first two instructions"
     MIXED_ISA = "the activation, or its caller, runs another instruction set than the interrupted one"
     ROW_BEGINS = "the instruction in front has changed what a row describes: SP, FP, or the return address's signature"
     CFA_MOVED = "the instruction in front has changed what a CFA is counted from: FP if that led to the record, else SP"
@@ -63,6 +64,9 @@ class Trait(Enum):
     CHANGED_INSIDE = "the interrupted activation has FP, or another callee-saved register, changed from its entry"
     VECTOR_RESTORED = "the activation has changed a callee-saved floating-point register, and given it its value back"
     BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
+    BEHIND_START = (
+        "the interrupted instruction is a function's first one, right behind the code of the outermost activation"
+    )
     FRAMED_AT_LABEL = "no symbol in front reaches over a label in the interrupted function, and a frame is set up there"
     LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"
     SECOND_ISA = "the activation runs the architecture's second instruction set"

@@ -17,7 +17,10 @@ _SCAN = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/d
 _END = "https://github.com/kstenerud/KSCrash/issues/764"
 
 
-_ARCHES = {(Trait.REALIGNED, _TEXT): frozenset({"x86_64"})}
+_ARCHES = {
+    (Trait.REALIGNED, _TEXT): frozenset({"x86_64"}),
+    **{(trait, _TEXT): frozenset({"arm64"}) for trait in (Trait.EPILOGUE, Trait.FRAMELESS)},
+}
 
 
 def _limits(told: Mapping[Trait, tuple[str, str, str]]) -> tuple[Limit, ...]:
@@ -83,7 +86,6 @@ WITH_SYMBOLS = _limits(
             "follows the frame pointer, or scans",
             _TEXT,
         ),
-        Trait.FP_REUSED: ("ended_early", _KEPT, _TEXT),
         Trait.EPILOGUE: ("ended_early", _KEPT, _TEXT),
         Trait.FRAMELESS: ("ended_early", _KEPT, _TEXT),
     }
@@ -120,14 +122,24 @@ WITH_SYMBOLS = (
         _WALKER,
         frozenset({"arm64"}),
     ),
-    Limit(
-        Trait.ROOT,
-        frozenset({Outcome.PHANTOM}),
-        "a record without a return address is not taken for the end: the stack is scanned, and where a process begins, "
-        "the address of its first instruction lies there (AT_ENTRY), which counts where a function ends in front of it",
-        _SCAN,
-        frozenset({"x86_64"}),
-        frozenset({Trait.CODE_POINTER}),
+    *(
+        Limit(
+            Trait.ROOT,
+            frozenset({Outcome.PHANTOM}),
+            "a record without a return address is not taken for the end: the stack is scanned, and what lies there is "
+            f"taken for a return address: {what}",
+            _SCAN,
+            frozenset({"x86_64"}),
+            frozenset({trait}),
+        )
+        for trait, what in (
+            (
+                Trait.CODE_POINTER,
+                "where a process begins, the address of its first instruction (AT_ENTRY), which counts where a "
+                "function ends in front of it",
+            ),
+            (Trait.LEFTOVER, "that of a call that is over"),
+        )
     ),
     Limit(
         Trait.REALIGNED,

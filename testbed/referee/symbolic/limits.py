@@ -61,7 +61,6 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "the text said before stays, and reads another slot, or a register of which nothing is known",
             _SOURCE,
         ),
-        Trait.FP_REUSED: (_RESTORED, _SOURCE),
         Trait.EPILOGUE: (_RESTORED + _LLVM_ARM, _SOURCE),
         Trait.FRAMELESS: (_RESTORED, _SOURCE),
         Trait.PROLOGUE: (
@@ -72,15 +71,15 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 )
 
 
-# A row that was not taken back, or not written, is another's where one begins, and where the frame that it tells of is
-# not there: on this path there is none, or the path that has one was not run.
+# A row that was not taken back, or not written, is another's where the frame that it tells of is not there: on this
+# path there is none, or the path that has one was not run. A register is lost where it has been changed.
 AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
     {
-        Trait.EPILOGUE: ((Trait.FRAME_ELSEWHERE,), (Trait.ROW_BEGINS,)),
+        Trait.EPILOGUE: ((Trait.FRAME_ELSEWHERE,),),
         Trait.PROLOGUE: ((Trait.ALLOCATED_IN_PART,),),
-        Trait.FP_REUSED: ((Trait.FRAME_ELSEWHERE,), (Trait.PASSED_OVER,), (Trait.ROW_BEGINS,)),
+        Trait.LOST_REGISTER: ((Trait.CHANGED_INSIDE,),),
         Trait.REALIGNED: ((Trait.APART,), (Trait.COPIED,)),
-        Trait.FRAMELESS: ((Trait.FRAME_ELSEWHERE,), (Trait.PASSED_OVER,), (Trait.ROW_BEGINS,), (Trait.KEPT_ELSEWHERE,)),
+        Trait.FRAMELESS: ((Trait.PASSED_OVER,), (Trait.KEPT_ELSEWHERE,)),
     }
 )
 
@@ -114,7 +113,6 @@ EH_FRAME = _limits(
         Trait.LOST_REGISTER: "skipped",
         Trait.REALIGNED: "ended_early refused stopped wrong wrong_register",
         Trait.INEXPRESSIBLE: "ended_early refused skipped wrong",
-        Trait.FP_REUSED: "ended_early wrong_register",
         Trait.EPILOGUE: "ended_early wrong_register",
         Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
     }
@@ -145,8 +143,7 @@ DEBUG_FRAME = (
             Trait.OPEN_END: "phantom stopped",
             Trait.LOST_REGISTER: "skipped",
             Trait.INEXPRESSIBLE: "ended_early",
-            Trait.FP_REUSED: "ended_early wrong",
-            Trait.EPILOGUE: "ended_early refused skipped wrong wrong_register",
+            Trait.EPILOGUE: "ended_early skipped wrong wrong_register",
             Trait.PROLOGUE: "ended_early",
             Trait.FRAMELESS: "ended_early wrong",
         },
@@ -154,6 +151,7 @@ DEBUG_FRAME = (
     ),
     *llvm_arm(
         {
+            "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early refused skipped wrong",
             "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "skipped",
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
