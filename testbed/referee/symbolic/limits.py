@@ -72,12 +72,14 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
 
 
 # A row that was not taken back, or not written, is another's where the frame that it tells of is not there: on this
-# path there is none, or the path that has one was not run. A register is lost where it has been changed.
+# path there is none, or the path that has one was not run. A register is lost where it has been changed. A rule that is
+# left out matters where FP leads to no record of the frame, or the stack does not hold its return address.
 AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
     {
         Trait.EPILOGUE: ((Trait.FRAME_ELSEWHERE,),),
         Trait.PROLOGUE: ((Trait.ALLOCATED_IN_PART,),),
         Trait.LOST_REGISTER: ((Trait.CHANGED_INSIDE,),),
+        Trait.INEXPRESSIBLE: ((Trait.UNLINKED,), (Trait.UNKEPT,)),
         Trait.REALIGNED: ((Trait.APART,), (Trait.COPIED,)),
         Trait.FRAMELESS: ((Trait.PASSED_OVER,), (Trait.KEPT_ELSEWHERE,)),
     }
