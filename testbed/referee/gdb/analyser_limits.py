@@ -1,296 +1,225 @@
-"""What gdb cannot know where its analysers of prologues come in: beside EHABI tables only, or without any table."""
+"""What gdb cannot know where its analysers of prologues come in: beside EHABI tables only, or without any table.
+
+Source: gdb 13, ``gdb/arm-tdep.c``, ``gdb/aarch64-tdep.c``, ``gdb/amd64-tdep.c``. All three read a function's
+instructions from its symbol on. That of amd64 knows one prologue, ``push rbp; mov rbp, rsp``, and takes SP for
+unchanged since the entry where there is another. Those of ARM's architectures go straight on up to pc, or the first
+branch or call: what SP or FP is moved by behind that, they do not see, nor what is saved there. That of A32 knows a
+register that is saved by a push, and not one that is stored into room made before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from testbed.contract.limits import limits_of
 
-from testbed.contract.unwinder import Limit
-from testbed.referee.limits import limit
-from testbed.words.traits import Trait
-
-_GUESSES = "https://sourceware.org/pipermail/gdb/2020-June/048755.html"
+_GUESSES = "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/arm-tdep.c;hb=refs/heads/gdb-13-branch"
+_AARCH64 = "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/aarch64-tdep.c;hb=refs/heads/gdb-13-branch"
 _AMD64 = "https://gnu.googlesource.com/binutils-gdb/+/f9aa48dc545ef511e19f4dfab88a196b820fd2da"
 _EPILOGUES = (
     "https://review.tizen.org/git/?a=commit&h=779aa56f2c160ef508ca98fac1ffd23cad6fc63f&p=external%2Fbinutils.git"
 )
-_SAME = "https://github.com/adamgreen/CrashCatcher/issues/8"
-_NO_END = (
-    "nothing in start code says that it has no caller: its link register is shown as it is, so that the frame is the "
-    "same again, and the walk stops there"
+_STRAIGHT = "ARM's analysers read on from the function's symbol up to pc or the first branch or call; "
+_UNSEEN = (
+    _STRAIGHT + "what the function has moved FP or SP by behind that, and what it has saved there, they do not see",
+    _GUESSES,
 )
-_X86 = frozenset({"x86_64"})
-_ARM64 = frozenset({"arm64"})
-_ARMS = frozenset({"arm64", "arm32"})
-_ARM32 = frozenset({"arm32"})
-
-_NO_CONSTANT = "a prologue that moves SP by a register or aligns it: its frame's size is no constant"
-_ANALYSIS = "an analyser reads a function's instructions from its symbol on, up to pc"
-
-
-_ELSEWHERE = (
-    *(
-        limit(
-            trait,
-            outcomes,
-            f"{_ANALYSIS}, and stops at one that it does not know: the frame, and the registers in it, are not seen",
-            _GUESSES,
-            _ARM32,
-            *also,
-        )
-        for trait, outcomes, also in (
-            (Trait.LINKED, "phantom refused wrong wrong_register", (Trait.FP_SET_LATE,)),
-            (Trait.LINKED, "phantom wrong_register", (Trait.CHANGED,)),
-            (Trait.FRAMELESS_CALLER, "wrong wrong_register", (Trait.UNLINKED, Trait.CHANGED)),
-        )
-    ),
-    limit(
-        Trait.BEHIND_LABEL,
-        "ended_early",
-        f"{_ANALYSIS}; a symbol inside a function is another function's beginning, which has no prologue",
-        _GUESSES,
-        _ARM32,
-        Trait.LINKED,
-    ),
-    limit(
-        Trait.MOVED_UP,
-        "phantom",
-        "a function that has moved its return address up, and SP with it: the analyser still sees the frame that "
-        "it had before",
-        _GUESSES,
-        _ARMS,
-    ),
+_NO_CONSTANT = (
+    _STRAIGHT + "that SP is moved by a register there, or aligned, is skipped as what they do not know: the frame is "
+    "taken for smaller than it is",
+    _GUESSES,
 )
-
-
-def _analysed(
-    *, other_stack: str, lost: str, split: str, signal: str, epilogue: str, reused: str, prologue: str, frameless: str
-) -> tuple[Limit, ...]:
-    """The limits of gdb's analysers on ARM's architectures, where they come in; with the outcomes of each."""
-    return (
-        limit(Trait.ROOT, "stopped", _NO_END, _SAME, _ARMS),
-        limit(Trait.CALLED, "stopped", _NO_END, _SAME, _ARMS),
-        *_beyond_analysis(other_stack, lost, split, signal),
-        limit(
-            Trait.EPILOGUE,
-            epilogue,
-            f"{_ANALYSIS} whatever branches there are: in an epilogue it still sees the frame that is gone by then",
-            _EPILOGUES,
-            _ARMS,
-        ),
-        limit(
-            Trait.FP_REUSED,
-            reused,
-            f"{_ANALYSIS}, and stops at one that it does not know: registers that are saved after that are shown as "
-            "they are now",
-            _GUESSES,
-            _ARMS,
-        ),
-        limit(
-            Trait.PROLOGUE,
-            prologue,
-            f"{_ANALYSIS}, and stops at one that it does not know: what is allocated after that is not counted",
-            _GUESSES,
-            _ARMS,
-        ),
-        limit(
-            Trait.FRAMELESS,
-            frameless,
-            f"{_ANALYSIS}, and stops at one that it does not know: a function without a frame pointer that moves SP "
-            "after that, or more than once, is taken for one with less of a frame",
-            _GUESSES,
-            _ARMS,
-        ),
-        limit(
-            Trait.NO_RECORD,
-            "wrong_register",
-            "the epilogue unwinder knows what an epilogue's instructions look like, and takes r7's pop for one that it "
-            "has behind it",
-            _EPILOGUES,
-            _ARM32,
-        ),
-        limit(Trait.FP_OMITTED, "ended_early", _NO_CONSTANT, _GUESSES, _ARM32),
-        *(
-            limit(trait, "ended_early", _NO_CONSTANT, _GUESSES, _ARM32, *also)
-            for trait, also in ((Trait.FAR, ()), (Trait.REALIGNED, (Trait.LINKED,)), (Trait.MOVED_UP, ()))
-        ),
-        *_ELSEWHERE,
-    )
-
-
-def _beyond_analysis(other_stack: str, lost: str, split: str, signal: str) -> tuple[Limit, ...]:
-    """What no analysis of a function's first instructions can know."""
-    return (
-        limit(
-            Trait.OTHER_STACK,
-            other_stack,
+_NOT_PUSHED = (
+    _STRAIGHT + "a register that is stored into room made before, or pushed by way of another one, is shown as it is "
+    "now: A32's knows pushes only",
+    _GUESSES,
+)
+_ONE_PROLOGUE = (
+    "amd64's analyser knows one prologue, push rbp; mov rbp, rsp: of a function that has none, or has one of another "
+    "order, it takes SP for what it was at the entry, and rbp for the caller's",
+    _AMD64,
+)
+_REASONS = {
+    "NO_CODE": (
+        "a frame whose pc is zero ends the stack; one that a signal interrupted there is found, but not its caller",
+        "https://github.com/libunwind/libunwind/issues/106",
+    ),
+    "SIGNAL": (
+        "a signal interrupts a function anywhere: before the frame that the analyser finds is there, or after it; a "
+        "trampoline that is not as Linux writes it is taken for a function",
+        _GUESSES,
+    ),
+    "INTERRUPTED": (
+        "behind a signal's frame no call was made: the rows of EHABI, which are believed there, do not hold, and a "
+        "frame may not be there yet",
+        _GUESSES,
+    ),
+    "SPLIT_FUNCTION": (
+        "a symbol is taken for a function that is entered by a call, with nothing on the stack yet: a part of one that "
+        "is jumped to has a frame already",
+        "https://github.com/llvm/llvm-project/issues/125299",
+    ),
+    **dict.fromkeys(
+        ("OTHER_STACK", "OTHER_STACK+CHANGED_INSIDE"),
+        (
             "a coroutine's first function was entered by a switch of stacks and by no call: what its instructions take "
             "for the return address is whatever lies there",
             "https://github.com/tarantool/tarantool/issues/6889",
         ),
-        limit(
-            Trait.LOST_REGISTER,
-            lost,
-            "the frame's registers are already those of the place that a jump goes to",
-            "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
-        ),
-        limit(
-            Trait.SPLIT_FUNCTION,
-            split,
-            "a symbol is taken for a function that is entered by a call, with nothing on the stack yet: a part of one "
-            "that is jumped to has a frame already",
-            "https://github.com/llvm/llvm-project/issues/125299",
-        ),
-        limit(
-            Trait.SIGNAL,
-            signal,
-            "a signal interrupts a function anywhere: before the frame that the analyser finds is there, or after it; "
-            "a trampoline that is not as Linux writes it is taken for a function",
-            _GUESSES,
-        ),
-    )
-
-
-WITH_EHABI = (
-    *_analysed(
-        other_stack="ended_early phantom wrong wrong_register",
-        lost="phantom skipped wrong wrong_register",
-        split="phantom skipped wrong wrong_register",
-        signal="skipped wrong wrong_register",
-        epilogue="ended_early refused skipped wrong wrong_register",
-        reused="ended_early wrong wrong_register",
-        prologue="ended_early skipped wrong wrong_register",
-        frameless="ended_early skipped wrong wrong_register",
     ),
-)
-
-_LATE = limit(
-    Trait.LINKED,
-    "ended_early wrong",
-    "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; where GCC puts another one "
-    "between, SP is taken for unchanged since the push",
-    _AMD64,
-    _X86,
-    Trait.FP_SET_LATE,
-)
-WITHOUT_TABLES = (
-    limit(
-        Trait.NO_CODE,
-        "ended_early skipped",
-        "a frame whose pc is zero ends the stack; one that a signal interrupted there is found, but not its caller",
-        "https://github.com/libunwind/libunwind/issues/106",
+    "LOST_REGISTER": (
+        "the frame's registers are already those of the place that a jump goes to",
+        "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
     ),
-    *_analysed(
-        other_stack="ended_early phantom refused skipped wrong wrong_register",
-        lost="ended_early refused skipped wrong wrong_register",
-        split="ended_early phantom refused skipped wrong wrong_register",
-        signal="ended_early skipped wrong wrong_register",
-        epilogue="ended_early phantom refused skipped wrong wrong_register",
-        reused="ended_early wrong wrong_register",
-        prologue="ended_early refused wrong wrong_register",
-        frameless="ended_early skipped wrong wrong_register",
+    "SHADOW_STACK": (
+        "x18, which a function moves up and down by a word, is shown as it is: nothing stores it on the stack",
+        _AARCH64,
     ),
-    *(
-        limit(
-            Trait.FP_OMITTED,
-            "ended_early phantom skipped wrong",
-            "amd64's analyser knows one prologue, push rbp; mov rbp, rsp: without it the frame pointer is taken for "
-            "the caller's, or SP for unchanged since the entry",
-            _AMD64,
-            _X86,
-            also,
-        )
-        for also in (Trait.UNLINKED, Trait.REALIGNED)
+    "MOVED_UP": (
+        "a function that has moved its return address up, and SP with it: the analyser still sees the frame that it "
+        "had before",
+        _GUESSES,
     ),
-    limit(
-        Trait.FRAMELESS,
-        "ended_early phantom wrong wrong_register",
-        "a function that does not set rbp: SP is taken for what it was at its entry, or the caller's rbp for its own",
-        _AMD64,
-        _X86,
+    "BEHIND_START": (
+        "a pc right behind a system call counts as inside one, where EHABI's row is believed as behind a call: the "
+        "first function behind start code, whose last instruction is the call that ends the program, is such a one",
+        _GUESSES,
     ),
-    limit(
-        Trait.PROLOGUE,
-        "ended_early phantom wrong wrong_register",
-        "before rbp is set, pushes that amd64's analyser does not know are not counted",
-        _AMD64,
-        _X86,
+    "BARE+PROLOGUE+RETURN_UNSAVED": (
+        "a pc right behind a system call counts as inside one, where EHABI's row is believed as behind a call: at the "
+        "first instruction of a function behind a trampoline's call nothing is pushed yet",
+        _GUESSES,
     ),
-    limit(
-        Trait.EPILOGUE,
-        "ended_early phantom skipped wrong wrong_register",
-        "once rbp is popped it is the caller's, and its frame is taken for this one's",
-        _AMD64,
-        _X86,
+    "EPILOGUE": (
+        "the epilogue unwinder, and that of a ret, take SP for the CFA where it may not be yet, as at pop {.., pc}; "
+        "without it the frame is still seen that is gone by then",
+        _EPILOGUES,
     ),
-    limit(
-        Trait.FP_REUSED,
-        "ended_early wrong",
-        "rbp holds something else than a frame: what it points at is taken for one",
-        _AMD64,
-        _X86,
+    "FP_REUSED": (
+        "the frame pointer was set in the prologue, so the frame is counted from it: here it holds something else",
+        _GUESSES,
     ),
-    *(
-        limit(
-            Trait.FRAMELESS_CALLER,
-            outcome,
-            "a caller that does not set rbp: the rbp that it was entered with is taken for its own",
-            _AMD64,
-            _X86,
-            Trait.UNLINKED,
-            also,
-        )
-        for outcome, also in (("ended_early", Trait.HANDLER), ("wrong", Trait.CHANGED))
-    ),
-    limit(
-        Trait.CHANGED,
-        "phantom wrong wrong_register",
+    "LINKED+FP_SET_LATE": _UNSEEN,
+    "HOLDING+PROLOGUE+SETS_FP_LATE": _UNSEEN,
+    "FRAMELESS+FRAME_ELSEWHERE": _UNSEEN,
+    "FRAMELESS+PASSED_OVER": _UNSEEN,
+    "FRAMELESS+HOLDING+PARTLY_RUN+SECOND_ISA": _UNSEEN,
+    "FP_OMITTED+HOLDING+UNKEPT": _UNSEEN,
+    "LEAF_RECORD+LINKED": _UNSEEN,
+    "FAR+FP_FOR_LOCALS": _NO_CONSTANT,
+    "FAR+LINKED+REALIGNED": _NO_CONSTANT,
+    "FAR+LINKED+LINK_LIVE": _NO_CONSTANT,
+    "DISTANT+HOLDING": _NO_CONSTANT,
+    "LINKED+BEHIND_LABEL": _NO_CONSTANT,
+    "LINKED+BEHIND_LABEL+LINK_STALE": _NO_CONSTANT,
+    "LINKED+CHANGED+SECOND_ISA": _NOT_PUSHED,
+    "FRAMELESS+CHANGED": _NOT_PUSHED,
+    "FRAMELESS_CALLER+CHANGED+HOLDING": _NOT_PUSHED,
+    "FRAMELESS_CALLER+INEXPRESSIBLE": _NOT_PUSHED,
+    "FP_OMITTED+HOLDING": _ONE_PROLOGUE,
+    "HOLDING+SETS_FP_LATE": _ONE_PROLOGUE,
+    "CHANGED": (
         "amd64's analyser finds rbp and the return address; every other register is shown as it is now",
         _AMD64,
-        _X86,
-        Trait.LINKED,
     ),
-    limit(
-        Trait.BEHIND_LABEL,
-        "ended_early phantom wrong wrong_register",
-        "amd64's analyser knows push rbp; mov rbp, rsp as a function's first instructions; GCC puts others between, "
-        "and a symbol inside a function is another function's beginning",
-        _AMD64,
-        _X86,
+    "ROOT": (
+        "nothing in start code says that it has no caller: its link register is shown as it is, so that the frame is "
+        "the same again, and the walk stops there",
+        "https://github.com/adamgreen/CrashCatcher/issues/8",
     ),
-    _LATE,
-    replace(_LATE, inner=-1),
-    limit(
-        Trait.LINKED,
-        "ended_early phantom wrong",
-        "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
-        "is not seen",
-        _GUESSES,
-        _ARM64,
-        Trait.FP_SET_LATE,
-    ),
-    limit(
-        Trait.LINKED,
-        "wrong_register",
-        "AArch64's analyser stops at the first instruction that it does not know: a frame pointer that is set after it "
-        "is not seen",
-        _GUESSES,
-        _ARM64,
-    ),
-    limit(
-        Trait.FRAMELESS_CALLER,
-        "ended_early wrong wrong_register",
-        "AArch64's analyser stops at the first instruction that it does not know: a frame that is made after it, and "
-        "the registers in it, are not seen",
-        _GUESSES,
-        _ARM64,
-        Trait.UNLINKED,
-    ),
-    limit(
-        Trait.LEAF_RECORD,
-        "ended_early phantom",
-        "a leaf's record has the frame pointer alone, and its return address is in the link register still; the "
-        "analyser takes the record for a whole one",
-        _GUESSES,
-        _ARM64,
-    ),
+}
+_HOLDING = {"FRAMELESS+HOLDING": _UNSEEN, "FRAMELESS_CALLER+HOLDING": _UNSEEN}
+_HOLDING_ON_X86 = {"FRAMELESS+HOLDING": _ONE_PROLOGUE, "FRAMELESS_CALLER+HOLDING": _ONE_PROLOGUE}
+
+WITH_EHABI = limits_of(
+    """
+    SIGNAL                                    arm32   skipped wrong
+    INTERRUPTED                               arm32   skipped wrong
+    SPLIT_FUNCTION                            arm32   stopped skipped phantom wrong
+    OTHER_STACK                               arm32   stopped ended_early phantom wrong_register
+    MOVED_UP                                  arm32   stopped phantom wrong
+    BEHIND_START                              arm32   ended_early skipped wrong_register wrong
+    EPILOGUE                                  arm32   stopped ended_early skipped wrong_register wrong
+    FP_REUSED                                 arm32   stopped skipped wrong_register wrong
+    LINKED+FP_SET_LATE                        arm32   refused ended_early phantom wrong_register wrong
+    HOLDING+PROLOGUE+SETS_FP_LATE             arm32   wrong_register wrong
+    FAR+FP_FOR_LOCALS                         arm32   ended_early
+    FAR+LINKED+REALIGNED                      arm32   ended_early
+    FAR+LINKED+LINK_LIVE                      arm32   ended_early wrong_register
+    FRAMELESS+FRAME_ELSEWHERE                 arm32   ended_early
+    FP_OMITTED+HOLDING+UNKEPT                 arm32   ended_early wrong_register wrong
+    FRAMELESS+PASSED_OVER                     arm32   wrong
+    FRAMELESS+HOLDING+PARTLY_RUN+SECOND_ISA   arm32   phantom
+    LINKED+CHANGED+SECOND_ISA                 arm32   wrong_register
+    FRAMELESS+CHANGED                         arm32   ended_early wrong_register wrong
+    DISTANT+HOLDING                           arm32   ended_early
+    LOST_REGISTER                             arm32   stopped skipped
+    BARE+PROLOGUE+RETURN_UNSAVED              arm32   skipped wrong
+    FRAMELESS_CALLER+INEXPRESSIBLE            arm32   wrong_register
+    LINKED+BEHIND_LABEL+LINK_STALE            arm32   ended_early
+    ROOT                                      arm32   stopped
+    """,
+    _REASONS,
 )
+_AMD64_LIMITS = limits_of(
+    """
+    NO_CODE                                   x86_64  ended_early
+    SIGNAL                                    x86_64  ended_early skipped
+    SPLIT_FUNCTION                            x86_64  ended_early phantom wrong
+    OTHER_STACK+CHANGED_INSIDE                x86_64  phantom wrong_register
+    FP_OMITTED+HOLDING                        x86_64  ended_early skipped phantom wrong_register wrong
+    FRAMELESS+HOLDING                         x86_64  ended_early phantom wrong
+    FRAMELESS_CALLER+HOLDING                  x86_64  ended_early phantom wrong
+    HOLDING+SETS_FP_LATE                      x86_64  ended_early phantom wrong_register wrong
+    FP_REUSED                                 x86_64  wrong_register
+    CHANGED                                   x86_64  wrong_register wrong
+    EPILOGUE                                  x86_64  ended_early skipped wrong
+    """,
+    {**_REASONS, **_HOLDING_ON_X86},
+)
+_AARCH64_LIMITS = limits_of(
+    """
+    NO_CODE                                   arm64   skipped
+    SPLIT_FUNCTION                            arm64   stopped phantom wrong_register
+    OTHER_STACK                               arm64   stopped ended_early skipped
+    LOST_REGISTER                             arm64   stopped skipped wrong_register
+    SHADOW_STACK                              arm64   wrong_register
+    EPILOGUE                                  arm64   refused ended_early skipped phantom wrong_register wrong
+    FP_REUSED                                 arm64   stopped phantom wrong_register
+    LINKED+FP_SET_LATE                        arm64   ended_early phantom wrong_register wrong
+    FRAMELESS+HOLDING                         arm64   ended_early skipped wrong_register wrong
+    FRAMELESS_CALLER+HOLDING                  arm64   ended_early wrong_register wrong
+    HOLDING+PROLOGUE+SETS_FP_LATE             arm64   wrong_register
+    LEAF_RECORD+LINKED                        arm64   wrong_register
+    ROOT                                      arm64   stopped
+    """,
+    {**_REASONS, **_HOLDING},
+)
+_ARM_LIMITS = limits_of(
+    """
+    NO_CODE                                   arm32   skipped
+    SIGNAL                                    arm32   skipped wrong_register wrong
+    INTERRUPTED                               arm32   wrong
+    SPLIT_FUNCTION                            arm32   stopped skipped phantom wrong_register wrong
+    OTHER_STACK                               arm32   stopped ended_early phantom wrong_register
+    MOVED_UP                                  arm32   ended_early wrong_register
+    EPILOGUE                                  arm32   refused stopped ended_early skipped wrong_register wrong
+    FP_REUSED                                 arm32   stopped skipped wrong_register wrong
+    LINKED+FP_SET_LATE                        arm32   refused stopped ended_early phantom wrong_register wrong
+    HOLDING+PROLOGUE+SETS_FP_LATE             arm32   ended_early wrong_register wrong
+    FAR+FP_FOR_LOCALS                         arm32   ended_early
+    FAR+LINKED+REALIGNED                      arm32   ended_early
+    FAR+LINKED+LINK_LIVE                      arm32   ended_early wrong_register
+    FRAMELESS+FRAME_ELSEWHERE                 arm32   ended_early
+    FP_OMITTED+HOLDING+UNKEPT                 arm32   ended_early wrong_register wrong
+    FRAMELESS+PASSED_OVER                     arm32   wrong
+    FRAMELESS+HOLDING+PARTLY_RUN+SECOND_ISA   arm32   phantom wrong_register
+    LINKED+CHANGED+SECOND_ISA                 arm32   wrong_register
+    FRAMELESS+CHANGED                         arm32   ended_early wrong_register wrong
+    DISTANT+HOLDING                           arm32   ended_early
+    LOST_REGISTER                             arm32   stopped skipped wrong_register
+    FRAMELESS_CALLER+CHANGED+HOLDING          arm32   ended_early wrong_register wrong
+    LINKED+BEHIND_LABEL                       arm32   ended_early
+    ROOT                                      arm32   stopped
+    """,
+    _REASONS,
+)
+WITHOUT_TABLES = (*_AMD64_LIMITS, *_AARCH64_LIMITS, *_ARM_LIMITS)
