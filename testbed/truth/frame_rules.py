@@ -160,15 +160,6 @@ def framed_at_label(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_framed_at_label(int(truth.trace.pc[at.own]))
 
 
-def behind_start(truth: Watched, at: FrameSite) -> bool:
-    pc, root = int(truth.trace.pc[at.own]), at.node
-    if not stands_anywhere(truth, at) or truth.function(pc) != pc:
-        return False
-    while (parent := truth.activations[root].parent) is not None:
-        root = parent
-    return truth.function(pc - 1) == truth.function(int(truth.trace.pc[truth.activations[root].opened])) != pc
-
-
 def jumped_to(truth: Watched, at: FrameSite) -> bool:
     before, trace = at.own - 1, truth.trace
     if not stands_anywhere(truth, at) or before < 0 or truth.node[before] != at.node:
@@ -199,10 +190,6 @@ def frame_in_part(truth: Watched, at: FrameSite) -> bool:
     return 0 < held < truth.largest_frame(int(truth.trace.pc[at.own]))
 
 
-def holding(truth: Watched, at: FrameSite) -> bool:
-    return not is_signal(truth, at) and int(truth.trace.sp[at.own]) != truth.activations[at.node].entry_sp
-
-
 def moved_on(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.moves_pointer_before(int(truth.trace.pc[at.own]))
 
@@ -216,10 +203,6 @@ def fp_set_late(truth: Watched, at: FrameSite) -> bool:
     pointer = truth.sites.frame_pointer
     changed = pointer[at.own] != pointer[truth.activations[at.node].opened]
     return bool(changed) and truth.function(int(truth.trace.pc[at.own])) in truth.sets_pointer_late
-
-
-def sets_fp_late(truth: Watched, at: FrameSite) -> bool:
-    return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.sets_pointer_late
 
 
 def allocated_in_part(truth: Watched, at: FrameSite) -> bool:

@@ -11,12 +11,20 @@ from types import MappingProxyType
 import numpy as np
 
 from testbed.image import image_covering
+from testbed.truth.code_rules import (
+    behind_label,
+    behind_start,
+    holding,
+    last_call,
+    partly_run,
+    passed_over,
+    sets_fp_late,
+)
 from testbed.truth.frame_rules import (
     allocated_in_part,
     at_return,
     back_for_now,
     bare,
-    behind_start,
     below,
     called,
     cfa_moved,
@@ -32,7 +40,6 @@ from testbed.truth.frame_rules import (
     given_back_in_part,
     hand_made,
     handler,
-    holding,
     interrupted,
     is_signal,
     jumped_to,
@@ -47,7 +54,6 @@ from testbed.truth.frame_rules import (
     returned,
     reuses_pointer,
     row_begins,
-    sets_fp_late,
     stands_anywhere,
     unlinked,
     vector_restored,
@@ -171,25 +177,6 @@ def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
     return saves and called(truth, at) and not own_part(truth, at.step, at.depth).kept
 
 
-def _passed_over(truth: Watched, at: FrameSite) -> bool:
-    return stands_anywhere(truth, at) and truth.is_passed_over(int(truth.trace.pc[at.own]))
-
-
-def _partly_run(truth: Watched, at: FrameSite) -> bool:
-    return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
-
-
-def _behind_label(truth: Watched, at: FrameSite) -> bool:
-    pc = int(truth.trace.pc[at.own])
-    return not is_signal(truth, at) and truth.label(pc) != truth.function(pc)
-
-
-def _last_call(truth: Watched, at: FrameSite) -> bool:
-    if at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at):
-        return False
-    return truth.function(at.pc) != truth.function(int(truth.trace.pc[at.own]))
-
-
 RULES: Mapping[Trait, TraitRule] = MappingProxyType(
     {
         Trait.PROLOGUE: _here("prologue"),
@@ -228,8 +215,8 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FRAME_IN_PART: frame_in_part,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
-        Trait.PARTLY_RUN: _partly_run,
-        Trait.PASSED_OVER: _passed_over,
+        Trait.PARTLY_RUN: partly_run,
+        Trait.PASSED_OVER: passed_over,
         Trait.NAMELESS: nameless,
         Trait.RETURN_CHANGED: _return_changed,
         Trait.HAND_MADE: hand_made,
@@ -237,10 +224,10 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.CHANGED: changed,
         Trait.CHANGED_INSIDE: changed_inside,
         Trait.VECTOR_RESTORED: vector_restored,
-        Trait.BEHIND_LABEL: _behind_label,
+        Trait.BEHIND_LABEL: behind_label,
         Trait.BEHIND_START: behind_start,
         Trait.FRAMED_AT_LABEL: framed_at_label,
-        Trait.LAST_CALL: _last_call,
+        Trait.LAST_CALL: last_call,
         Trait.SECOND_ISA: lambda truth, at: bool(truth.sites.isa[at.own]),
         Trait.ROOT: lambda truth, at: not called(truth, at),
         Trait.CALLED: called,

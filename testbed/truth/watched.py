@@ -222,7 +222,6 @@ class Watched:
 
     @cached_property
     def moving_pcs(self) -> facts.Pcs:
-        """In order."""
         return facts.moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
 
     @cached_property
@@ -234,7 +233,6 @@ class Watched:
 
     @cached_property
     def setting_pcs(self) -> facts.Pcs:
-        """In order."""
         return facts.setting_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
 
     @cached_property
@@ -253,19 +251,14 @@ class Watched:
         return (self.trace.arch.link,) if self.trace.arch.link else ()
 
     @cached_property
-    def code(self) -> tuple[tuple[int, int], ...]:
+    def code(self) -> facts.Spans:
         """Where code is: the start and the end of every executable segment."""
-        segments = [(loaded.bias, segment) for loaded in self.trace.images for segment in loaded.image.segments]
-        return tuple((s.address + bias, s.address + bias + len(s.data)) for bias, s in segments if s.executable)
+        return facts.code_spans(self.trace.images)
 
     @cached_property
-    def mapped(self) -> tuple[tuple[int, int], ...]:
-        """Where images are: from the first byte of each to behind its last, whatever lies between its segments."""
-        spans = [
-            (loaded.bias, [(s.address, s.address + s.size) for s in loaded.image.segments])
-            for loaded in self.trace.images
-        ]
-        return tuple((bias + min(each)[0], bias + max(end for _, end in each)) for bias, each in spans if each)
+    def mapped(self) -> facts.Spans:
+        """Where images are, from the first byte of each to its last."""
+        return facts.image_spans(self.trace.images)
 
     def function(self, pc: int) -> int:
         """The start of the function at a pc, the pc itself where no function is."""

@@ -1,0 +1,43 @@
+"""Rules that ask where a frame's code lies, or what other activations of its function do; and what it holds."""
+
+from __future__ import annotations
+
+from testbed.truth.frame_rules import is_signal, stands_anywhere
+from testbed.truth.frame_sites import FrameSite
+from testbed.truth.watched import Watched
+
+
+def holding(truth: Watched, at: FrameSite) -> bool:
+    return not is_signal(truth, at) and int(truth.trace.sp[at.own]) != truth.activations[at.node].entry_sp
+
+
+def sets_fp_late(truth: Watched, at: FrameSite) -> bool:
+    return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.sets_pointer_late
+
+
+def behind_start(truth: Watched, at: FrameSite) -> bool:
+    pc, root = int(truth.trace.pc[at.own]), at.node
+    if not stands_anywhere(truth, at) or truth.function(pc) != pc:
+        return False
+    while (parent := truth.activations[root].parent) is not None:
+        root = parent
+    return truth.function(pc - 1) == truth.function(int(truth.trace.pc[truth.activations[root].opened])) != pc
+
+
+def passed_over(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and truth.is_passed_over(int(truth.trace.pc[at.own]))
+
+
+def partly_run(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
+
+
+def behind_label(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return not is_signal(truth, at) and truth.label(pc) != truth.function(pc)
+
+
+def last_call(truth: Watched, at: FrameSite) -> bool:
+    if at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at):
+        return False
+    return truth.function(at.pc) != truth.function(int(truth.trace.pc[at.own]))
