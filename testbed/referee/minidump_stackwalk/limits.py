@@ -187,6 +187,7 @@ WITHOUT_SYMBOLS = limits_of(
     DATA_POINTER       x86_64  phantom
     DATA_POINTER       arm64   phantom
     DATA_POINTER       arm32   ended_early phantom wrong
+    REALIGNED+APART    x86_64  phantom
     OTHER_STACK        arm32   phantom
     FAR+CALLED         x86_64  ended_early
     FAR+CALLED         arm64   ended_early
@@ -208,6 +209,10 @@ WITHOUT_SYMBOLS = limits_of(
         "COPIED": (f"{_TAKEN}it is a copy of the return address of an activation further out", _SCAN),
         "CODE_POINTER": (f"{_TAKEN}it is an address of code that is no return address", _SCAN),
         "DATA_POINTER": (f"{_TAKEN}it is an address of data", _SCAN),
+        "REALIGNED+APART": (
+            "a realigned frame has a copy of its return address: the chain finds that one, and a scan the other",
+            "https://github.com/mstange/framehop/issues/48",
+        ),
         "OTHER_STACK": (
             "the stack of a coroutine lies in the module's data: a scan of it takes an address of that stack for one "
             "of code",
