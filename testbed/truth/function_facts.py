@@ -16,7 +16,7 @@ from testbed.truth.model import Activations
 from testbed.truth.transfers import distinct
 
 Pcs = NDArray[np.uint64]
-Spans = tuple[tuple[int, int], ...]
+CodeRanges = tuple[tuple[int, int], ...]
 
 
 def framed_pcs(trace: Trace, activations: Activations, node: NDArray[np.int32], steps: slice = slice(None)) -> Pcs:
@@ -106,13 +106,13 @@ def function_start(images: tuple[LoadedImage, ...], pc: int) -> int:
     return symbol.address + loaded.bias if loaded and symbol else pc
 
 
-def code_spans(images: tuple[LoadedImage, ...]) -> Spans:
+def code_spans(images: tuple[LoadedImage, ...]) -> CodeRanges:
     """The start and the end of every executable segment."""
     segments = [(loaded.bias, segment) for loaded in images for segment in loaded.image.segments]
     return tuple((s.address + bias, s.address + bias + len(s.data)) for bias, s in segments if s.executable)
 
 
-def image_spans(images: tuple[LoadedImage, ...]) -> Spans:
+def image_spans(images: tuple[LoadedImage, ...]) -> CodeRanges:
     """Each image from its first byte to behind its last, whatever lies between its segments."""
     each = [(loaded.bias, loaded.image.segments) for loaded in images if loaded.image.segments]
     return tuple((bias + min(s.address for s in of), bias + max(s.address + s.size for s in of)) for bias, of in each)

@@ -251,12 +251,12 @@ class Watched:
         return (self.trace.arch.link,) if self.trace.arch.link else ()
 
     @cached_property
-    def code(self) -> facts.Spans:
+    def code(self) -> facts.CodeRanges:
         """Where code is: the start and the end of every executable segment."""
         return facts.code_spans(self.trace.images)
 
     @cached_property
-    def mapped(self) -> facts.Spans:
+    def mapped(self) -> facts.CodeRanges:
         """Where images are, from the first byte of each to its last."""
         return facts.image_spans(self.trace.images)
 

@@ -1,0 +1,78 @@
+"""Traits about where FP leads past an activation, what it holds on the stack, and where its code lies."""
+
+from __future__ import annotations
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.run import Run, run_program
+from testbed.words.traits import Trait
+
+LEAF_CALL = {arch: run_program(PROGRAMS["leaf_call"], ARCHES[arch], "keystone") for arch in ARCHES}
+
+
+def first_of(run: Run, name: str) -> int:
+    """The first step at a function's first instruction."""
+    image = run.trace.images[0]
+    address = next(s.address for s in image.image.symbols if s.name == name) + image.bias
+    return run.trace.pc.tolist().index(address)
+
+
+def holds(run: Run, trait: Trait, step: int, depth: int = 0) -> bool:
+    return trait in run.watched.frame_traits(step, depth)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_before_a_record_is_linked_fp_leads_to_that_of_the_caller(arch: str) -> None:
+    run = LEAF_CALL[arch]
+    main, middle, leaf = (first_of(run, name) for name in ("main", "middle", "leaf"))
+    assert not holds(run, Trait.LINKED_FURTHER, main)  # start code has no record
+    assert holds(run, Trait.LINKED_FURTHER, middle) and holds(run, Trait.LINKED_FURTHER, leaf)
+    assert not holds(run, Trait.LINKED_FURTHER, leaf, 1)  # `middle` has its own
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_record_leads_on_where_that_of_a_further_caller_is_behind_it(arch: str) -> None:
+    run = LEAF_CALL[arch]
+    main, middle, leaf = (first_of(run, name) for name in ("main", "middle", "leaf"))
+    found = [step for step in (main, middle, leaf) if holds(run, Trait.LINKED_FURTHER_ON, step)]
+    assert found == [leaf]  # that of `main` has the zero that start code put into FP
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_what_is_on_the_stack_is_held_by_its_activation_at_any_depth(arch: str) -> None:
+    run = LEAF_CALL[arch]
+    leaf = first_of(run, "leaf")
+    assert [holds(run, Trait.HOLDING, leaf, depth) for depth in range(4)] == [False, True, True, False]
+    assert holds(run, Trait.HOLDING, leaf + 1)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_first_function_behind_start_code_is_so_at_its_first_instruction_alone(arch: str) -> None:
+    run = LEAF_CALL[arch]
+    main = first_of(run, "main")
+    assert [step for step in range(len(run)) if holds(run, Trait.BEHIND_START, step)] == [main]
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_function_that_stores_before_it_sets_fp_sets_it_late(arch: str) -> None:
+    late = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone")
+    soon = LEAF_CALL[arch]
+    assert any(holds(late, Trait.SETS_FP_LATE, step) for step in range(len(late)))
+    assert holds(late, Trait.SETS_FP_LATE, next(s for s in range(len(late)) if holds(late, Trait.FP_SET_LATE, s)))
+    assert not any(holds(soon, Trait.SETS_FP_LATE, step) for step in range(len(soon)))
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_word_in_a_file_that_is_no_code_is_a_pointer_to_data(arch: str) -> None:
+    """A coroutine's stack lies in the program's own memory."""
+    run = run_program(PROGRAMS["coroutine"], ARCHES[arch], "keystone")
+    found = [step for step in range(len(run)) for depth in range(3) if holds(run, Trait.DATA_POINTER, step, depth)]
+    assert found
+    low, high = run.watched.mapped[0]
+    code = run.watched.code
+    step = found[0]
+    sp = int(run.trace.sp[step])
+    words = [run.trace.memory(step).unsigned(sp + i * run.arch.word, run.arch.word) for i in range(8)]
+    assert any(low <= word < high and not any(a <= word <= b for a, b in code) for word in words)
