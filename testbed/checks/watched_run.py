@@ -11,6 +11,7 @@ import numpy as np
 from testbed.build.recipe import Tool
 from testbed.build.source_lines import source_lines
 from testbed.build.source_place import Place
+from testbed.checks.alike import told_as_one
 from testbed.checks.code_words import CodeWords
 from testbed.checks.local_calls import local_calls, rows_beside
 from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
@@ -95,7 +96,8 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     findings = table_findings(
         table, loaded.image, checks, true, sizes, code_words(run, steps), advises=reader.advises and not reader.at_calls
     )
-    return TableLint(reader.strategy, table.source, checks, findings, reader.at_calls)
+    told = tuple(told_as_one(findings, parts=reader.at_calls or not len(table)))
+    return TableLint(reader.strategy, table.source, checks, told, reader.at_calls)
 
 
 def code_words(run: Run, steps: RowChecks) -> CodeWords:

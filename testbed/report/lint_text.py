@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.checks.model import FindingKind, TableFinding
 from testbed.checks.watched_run import TableLint
-from testbed.report.check_words import instruction, place, repair_words, wrong_things
+from testbed.report.check_words import instruction, place, repair_words, tried_words, wrong_things
 from testbed.report.phrases import count
 from testbed.words.printable import printable
 
@@ -15,8 +15,10 @@ def finding_line(finding: TableFinding) -> str:
     where = f"{instruction(finding)}: " if finding.where else ""
     fix = f": {repair}" if (repair := repair_words(finding)) else ""
     more = finding.instructions - 1
-    rest = f" ({count(more, 'more instruction')} by the same cause)" if more > 0 else ""
-    return f"{at}{where}{'; '.join(wrong_things(finding))}{fix}{rest}"
+    others = f" in {count(finding.functions - 1, 'more function')}" if finding.functions > 1 else ""
+    rest = f"{count(more, 'more instruction')}{others} by the same cause" if more > 0 else ""
+    known = "; ".join(filter(None, (tried_words(finding), rest)))
+    return f"{at}{where}{'; '.join(wrong_things(finding))}{fix}" + (f" ({known})" if known else "")
 
 
 def summary_line(said: TableLint) -> str:

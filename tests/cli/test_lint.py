@@ -49,6 +49,26 @@ def test_the_exit_status_says_whether_something_is_wrong(testbed: Testbed) -> No
     assert (bad.status, ".cfi_def_cfa_offset 0x0" in bad.out) == (1, True)
 
 
+def test_what_is_advised_was_tried_and_many_functions_without_a_row_are_one_finding(
+    testbed: Testbed, tmp_path: Path
+) -> None:
+    said = testbed("lint", "epilogue_cfa_wrong", "--arch", "arm64", "-f", "eh_frame").out
+    assert "(tried: it makes " in said and " right and none wrong" in said
+    names = [f"bare{k}" for k in range(6)]
+    calls = "".join(f"    call {name}\n" for name in names)
+    path = tmp_path / "bare.x86_64.S"
+    bodies = "".join(
+        f".type {name}, @function\n{name}:\n    nop\n    ret\n.size {name}, . - {name}\n" for name in names
+    )
+    start, _, _ = STOPS.partition("    call work\n")
+    ends = "    mov edi, 0\n    mov eax, 60\n    syscall\n    .cfi_endproc\n.size _start, . - _start\n"
+    path.write_text(f"{start}{calls}{ends}{bodies}")
+    out = testbed("lint", str(path), "-f", "eh_frame").out
+    assert f"no row covers 6 functions that are called: {', '.join(names[:5])} and bare5: add `.cfi_startproc`" in out
+    assert "11 more instructions in 5 more functions by the same cause" in out
+    assert out.count("\n") == 2
+
+
 def test_all_tables_that_promise_rows_are_compared_by_default(testbed: Testbed) -> None:
     said = testbed("lint", "leaf_call", "--arch", "x86_64").out
     assert {line.split(":")[0] for line in said.splitlines()} == {"eh_frame", "sframe", "orc"}
