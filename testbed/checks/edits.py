@@ -56,11 +56,19 @@ def _without_what_is_set(function: TriedFunction, j: int, live: Mapping[str, Sta
 
 
 def edits_of(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str, Edit]:
-    """For each wrong thing the value that makes most instructions right, where any makes this one right."""
+    """For each wrong thing the value that makes most instructions right, where any makes this one right.
+
+    Of two that do as much, a slot where the table says a slot: that is what its author meant, and got wrong.
+    """
     found: dict[str, Edit] = {}
     for thing in wrong:
         tried = [tried_edit(function, i, thing, values) for values in _true_values(function, i, thing)]
-        best = max(filter(None, tried), key=lambda edit: (len(edit.fixed), edit.end is None), default=None)
+        rule = type(function.states[i].get(thing))
+        best = max(
+            filter(None, tried),
+            key=lambda edit: (len(edit.fixed), edit.end is None, type(edit.values.get(thing)) is rule),
+            default=None,
+        )
         if best is not None:
             found[thing] = best
     return found

@@ -35,7 +35,8 @@ def without_never_returning(
     """Without what a path did behind a call of what never returns: an import, which everyone here answers.
 
     The row where it comes back is wrong then, and right where another path comes there, or as the instructions say that
-    lead there in another way. Who defines the import is not known, so only this tells.
+    lead there in another way. Who defines the import is not known, so only this tells. Where the instructions say that
+    a register is saved by then, of which the row says that it is unchanged, the row is wrong: it counts on that call.
     """
     wrong = checks.compared & (checks.wrong != 0)
     suspects = np.flatnonzero(wrong & batch.answered)
@@ -45,12 +46,13 @@ def without_never_returning(
     over = np.full(len(batch.path), False)
     for step in suspects.tolist():
         pc = int(checks.pc[step])
-        if pc in right or (row_at is not None and _is_as_said(image, table, row_at, pc, int(checks.wrong[step]))):
+        said = None if row_at is None else _is_as_said(image, table, row_at, pc, int(checks.wrong[step]))
+        if said or (said is None and pc in right):
             over[step:] |= batch.path[step:] == batch.path[step]
     return replace(checks, compared=checks.compared & ~over)
 
 
-def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: int) -> bool:
+def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: int) -> bool | None:
     """Whether the instructions say of a place what the table says, of what is ``wrong`` there above all."""
     row, arch = table.at(pc), image.arch
     names = [register.name for k, register in enumerate(arch.registers) if wrong >> REGISTERS + k & 1]

@@ -7,7 +7,7 @@ there in the source, it is to be written anew; another one behind it would do, a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,9 +17,18 @@ _DIRECTIVE = re.compile(r"\.cfi_\w+(?:\s[^;]*)?")
 _BARE = re.compile(r"(?:\s*[\w.$]+:)*\s*(?:\.cfi_\w+[^;]*;?\s*)*")  # labels and directives, and no instruction
 CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
 CFA_REGISTER, WHOLE_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
-RESTORE, RESTORE_STATE = ".cfi_restore", ".cfi_restore_state"
+RESTORE, SAME, RESTORE_STATE = ".cfi_restore", ".cfi_same_value", ".cfi_restore_state"
+_GIVES_BACK = (RESTORE, SAME)
 REL_OFFSET = ".cfi_rel_offset"
-_OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, ".cfi_same_value", ".cfi_undefined", ".cfi_register")
+_OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
+
+
+def named(directive: str, names: Mapping[int, str]) -> str:
+    """A directive with the names of registers for their DWARF numbers: `.cfi_offset 29, -16`, as GCC writes."""
+    name, arguments = _parts(directive)
+    if name in (*_OF_REGISTERS, CFA_REGISTER, WHOLE_CFA) and arguments[0].isdecimal():
+        arguments[0] = names.get(int(arguments[0]), arguments[0])
+    return f"{name} {', '.join(arguments)}" if arguments != [""] else name
 
 
 def directives_before(file: str, line: int) -> tuple[str, ...]:
@@ -59,7 +68,7 @@ def written_anew(
             said = _instead(*_parts(directive), *_parts(old))
             if said is not None and old not in replaced:
                 name, arguments = _parts(said)
-                new[place] = "" if name == RESTORE and _register(arguments[0]) in unchanged else said
+                new[place] = "" if name in _GIVES_BACK and _register(arguments[0]) in unchanged else said
                 replaced.append(old)
                 break
     return tuple(filter(None, new)), tuple(replaced)

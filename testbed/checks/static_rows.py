@@ -67,15 +67,15 @@ def static_function(
     return StaticFunction(frozenset(agreed), differing)
 
 
-def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int, asked: Iterable[str] = ()) -> bool:
-    """Whether the instructions say of a place what the table says.
+def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int, asked: Iterable[str] = ()) -> bool | None:
+    """Whether the instructions say of a place what the table says; None where that cannot be told.
 
-    Of the registers that are ``asked`` for, a slot and "same value" are no agreement: elsewhere a row may leave out
+    Of the registers that are ``asked`` for, a slot and "same value" are a contradiction: elsewhere a row may leave out
     a register that is saved and not changed yet.
     """
     row, said = table.at(pc), _said(image, row_at, pc)
     if row is None or said is None or _differences(row, said, image.arch) != ():
-        return False
+        return None
     rules = ((row.registers.get(name, SameValue()), said.registers.get(name, SameValue())) for name in asked)
     return not any(one != other and isinstance(one, _KNOWN) and isinstance(other, _KNOWN) for one, other in rules)
 

@@ -22,7 +22,7 @@ from testbed.checks.pc_checks import PcChecks
 from testbed.checks.repair import OF_REGISTER, Cause, find_causes
 from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
-from testbed.checks.source_directives import RESTORE_STATE, directives_before, is_said, written_anew
+from testbed.checks.source_directives import RESTORE_STATE, directives_before, is_said, named, written_anew
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import RowTable, SameValue, Undefined
@@ -211,18 +211,19 @@ class _OneFunction:
             behind, wrong = cause.replaced
             at = f"before {self.words.where(behind)}" if behind != cause.pc else ""
             return Repair(cause.directives, "", len(cause.pcs), replaced=(wrong,), replaced_at=at)
-        standing = directives_before(*self.words.source(cause.pc))
+        standing = self._standing_at(cause.pc)
         pcs = [pc for pc in self.pcs if pc >= cause.pc]
-        if relative := counted_from(cause.directives, standing, {pc: self.table.at(pc) for pc in pcs}, self.true):
+        if relative := counted_from(cause.directives, list(standing), {pc: self.table.at(pc) for pc in pcs}, self.true):
             said, behind_it = relative
-            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{behind_it}`")
-        said, replaced = written_anew(cause.directives, standing, self._unchanged_before(cause.pc))
-        return Repair(said, remembered, len(cause.pcs), tuple(later), replaced)
+            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{standing[behind_it]}`")
+        said, replaced = written_anew(cause.directives, list(standing), self._unchanged_before(cause.pc))
+        as_written = tuple(standing[each] for each in replaced)
+        return Repair(said, remembered, len(cause.pcs), tuple(later), as_written)
 
     def _not_said_yet(self, pc: int, directives: Sequence[str]) -> tuple[str, ...]:
         """Directives that belong before an instruction, without those that stand there in the source."""
-        standing = directives_before(*self.words.source(pc)) if pc < self.span.end else ()
-        return tuple(each for each in directives if not is_said(each, standing))
+        standing = self._standing_at(pc) if pc < self.span.end else ()
+        return tuple(each for each in directives if not is_said(each, list(standing)))
 
     def _unchanged_before(self, pc: int) -> frozenset[str]:
         """The registers of which the row of the instruction before says that they are the caller's."""
@@ -231,9 +232,13 @@ class _OneFunction:
         names = (register.name for register in self.arch.registers)
         return frozenset(name for name in names if row is None or row.registers.get(name) in (None, SameValue()))
 
+    def _standing_at(self, pc: int) -> dict[str, str]:
+        """The directives that stand before an instruction in the source, with registers' names: as they are written."""
+        return {named(each, self.arch.by_dwarf): each for each in directives_before(*self.words.source(pc))}
+
     def _standing(self) -> dict[int, tuple[str, ...]]:
         """By pc: the directives that stand before it in the source."""
-        return {pc: directives_before(*self.words.source(pc)) for pc in self.pcs} if self.advises else {}
+        return {pc: tuple(self._standing_at(pc)) for pc in self.pcs} if self.advises else {}
 
     def _place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""

@@ -221,7 +221,8 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
 
         write_text(how.html, check_html(report))
     if interrupted:
-        click.echo(f"interrupted: {len(checks)} of {count(len(paths), 'file')} checked", err=True)
+        again = "" if how.fresh else "; the same command goes on where it was"
+        click.echo(f"interrupted: {len(checks)} of {count(len(paths), 'file')} checked{again}", err=True)
         return 130
     if how.write_baseline and broken:
         click.echo(f"{how.write_baseline} is not written: not every file could be checked", err=True)

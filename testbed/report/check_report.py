@@ -86,7 +86,7 @@ class CheckReport:
         functions = sum(bool(broken.function) for broken in self.broken)
         files = len(self.broken) - functions
         if not checks:
-            return f"nothing was checked: {count(files, 'file')} could not be."
+            return f"nothing was checked: {count(files, 'file')} could not be." if files else "nothing was checked."
         name = file_name(checks[0]) if len(checks) == 1 else count(len(checks), "file")
         said = answer(name, checks).removesuffix(".")
         if self.known:

@@ -227,6 +227,13 @@ def test_a_return_address_that_a_call_of_another_file_overwrites(tmp_path: Path,
     assert finding.repair.directives == (f".cfi_offset {link}, {offset}",)
 
 
+def test_a_return_address_that_only_some_paths_overwrite(tmp_path: Path) -> None:
+    """Others come to the same place without the call; the register is saved on all."""
+    text = KEEPS_NO_RETURN_ADDRESS["arm64"].replace("FORCED", "tbz x0, #0, 1f\n")
+    (finding,) = check_of(tmp_path, text.replace("add x0, x0, #1", "1: add x0, x0, #1"), "arm64").findings
+    assert finding.where == "f+0xc" and finding.evidence is HowKnown.EXECUTED
+
+
 # Too long a length writes over what the function saved, and over its return address. What is called then never ends.
 WRITES_OVER_ITS_FRAME = """
         .text

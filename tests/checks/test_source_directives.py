@@ -73,6 +73,16 @@ MISTAKES = {
         (),
         (".cfi_offset %r15, -40",),
     ),
+    "a register by a wrong number": (
+        (".cfi_offset %rbp, -32", ".cfi_offset 8, -32"),
+        (".cfi_offset rbp, -0x20",),
+        (".cfi_offset 8, -32",),
+    ),
+    "a slot of what is never changed": (
+        (" movl %edi, %ebx", " movq %r14, (%rsp)\n .cfi_offset %r14, -56\n movl %edi, %ebx"),
+        (".cfi_offset r14, -0x40",),
+        (".cfi_offset %r14, -56",),
+    ),
 }
 
 REMEMBERED = """ .text
