@@ -62,7 +62,9 @@ def test_expressions_of_64_bits_are_what_clang_makes_of_them(tmp_path_factory: p
     @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(large_expressions(), min_size=40, max_size=40))
     def same(expressions: list[str]) -> None:
-        source = read("_start: nop\n" + "".join(f".8byte {text}\n" for text in expressions), arch, arch.isas[0])
+        source = read(
+            ".globl _start\n_start: nop\n" + "".join(f".8byte {text}\n" for text in expressions), arch, arch.isas[0]
+        )
         ours = image(folder, assemble_program(source, arch, arch.isas[0])).sections[".text"].data
         clangs = image(folder, assemble(source, arch, arch.isas[0], ())).sections[".text"].data
         for number, text in enumerate(expressions):
