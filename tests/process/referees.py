@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from testbed.cli.expressions import evaluate_rule
@@ -20,7 +20,7 @@ from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import StrategyShare
 from testbed.referee import present
 from testbed.report.phrases import share
-from testbed.report.referees_text import PAGE, with_section
+from testbed.report.referees_text import PAGE, section_of, with_section
 from tests.process.builds import ran
 from unwinders import UNWINDERS
 
@@ -34,6 +34,7 @@ READERS = tuple(UNWINDERS[name] for name in BELIEVED)
 PROGRAMS = ("hello", "signals", "threads", "contexts", "sort", "exceptions")
 TARGETS = ("x86_64", "arm64", "thumb")
 LINKS = ("static", "dynamic")
+WHY = "### Why"
 SAMPLE = 60  # steps of a process that each tool is asked about
 
 
@@ -53,10 +54,12 @@ def main() -> None:
     parser.add_argument("--program", action="append", choices=PROGRAMS, help="only this one; repeatable")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this target; repeatable")
     parser.add_argument("--link", action="append", choices=LINKS, help="only so linked; repeatable")
-    parser.add_argument("--tool", action="append", choices=TOOLS, help="only this tool; repeatable")
+    parser.add_argument(
+        "--tool", action="append", choices=TOOLS, help="only this tool, its rows of the page; repeatable"
+    )
     parser.add_argument("--sample", type=int, default=SAMPLE, help="steps of each process")
     given = parser.parse_args()
-    whole = not (given.program or given.target or given.link or given.tool or given.sample != SAMPLE)
+    everywhere = not (given.program or given.target or given.link or given.sample != SAMPLE)
     tools = present(given.tool or TOOLS)
     asked: list[AskedTool] = []
     for program in given.program or PROGRAMS:
@@ -64,11 +67,37 @@ def main() -> None:
             for link in given.link or LINKS:
                 asked += _asked(program, target, link, list(tools.values()), given.sample)
     text = "\n".join(section(asked, given.sample))
-    if whole:
-        PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    if everywhere:
+        page = PAGE.read_text(encoding="utf-8")
+        text = (
+            with_rows(section_of(page).split("\n", 1)[1].rsplit("\n", 2)[0], text, given.tool) if given.tool else text
+        )
+        PAGE.write_text(with_section(page, text), encoding="utf-8")
     else:
         print(text)
     sys.exit(any(each.result.unexplained for each in asked))
+
+
+def with_rows(section: str, newer: str, tools: Collection[str]) -> str:
+    """A section with the rows of some tools as a newer one of the same runs has them."""
+    if section.partition("| tool |")[0] != newer.partition("| tool |")[0]:
+        raise SystemExit("the page tells of other runs: make all of its section")
+    halves = zip(section.split(WHY), newer.split(WHY), strict=True)
+    return WHY.join("\n".join(_replaced(old.split("\n"), new.split("\n"), tools)) for old, new in halves)
+
+
+def _replaced(old: Sequence[str], new: Sequence[str], tools: Collection[str]) -> list[str]:
+    out = list[str]()
+    for line in old:
+        if (tool := _tool_of(line)) not in tools:
+            out.append(line)
+        elif _tool_of(out[-1]) != tool:
+            out += [each for each in new if _tool_of(each) == tool]
+    return out
+
+
+def _tool_of(line: str) -> str:
+    return line.split("`")[1] if line.startswith("| `") else ""
 
 
 def _asked(program: str, target: str, link: str, tools: Sequence[Unwinder], sample: int) -> Iterator[AskedTool]:
@@ -109,7 +138,7 @@ def section(asked: Sequence[AskedTool], sample: int) -> Iterator[str]:
     for tool, mine in by_tool.items():
         cells = [_cell([e for e in mine if (e.target, e.link) == (t, k)]) for t in TARGETS for k in LINKS]
         yield f"| `{tool}` | {' | '.join(cells)} | {sum(each.result.unexplained for each in mine) or ''} |"
-    yield "\n### Why\n"
+    yield f"\n{WHY}\n"
     yield "By tool the reasons of what is not exact, with how many of the asked steps each explains.\n"
     yield "| tool | reason | steps | of these lies | for example |"
     yield "|---|---|---:|---:|---|"
