@@ -15,7 +15,7 @@ import multiprocessing
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -189,10 +189,7 @@ def _page(by_name: Mapping[str, SharesRow], folder: Path) -> Iterator[str]:
     builds, rows = ("Debian", *BUILDS), by_name.values()
     ordered = sorted(rows, key=lambda row: (builds.index(row.build), TARGETS.index(row.target)))
     yield _INTRODUCTION
-    steps, opened = sum(row.steps for row in rows), sum(row.unexplained for row in rows)
-    yield f"{len(rows)} programs and builds, {steps:,} steps, {opened:,} that nothing explains.\n"
-    yield from _unexplained(ordered)
-    yield from _left(by_name, _compared(folder))
+    yield from head_of(ordered, folder)
     names = [name for name in STRATEGIES if any(name in row.shares for row in rows)]
     head = ["program", "target", "build", "steps", "threads", "transition", "output", *names, "open"]
     yield f"| {' | '.join(head)} |"
@@ -203,12 +200,27 @@ def _page(by_name: Mapping[str, SharesRow], folder: Path) -> Iterator[str]:
         yield f"| {what} | {row.equal} | {cells} | {row.unexplained:,} |"
 
 
+def head_of(rows: Sequence[SharesRow], folder: Path) -> Iterator[str]:
+    """What stands in front of the table: how many there are, what nothing explains, what is not judged."""
+    steps, opened = sum(row.steps for row in rows), sum(row.unexplained for row in rows)
+    yield f"{len(rows)} programs and builds, {steps:,} steps, {opened:,} that nothing explains.\n"
+    yield from _unexplained(rows)
+    yield from _left({f"{row.name} {row.target} {row.build}" for row in rows}, _compared(folder))
+
+
 def _unexplained(rows: Sequence[SharesRow]) -> Iterator[str]:
     """Where nothing explains what a strategy said: how often in which builds."""
     places: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in rows:
         for strategy, place, steps, _ in row.opened:
             places[strategy, place][f"{row.name} {row.target} {row.build}"] += steps
+    before = [row for row in rows if row.unexplained and not row.opened]
+    if before:
+        steps = sum(row.unexplained for row in before)
+        yield (
+            f"{len(before)} of these builds, with {steps:,} such steps, were judged before newer limits were declared, "
+            "and not again: `--open` judges them.\n"
+        )
     if places:
         yield "Nothing explains what is said at frames of:\n"
         for (strategy, place), found in sorted(places.items(), key=lambda each: -each[1].total()):
@@ -216,12 +228,12 @@ def _unexplained(rows: Sequence[SharesRow]) -> Iterator[str]:
         yield ""
 
 
-def _left(rows: Mapping[str, SharesRow], compared: Mapping[str, int]) -> Iterator[str]:
+def _left(judged: Set[str], compared: Mapping[str, int]) -> Iterator[str]:
     """What `tests.process.equal` ran, and this has not judged: how many builds of each program, and their steps."""
     builds: Counter[str] = Counter()
     steps: Counter[str] = Counter()
     for name, count in compared.items():
-        if name not in rows:
+        if name not in judged:
             program = re.split(rf" ({'|'.join(TARGETS)}) ", name)[0]
             builds[program] += 1
             steps[program] += count
