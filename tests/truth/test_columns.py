@@ -12,6 +12,7 @@ from testbed.arch import ARCHES
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS
+from testbed.truth.function_facts import largest
 from testbed.truth.windows import watch
 from testbed.words.errors import ToolchainMissing
 from testbed.words.traits import Trait
@@ -153,8 +154,16 @@ def test_a_frame_in_part_is_so_in_pieces_too(native_from: int, monkeypatch: pyte
     for length in (4, 7, 64):
         known = agree_in_pieces(run.watched, length)
         assert np.array_equal(known.frame_sizes, run.watched.frame_sizes)
+    twice = run_program(PROGRAMS["conditional_return"], ARCHES["arm32"], "keystone")  # an instruction with two frames
+    assert np.array_equal(agree_in_pieces(twice.watched, 4).frame_sizes, twice.watched.frame_sizes)
     in_part = [step for step in range(len(run)) if Trait.FRAME_IN_PART in run.watched.frame_traits(step, 0)]
     assert 20 < len(in_part) < len(run) // 2
+
+
+def test_the_largest_size_of_an_instruction_counts() -> None:
+    sizes = np.array([[5, 1], [5, 3], [4, 9], [5, 2]], np.uint64)
+    assert largest(sizes).tolist() == [[4, 9], [5, 3]]
+    assert largest(sizes[:0]).tolist() == []
 
 
 def entry_sps(run: Run) -> list[int]:
