@@ -85,11 +85,11 @@ work_end:
     bl helper
     pop.w {r7, lr}
     bx lr
-    // The same, with a frame pointer that stays its caller's, and another address in the link register behind the call.
+    // The same, with a frame pointer that stays its caller's, and a number in the link register behind the call.
 .Lplain:
     push {r7, lr}
     bl helper
-    mov r1, pc
+    movs r1, #1
     mov lr, r1
     nop
     pop.w {r7, lr}
