@@ -87,7 +87,8 @@ def command(
     words += [*([f"--sample {sample}"] if sample else []), *([f"--seed {seed}"] if seed != 1 else [])]
     words += [] if jobs else ["-j 0"]
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    text = page(trials, places, known := known_verdicts(), command=" ".join(words), date=date)
+    before = markdown.read_text(encoding="utf-8") if markdown and markdown.exists() else ""
+    text = page(trials, places, known := known_verdicts(), command=" ".join(words), date=date, before=before)
     if markdown:
         markdown.write_text(text, encoding="utf-8")
     click.echo(text)

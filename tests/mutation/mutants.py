@@ -13,6 +13,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -68,7 +69,11 @@ class MutantPlace:
 
 def places_of(path: Path) -> tuple[MutantPlace, ...]:
     """The places of a module, in the order of its lines. A kind of change (another comparison, say) is one place."""
-    source = (ROOT / path).read_text(encoding="utf-8")
+    return _places_in(path, (ROOT / path).read_text(encoding="utf-8"))
+
+
+@cache  # finding them takes most of a run's own time
+def _places_in(path: Path, source: str) -> tuple[MutantPlace, ...]:
     silent, annotations, tree = _silent_lines(source), _annotations(source), get_ast(source)
     found: dict[tuple[tuple[int, int], str], list[tuple[str, int]]] = {}
     for name in sorted(operator_names()):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
 
+from tests.mutation.rooms import ROOMS, MutatedRoom
 from tests.mutation.trial import Fate, Trial
 from tests.mutation.verdicts import SurvivorVerdict
 
@@ -18,12 +22,13 @@ modules, which take minutes a mutant, are left out. Only those of a room's tests
 (`tests/mutation/rooms.py`), so what the whole suite would notice besides is not counted. What the first run of a sample
 finds becomes tests: the score says what these tests hold now, not what they would find among other mutants. What was
 killed, or survived and is equivalent, is not tried again as long as its line stays (`--kept FILE`); the minutes are
-those of its trial by the clock, beside whatever else the machine did.
+those of its trial by the clock, beside whatever else the machine did. Rooms that the command left out are those of the
+page before.
 
 Made by `{command}` on {date}.
 
-| room | places | mutants tried | killed | survived | equivalent | holes | score | minutes |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| room | places | mutants tried | killed | survived | equivalent | holes | score | minutes | tried on |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---|
 """
 
 
@@ -34,31 +39,68 @@ def page(
     *,
     command: str,
     date: str,
+    before: str = "",
 ) -> str:
-    """The page as Markdown; ``places`` says how many there are in each room."""
-    rows = []
+    """The page as Markdown; ``places`` says how many there are in each room.
+
+    Of rooms that were not tried now it has what the page ``before`` said, with its date.
+    """
     rooms = list(dict.fromkeys(trial.room for trial in trials))
-    for room in rooms:
-        rows.append(_row(room, [t for t in trials if t.room == room], str(places[room]), verdicts))
-    if len(rooms) > 1:
-        rows.append(_row("**all**", trials, str(sum(places[room] for room in rooms)), verdicts))
-    out = _HEAD.format(command=command, date=date) + "\n".join(rows) + "\n\n## Survivors\n\n"
-    survivors = [trial for trial in trials if trial.fate is Fate.SURVIVED]
-    if not survivors:
-        return out + "None.\n"
-    for trial in survivors:
-        verdict = verdicts.get(trial.mutant.key)
-        kind = "open" if verdict is None else "equivalent" if verdict.equivalent else "hole"
-        why = "no verdict yet" if verdict is None else verdict.why
-        out += f"* {trial.mutant} (`{trial.mutant.key}`). **{kind}**: {why}\n"
-    return out
+    rows = {room: _row([t for t in trials if t.room == room], places[room], verdicts, date) for room in rooms}
+    earlier = {room: row for room, row in _rows_of(before).items() if room not in rooms and room in ROOMS}
+    rows = {room: ({**rows, **earlier})[room] for room in ROOMS if room in rows or room in earlier}
+    lines = [_line(name, row) for name, row in rows.items()]
+    if len(rows) > 1:
+        counts = [sum(column) for column in zip(*(row.counts for row in rows.values()), strict=True)]
+        lines.append(_line("**all**", _Row(tuple(counts), "")))
+    out = _HEAD.format(command=command, date=date) + "\n".join(lines) + "\n\n## Survivors\n\n"
+    survivors = [_survivor(trial, verdicts) for trial in trials if trial.fate is Fate.SURVIVED]
+    survivors += [line for line in before.splitlines() if any(_is_of(line, ROOMS[room]) for room in earlier)]
+    return out + ("\n".join(survivors) or "None.") + "\n"
 
 
-def _row(name: str, trials: Sequence[Trial], places: str, verdicts: Mapping[str, SurvivorVerdict]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """``counts``: places, mutants tried, killed, survived, equivalent, holes, minutes."""
+
+    counts: tuple[int, ...]
+    date: str
+
+
+def _row(trials: Sequence[Trial], places: int, verdicts: Mapping[str, SurvivorVerdict], date: str) -> _Row:
     survived = [trial for trial in trials if trial.fate is Fate.SURVIVED]
     equivalent = sum(1 for t in survived if t.mutant.key in verdicts and verdicts[t.mutant.key].equivalent)
     killed, holes = len(trials) - len(survived), len(survived) - equivalent
+    minutes = round(sum(trial.seconds for trial in trials) / 60)
+    return _Row((places, len(trials), killed, len(survived), equivalent, holes, minutes), date)
+
+
+def _line(name: str, row: _Row) -> str:
+    *counts, minutes = row.counts
+    killed, holes = counts[2], counts[5]
     score = f"{100 * killed / (killed + holes):.1f} %" if killed + holes else "-"
-    minutes = f"{sum(trial.seconds for trial in trials) / 60:.0f}"
-    cells = (name, places, len(trials), killed, len(survived), equivalent, holes, score, minutes)
-    return f"| {' | '.join(map(str, cells))} |"
+    return f"| {' | '.join(map(str, (name, *counts, score, minutes, row.date)))} |"
+
+
+def _rows_of(text: str) -> Mapping[str, _Row]:
+    """The rows of a page by room; a page whose table has no dates has one for all."""
+    of_all = re.search(r" on (\d{4}-\d\d-\d\d)\.", text)
+    found = {}
+    for line in text.splitlines():
+        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) in (8, 9) and cells[0].isdigit():
+            date = cells[8] if len(cells) == 9 else of_all[1] if of_all else ""
+            found[name] = _Row((*map(int, cells[:6]), int(cells[7])), date)
+    return found
+
+
+def _survivor(trial: Trial, verdicts: Mapping[str, SurvivorVerdict]) -> str:
+    verdict = verdicts.get(trial.mutant.key)
+    kind = "open" if verdict is None else "equivalent" if verdict.equivalent else "hole"
+    why = "no verdict yet" if verdict is None else verdict.why
+    return f"* {trial.mutant} (`{trial.mutant.key}`). **{kind}**: {why}"
+
+
+def _is_of(line: str, room: MutatedRoom) -> bool:
+    """Whether a line of the survivors is one of a room."""
+    return line.startswith("* ") and any(fnmatch(line[2:].partition(":")[0], pattern) for pattern in room.modules)
