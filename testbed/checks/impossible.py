@@ -53,12 +53,12 @@ def without_never_returning(
 
 
 def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: int) -> bool | None:
-    """Whether the instructions say of a place what the table says, of what is ``wrong`` there above all."""
-    row, arch = table.at(pc), image.arch
-    names = [register.name for k, register in enumerate(arch.registers) if wrong >> REGISTERS + k & 1]
-    if row is not None and wrong & RETURN_ADDRESS:
-        names.append(row.return_address)
-    return agrees(image, table, row_at, pc, names)
+    """Whether the instructions say of a place what the table says; of the return address above all, if that is wrong.
+
+    Other registers are saved on some of the paths to a place only, where GCC shrink-wraps them one by one.
+    """
+    row = table.at(pc)
+    return agrees(image, table, row_at, pc, [row.return_address] if row is not None and wrong & RETURN_ADDRESS else [])
 
 
 def without_misled(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
