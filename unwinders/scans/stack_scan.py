@@ -64,7 +64,7 @@ LIMITS = limits_of(
     SIGNED+UNKEPT     arm64   ended_early skipped
     NOT_KEPT+UNKEPT   arm32   ended_early
     LINK_LIVE+UNKEPT  arm64   refused ended_early skipped phantom wrong
-    LINK_LIVE+UNKEPT  arm32   refused ended_early skipped phantom wrong
+    LINK_LIVE+UNKEPT  arm32   refused ended_early skipped wrong
     UNKEPT            x86_64  ended_early
     UNKEPT            arm64   ended_early skipped
     UNKEPT            arm32   ended_early skipped
@@ -90,6 +90,7 @@ LIMITS = limits_of(
     CODE_POINTER      arm64   wrong
     CODE_POINTER      arm32   phantom wrong
     FAR               arm64   stopped
+    LINK_LIVE+UNKEPT  arm32   phantom
     """,
     {
         **SCANS,
