@@ -76,7 +76,7 @@ LIMITS = limits_of(
     FRAMELESS         x86_64  refused
     FRAMELESS         arm64   refused
     FRAMELESS_CALLER  arm64   stopped
-    TAIL_CALLED+CHANGED  arm32   wrong_register
+    FRAMELESS+TAIL_CALLED+CHANGED  arm32   wrong_register
     """,
     {
         "SIGNAL": (
@@ -85,8 +85,8 @@ LIMITS = limits_of(
             "before it",
             "https://github.com/libunwind/libunwind/issues/924",
         ),
-        "TAIL_CALLED+CHANGED": (
-            "a tail call came to the function's first instruction, with a register of the caller's changed: in the "
+        "FRAMELESS+TAIL_CALLED+CHANGED": (
+            "a tail call came to this function, which makes no frame, with a register of the caller's changed: in the "
             "function's own code it is as it was",
             "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/unix/sysv/linux/arm/swapcontext.S;hb=refs/tags/glibc-2.36",
         ),

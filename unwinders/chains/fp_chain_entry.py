@@ -108,7 +108,7 @@ LIMITS = limits_of(
     LAST_RECORD                arm64   refused stopped
     LAST_RECORD                arm32   refused stopped
     FP_REUSED                  arm64   wrong
-    TAIL_CALLED+CHANGED        arm32   phantom wrong_register
+    FRAMELESS+TAIL_CALLED+CHANGED  arm32   phantom wrong_register
     """,
     {
         "ENTERED_FRAMED": (
@@ -125,8 +125,8 @@ LIMITS = limits_of(
             "link register or the stack's top holds there is believed all the same",
             "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/x86_64/dl-machine.h;hb=refs/tags/glibc-2.36",
         ),
-        "TAIL_CALLED+CHANGED": (
-            "a tail call came to the function's first instruction, with a register of the caller's changed: the row "
+        "FRAMELESS+TAIL_CALLED+CHANGED": (
+            "a tail call came to this function, which makes no frame, with a register of the caller's changed: the row "
             "says that it is as it was",
             "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/unix/sysv/linux/arm/swapcontext.S;hb=refs/tags/glibc-2.36",
         ),
