@@ -52,7 +52,7 @@ def page(
     lines = [_line(name, row) for name, row in rows.items()]
     if len(rows) > 1:
         counts = [sum(column) for column in zip(*(row.counts for row in rows.values()), strict=True)]
-        lines.append(_line("**all**", _Row(tuple(counts), "")))
+        lines.append(_line("**all**", _RoomCounts(tuple(counts), "")))
     out = _HEAD.format(command=command, date=date) + "\n".join(lines) + "\n\n## Survivors\n\n"
     survivors = [_survivor(trial, verdicts) for trial in trials if trial.fate is Fate.SURVIVED]
     survivors += [line for line in before.splitlines() if any(_is_of(line, ROOMS[room]) for room in earlier)]
@@ -60,29 +60,29 @@ def page(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RoomCounts:
     """``counts``: places, mutants tried, killed, survived, equivalent, holes, minutes."""
 
     counts: tuple[int, ...]
     date: str
 
 
-def _row(trials: Sequence[Trial], places: int, verdicts: Mapping[str, SurvivorVerdict], date: str) -> _Row:
+def _row(trials: Sequence[Trial], places: int, verdicts: Mapping[str, SurvivorVerdict], date: str) -> _RoomCounts:
     survived = [trial for trial in trials if trial.fate is Fate.SURVIVED]
     equivalent = sum(1 for t in survived if t.mutant.key in verdicts and verdicts[t.mutant.key].equivalent)
     killed, holes = len(trials) - len(survived), len(survived) - equivalent
     minutes = round(sum(trial.seconds for trial in trials) / 60)
-    return _Row((places, len(trials), killed, len(survived), equivalent, holes, minutes), date)
+    return _RoomCounts((places, len(trials), killed, len(survived), equivalent, holes, minutes), date)
 
 
-def _line(name: str, row: _Row) -> str:
+def _line(name: str, row: _RoomCounts) -> str:
     *counts, minutes = row.counts
     killed, holes = counts[2], counts[5]
     score = f"{100 * killed / (killed + holes):.1f} %" if killed + holes else "-"
     return f"| {' | '.join(map(str, (name, *counts, score, minutes, row.date)))} |"
 
 
-def _rows_of(text: str) -> Mapping[str, _Row]:
+def _rows_of(text: str) -> Mapping[str, _RoomCounts]:
     """The rows of a page by room; a page whose table has no dates has one for all."""
     of_all = re.search(r" on (\d{4}-\d\d-\d\d)\.", text)
     found = {}
@@ -90,7 +90,7 @@ def _rows_of(text: str) -> Mapping[str, _Row]:
         name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| ") and len(cells) in (8, 9) and cells[0].isdigit():
             date = cells[8] if len(cells) == 9 else of_all[1] if of_all else ""
-            found[name] = _Row((*map(int, cells[:6]), int(cells[7])), date)
+            found[name] = _RoomCounts((*map(int, cells[:6]), int(cells[7])), date)
     return found
 
 
