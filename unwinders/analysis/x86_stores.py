@@ -19,6 +19,7 @@ _ONLY_READ = re.compile(
     r"|fi?(?:ld|add|sub|mul|div|com)|fbld|frstor|v?ldmxcsr|fxrstor|xrstor|l[gil]dt|ltr|lmsw|ver[rw]|inv|u?comis|fnop|ud"
     r"|wr|rdrand|vmptrld|vmclear|vmxon|incssp|rstorssp|clrssbsy|setssbsy|vgatherpf|vscatterpf|loop|xbegin|xabort|bnd"
 )
+_WITH_ZERO = frozenset({"or", "xor", "add", "sub"})  # they leave as it is what they are given
 _LISTS = re.compile(r"xchg|xadd|mulx")  # more than their first register is written
 _BITS = re.compile(r"bt[rsc]")
 _SIZES = MappingProxyType(
@@ -42,6 +43,8 @@ def stored_size(insn: Any, mnemonic: str) -> int:
     operand does not say where."""
     if only_reads(mnemonic) or insn.mnemonic.startswith("rep"):
         return 0
+    if mnemonic in _WITH_ZERO and insn.operands[1].type == x86.X86_OP_IMM and insn.operands[1].imm == 0:
+        return 0  # a probe of the stack: what was read is written back
     if _BITS.fullmatch(mnemonic) and insn.operands[1].type == x86.X86_OP_REG:
         return 0  # the bit may lie anywhere
     if mnemonic in _BY_REX and insn.rex & 8:

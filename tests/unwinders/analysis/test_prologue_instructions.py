@@ -18,6 +18,9 @@ X86 = {
     "push rbp": (RegisterPlus("rsp", 16), {"rbp": AtCfa(-16)}),
     "push rbp; mov rbp, rsp": (RegisterPlus("rsp", 16), {"rbp": AtCfa(-16)}),
     "push rbx; mov ebx, 5": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16)}),
+    "push rbx; xor ebx, ebx; xor qword ptr [rsp], 0": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16)}),  # a probe
+    "push rbx; xor ebx, ebx; or qword ptr [rsp], 0": (RegisterPlus("rsp", 16), {"rbx": AtCfa(-16)}),
+    "push rbx; xor ebx, ebx; or qword ptr [rsp], 1": (RegisterPlus("rsp", 16), {"rbx": U}),
     "push rbx; xor ebx, ebx; pop rbx": (SP8, {}),
     "push rbx; push r12; xor ebx, ebx; xor r12d, r12d; pop rcx": (
         RegisterPlus("rsp", 16),
