@@ -253,7 +253,7 @@ WITHOUT_TABLES = (
         "ended_early",
         "a handler returns to a trampoline that no symbol names: where its instructions begin is not known",
         "https://github.com/libunwind/libunwind/issues/924",
-        (*_X86, *_ARM32),
+        (*_X86, *_ARM64, *_ARM32),
         Trait.HANDLER,
     ),
     limit(
