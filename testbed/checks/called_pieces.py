@@ -24,12 +24,12 @@ from testbed.words.errors import UnwindError
 
 def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
     """The pieces of a file; ``is_entry`` where someone calls them."""
-    known = [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
+    known = _known(tables)
     exported = {symbol.address for symbol in image.symbols if symbol.is_function and not symbol.local}
 
     def is_called(piece: CodePiece) -> bool:
         rows = _rows_at(known, piece.start)
-        if any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows):
+        if _begins_a_stack(rows):
             return False
         if piece.start in exported or not rows:
             return True
@@ -42,6 +42,21 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
     return tuple(
         replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in with_merged(image, pieces_of(image))
     )
+
+
+def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
+    """The parts of functions but for those where a stack begins: a new thread jumps there, who started it does not."""
+    known = _known(tables)
+    return tuple(part for part in parts if not _begins_a_stack(_rows_at(known, part.start)))
+
+
+def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
+    return [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
+
+
+def _begins_a_stack(rows: Sequence[UnwindRow]) -> bool:
+    """Whether some row says that nobody called."""
+    return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:

@@ -20,6 +20,7 @@ from testbed.checks.groups import (
 from testbed.checks.inputs import program_file
 from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
+from testbed.checks.not_called import codes_of_parts
 from testbed.checks.options import CheckOptions
 from testbed.checks.parts import check_in_parts, died, halves
 from testbed.checks.readers import Readers
@@ -69,7 +70,8 @@ def check_file(
         results = _done(planned, options.jobs, executor, progress, kept)
         if kept is not None:
             kept.forget()
-        found = file_check(path, this.image, this.tables, results, options)
+        parts = codes_of_parts(this, chosen, options.functions)
+        found = file_check(path, this.image, this.tables, results, options, parts)
         return replace(found, notes=(*found.notes, *_notes(this, chosen)))
 
 

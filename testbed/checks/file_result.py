@@ -86,12 +86,13 @@ def file_check(
     tables: Mapping[str, RowTable | UnwindError],
     results: Sequence[GroupResult],
     options: CheckOptions,
+    parts: Sequence[PieceCounts] = (),
 ) -> FileCheck:
-    """The sum of the groups' results; ``image`` has every function under a name."""
+    """The sum of the groups' results; ``image`` has every function under a name. ``parts`` are not called."""
     counted = [counts for result in results for counts in result.pieces]
     sizes = {
         pc: size
-        for counts in counted
+        for counts in (*counted, *parts)
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
     words = words_of(image)
@@ -129,6 +130,7 @@ def file_check(
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
         image.notes,
         failures=failures,
+        parts=_functions(parts, natural, on_forced, rowless),
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.called_pieces import pieces_for
+from testbed.checks.called_pieces import judged_parts, pieces_for
 from testbed.checks.impossible import (
     without_contradicted,
     without_impossible,
@@ -27,6 +27,7 @@ from testbed.checks.impossible import (
     without_thrown_away,
 )
 from testbed.checks.inputs import read_program
+from testbed.checks.jumped_to import in_parts, rows_outside, within, without_fallen_through
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
@@ -39,8 +40,9 @@ from testbed.contract.rows import RowTable
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
-from testbed.micro.code import passed_by
+from testbed.micro.code import PieceCode, passed_by
 from testbed.micro.exploring import Exploration, Explorer, TakenPath
+from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
@@ -100,11 +102,12 @@ class GroupResult:
 
 @dataclass(frozen=True, eq=False)
 class FileAtWork:
-    """A file made ready once per process: its pieces, its tables, a machine with it."""
+    """A file made ready once per process: its pieces, its tables, a machine with it. ``parts``: jumped to."""
 
     image: Image
     loaded: LoadedImage
     pieces: tuple[CodePiece, ...]
+    parts: tuple[CodePiece, ...]
     tables: Mapping[str, RowTable | UnwindError]
     plans: tuple[ArgumentPlan, ...]
     caller: Caller
@@ -144,8 +147,9 @@ def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> F
     image = with_names(image, pieces)
     plans, data = users_plans(options.calls, image.arch)
     callable_image = make_callable(image, data)
-    caller = Caller(callable_image, options.seed)
-    return FileAtWork(image, callable_image.loaded, pieces, tables, plans, caller, Explorer(caller, pieces))
+    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables)
+    explorer = Explorer(caller, pieces, parts)
+    return FileAtWork(image, callable_image.loaded, pieces, parts, tables, plans, caller, explorer)
 
 
 def check_group(group: Group) -> GroupResult:
@@ -171,7 +175,8 @@ def check_group(group: Group) -> GroupResult:
             if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
                 waiting = 0
-        counts.append(replace(counts_of(found), static=_static(this, group, found)))
+        own = counts_of(piece, found.code)
+        counts.append(replace(own, calls=found.calls, returned=found.returned, static=_static(this, group, found)))
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))
@@ -217,15 +222,11 @@ def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
     )
 
 
-def counts_of(found: Exploration) -> PieceCounts:
-    sizes = sorted(found.code.sizes.items())
-    return PieceCounts(
-        found.piece,
-        np.array([pc for pc, _ in sizes], np.uint64),
-        np.array([size for _, size in sizes], np.int64),
-        found.calls,
-        found.returned,
-    )
+def counts_of(piece: CodePiece, code: PieceCode) -> PieceCounts:
+    """A piece's instructions, without any run."""
+    sizes = sorted(code.sizes.items())
+    pcs = np.array([pc for pc, _ in sizes], np.uint64)
+    return PieceCounts(piece, pcs, np.array([size for _, size in sizes], np.int64), 0, 0)
 
 
 def _distinct(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
@@ -250,17 +251,19 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
     watched = observe(batch.trace, natively=True)  # one batch comes after the other: loading it pays
     local = local_calls(watched, batch.returned)
     called = watched if local is None else local.truth
+    pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
+    parts = in_parts(this.pieces, this.parts, called, pc)
+    own = parts | within([piece for piece in this.pieces if piece.is_entry], pc)  # of other code nothing is told
     natural, forced, true = {}, {}, {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        checks = held_against(this, group.readers, name, table, batch, (watched, local))
+        checks = held_against(this, group.readers, name, table, batch, (watched, local), parts)
+        checks = _only(checks, own)
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
-        own = _only(checks, _of_called(this.pieces, checks.pc))  # of other code nothing is told
-        true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(own), this.image))
-    pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
-    return _Compared(natural, forced, true, np.unique(pc[~batch.forced]), np.unique(pc[batch.forced]))
+        true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image))
+    return _Compared(natural, forced, true, np.unique(pc[own & ~batch.forced]), np.unique(pc[own & batch.forced]))
 
 
 def held_against(
@@ -270,29 +273,22 @@ def held_against(
     table: RowTable,
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
+    parts: NDArray[np.bool_],
 ) -> RowChecks:
-    """A table beside a batch, without what only paths show that no run takes. ``truth``: and local calls."""
+    """A table beside a batch, without what only paths show that no run takes. ``truth``: and local calls; ``parts``:
+    the steps in code that is jumped to."""
     watched, local = truth
     called = watched if local is None else local.truth
-    at_calls, evaluate, row_at = name in AT_CALLS, readers.evaluator, readers.rows_of_instructions
+    evaluate, row_at = readers.evaluator, rows_outside(this.parts, readers.rows_of_instructions)
+    at_calls = name in AT_CALLS
     checks = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
-    checks = without_thrown_away(checks, called)
+    checks = without_thrown_away(without_fallen_through(checks, batch, table, parts), called)
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)
     checks = without_misled(checks, batch, table)
     checks = without_spoiled(checks, batch, called, table, evaluate)
     checks = without_impossible(checks, batch)
     return without_contradicted(checks, batch, this.image, table, row_at)
-
-
-def _of_called(pieces: Sequence[CodePiece], pc: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether each pc is one of a function that is called."""
-    called = [(piece.start, piece.end) for piece in pieces if piece.is_entry]
-    if not called:
-        return np.zeros(len(pc), np.bool_)
-    starts, ends = np.array(called, np.uint64).T
-    place = np.searchsorted(starts, pc, side="right") - 1
-    return np.asarray((place >= 0) & (pc < ends[np.maximum(place, 0)]))
 
 
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:

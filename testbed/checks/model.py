@@ -182,7 +182,8 @@ class FileCheck:
     """All that was found in one file. ``compared`` are (instruction, visit) pairs held against a row.
 
     ``dropped`` counts forced paths that no real run can take, by the reason: none of their steps counts for anything.
-    ``failures`` are the functions over which the testbed itself made a mistake, and which.
+    ``failures`` are the functions over which the testbed itself made a mistake, and which. ``parts`` is the code that
+    is not called: what functions jump to with their frame, and what nothing here leads to.
     """
 
     path: Path
@@ -198,10 +199,16 @@ class FileCheck:
     notes: tuple[str, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     kept: bool = False  # read back from an earlier check of the same content
+    parts: tuple[FunctionCheck, ...] = field(default=(), repr=False)
+
+    @property
+    def pieces(self) -> tuple[FunctionCheck, ...]:
+        """All code: functions, and what is not called."""
+        return (*self.functions, *self.parts)
 
     def total(self, part: str) -> int:
-        """The sum of a count over all functions: ``total("executed")``."""
-        return sum(getattr(function, part) for function in self.functions)
+        """The sum of a count over all code: ``total("executed")``."""
+        return sum(getattr(piece, part) for piece in self.pieces)
 
     @property
     def by_severity(self) -> Mapping[Severity, int]:

@@ -16,7 +16,6 @@ import numpy as np
 from testbed.checks.groups import Group, GroupResult, TableChecks, check_group, counts_of, fits, opened
 from testbed.contract.rows import RowTable
 from testbed.micro.code import piece_code
-from testbed.micro.exploring import Exploration
 from testbed.words.edges import internal_words, is_internal
 
 
@@ -48,7 +47,7 @@ def without_result(group: Group, note: str, *, failed: bool = False) -> GroupRes
     """A group of which nothing is known but its instructions."""
     this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
     counts = tuple(
-        replace(counts_of(Exploration(piece, piece_code(this.image, piece))), note=note, failed=failed)
+        replace(counts_of(piece, piece_code(this.image, piece)), note=note, failed=failed)
         for piece in this.pieces[group.first : group.end]
         if piece.is_entry and fits(piece, group.options.functions)
     )

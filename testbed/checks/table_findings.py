@@ -150,7 +150,7 @@ class _OneFunction:
             if bare and self.advises and self.table.source not in _LEAVES_OUT:
                 right = sum(self._starts_right(pc) for pc in pcs)
                 end = LaterDirectives(self._place(self.span.end), (".cfi_endproc",))
-                repair = Repair(first, "", right, (end,))
+                repair = Repair(first, "", right, (end,)) if self._starts_right(pcs[0]) else None
             elif bare and called and (frame := self._described(pcs)):
                 end = LaterDirectives(self._place(self.span.end), (".fnend",))
                 place = f"before {self.words.where(self.span.start)}"

@@ -22,7 +22,8 @@ class PieceCode:
 
     ``branches`` are the conditional ones: (target, the next instruction). ``orphans`` are instructions inside of it
     that no direct branch leads to and that do not follow another one: cases of a switch, landing pads. ``blocks`` are
-    Thumb's IT instructions and what stands in their blocks, each with the block's end.
+    Thumb's IT instructions and what stands in their blocks, each with the block's end. ``leaves`` are the targets of
+    direct jumps outside of it.
     """
 
     sizes: Mapping[int, int] = field(repr=False)
@@ -32,6 +33,7 @@ class PieceCode:
     cases: frozenset[int] = field(repr=False)  # of these, what a table behind its jump says
     blocks: Mapping[int, int] = field(repr=False)
     calls: Mapping[int, int] = field(default_factory=dict, repr=False)  # of places in the piece itself
+    leaves: frozenset[int] = field(default=frozenset(), repr=False)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -48,7 +50,8 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
     orphans = tuple(sorted(a for a in (found.behind | cases) & instructions.keys() if a not in found.jumps))
     indirect = frozenset(found.indirect)
     own = {place: to for place, to in found.calls.items() if to is not None and piece.start < to < piece.end}
-    return PieceCode(instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks, own)
+    leaves = frozenset(a for a in found.jumps if not piece.start <= a < piece.end)
+    return PieceCode(instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks, own, leaves)
 
 
 def passed_by(code: PieceCode, executed: Set[int]) -> frozenset[int]:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.machine.native.detours import HALT
+from testbed.machine.native.detours import ANSWER_0, HALT
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.code_scan import has_blocks
 from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
+from testbed.micro.function_parts import PartsFinder, with_parts
 from testbed.micro.functions import CodePiece
 from testbed.micro.passed_over import with_passed_over
 from testbed.micro.plans import ArgumentPlan
@@ -47,6 +48,7 @@ class TakenPath:
 @dataclass(eq=False)
 class Exploration:
     """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes.
+    ``whole`` is its code with that of the parts that it jumps to.
 
     ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its
     callees only it is gone alone too, switches are entered from paths that went astray, large functions have more runs.
@@ -54,6 +56,7 @@ class Exploration:
 
     piece: CodePiece
     code: PieceCode
+    whole: PieceCode
     thorough: bool = False
     natural: set[int] = field(default_factory=set)
     forced: set[int] = field(default_factory=set)
@@ -65,7 +68,7 @@ class Exploration:
     @property
     def missing(self) -> int:
         """How many instructions were not executed."""
-        return sum(pc not in self.natural and pc not in self.forced for pc in self.code.sizes)
+        return sum(pc not in self.natural and pc not in self.forced for pc in self.whole.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class _Way:
 class Explorer:
     """Explores the pieces of one file with one machine."""
 
-    def __init__(self, caller: Caller, pieces: Sequence[CodePiece]) -> None:
+    def __init__(self, caller: Caller, pieces: Sequence[CodePiece], parts: Sequence[CodePiece] = ()) -> None:
         self._caller = caller
         image = caller.image
         self._image, self._bias = image.loaded.image, image.loaded.bias
@@ -97,6 +100,7 @@ class Explorer:
         self._starts = [piece.start for piece in self._pieces]
         self._behind: dict[int, bool] = {}
         self._codes: dict[int, PieceCode] = {}
+        self.parts = PartsFinder(parts, self._code)
         for piece in pieces:
             self._covered[self._places(piece)] = 1
             if not piece.is_entry:
@@ -128,7 +132,8 @@ class Explorer:
         self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int, thorough: bool = False
     ) -> tuple[Exploration, Iterator[TakenPath]]:
         """What is found of a piece, filled in while its paths are taken one after the other."""
-        found = Exploration(piece, self._code(piece), thorough=thorough)
+        whole = with_parts(self._code(piece), [self._code(part) for part in self.parts.of(piece)])
+        found = Exploration(piece, self._code(piece), whole, thorough=thorough)
         return found, self._paths(found, plans, runs, steps)
 
     def _paths(self, found: Exploration, plans: Sequence[ArgumentPlan], runs: int, steps: int) -> Iterator[TakenPath]:
@@ -138,30 +143,40 @@ class Explorer:
         image = self._caller.image
         called = (self._caller.call(path, self._caller.natural, steps) for path in paths)
         tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
-        for tape in without_doubtful(tapes, image, found.code):
+        for tape in without_doubtful(tapes, image, found.whole):
             whole, _ = self._whole(tape)
             self._note(found, whole, forced=False)
             yield TakenPath(whole, forced=False, piece=piece)
         own = self._alone[self._places(piece)]
         others = own.copy()
         own[:] = 0
+        behind = self._behind_parts(piece)
+        ended = self._alone[behind]
+        self._alone[behind] = ANSWER_0
         try:
             if found.missing:
                 yield from self._forced(found, paths, runs, steps)
         finally:
+            self._alone[behind] = ended
             own[:] = others
+
+    def _behind_parts(self, piece: CodePiece) -> NDArray[np.int64]:
+        """The places behind the parts of a piece: what stands there is another's, though it may be a part too."""
+        ends = np.array(self.parts.ends_of(piece)[1:], np.int64) + (self._bias - self._caller.code)
+        return ends[ends < len(self._alone)]
 
     def _forced(self, found: Exploration, paths: list[CallPath], runs: int, steps: int) -> Iterator[TakenPath]:
         queue, tries = deque(paths), _Tries()
         ways: list[_Way] = []
         astray: list[_Way] = []
-        many = found.thorough and len(found.code.branches) > BRANCHES
-        for _ in range(runs * len(found.code.branches) // BRANCHES if many else runs):
+        many = found.thorough and len(found.whole.branches) > BRANCHES
+        ends = self.parts.ends_of(found.piece)
+        for _ in range(runs * len(found.whole.branches) // BRANCHES if many else runs):
             if not queue:
                 break
             path = queue.popleft()
             called = self._caller.call(path, self._alone, steps)
-            tape = feasible_part(called, self._caller.image, found.piece, found.code)
+            tape = feasible_part(called, self._caller.image, ends, found.whole)
             if isinstance(tape, str):
                 found.dropped[tape] += 1
                 # Perhaps another side further on makes it possible, or another case of a switch.
@@ -203,7 +218,7 @@ class Explorer:
         found.calls += 1
         found.returned += tape.over is Over.RETURNED
         executed = {pc for pc in np.unique(tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()}
-        executed &= found.code.sizes.keys()
+        executed &= found.whole.sizes.keys()
         new = executed - found.natural - (found.forced if forced else set())
         if forced:
             found.forced |= executed - found.natural
@@ -231,7 +246,7 @@ class Explorer:
     ) -> Iterator[CallPath]:
         """A path for each side of a branch on this way that was never executed, be it on a natural path."""
         first = way.path.forced[-1][0] if way.path.forced else 1
-        branches = found.code.branches
+        branches = found.whole.branches
         for step in range(first, len(way.pcs) - 1):
             sides = branches.get(way.pcs[step])
             if sides is not None:
@@ -245,7 +260,7 @@ class Explorer:
     ) -> CallPath | None:
         """The way to a step, and from there to some code, unless that was ``executed``, or tried often enough."""
         was = side in found.natural or side in found.forced if executed is None else side in executed
-        if was or side not in found.code.sizes:
+        if was or side not in found.whole.sizes:
             return None
         before = tuple(detour for detour in way.path.forced if detour[0] < step)
         key = (way.pcs[step - 1], side, len(before))
@@ -263,7 +278,7 @@ class Explorer:
             (way, step + 1)
             for way in ways
             for step, pc in enumerate(way.pcs[:-1])
-            if pc in found.code.indirect and way.sp[step] < top  # with no frame left it is a tail call
+            if pc in found.whole.indirect and way.sp[step] < top  # with no frame left it is a tail call
         ]
         # One step behind the answer's return: only then is the caller the innermost activation again. Where the
         # instruction there calls, it is another's already.

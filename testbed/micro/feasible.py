@@ -18,7 +18,6 @@ from testbed.machine.load import STACK_SIZE
 from testbed.micro.calling import CallTape, Over
 from testbed.micro.code import PieceCode
 from testbed.micro.conventions import STUB
-from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage
 from testbed.trace import Writes
 
@@ -27,17 +26,21 @@ FALLS_OFF = "control falls off the function's end"
 SP_OUTSIDE = "SP leaves the stack"
 
 
-def feasible_part(tape: CallTape, image: CallableImage, piece: CodePiece, code: PieceCode) -> CallTape | str:
-    """The tape, or what of it a run can take; why none does, in words."""
+def feasible_part(tape: CallTape, image: CallableImage, ends: Sequence[int], code: PieceCode) -> CallTape | str:
+    """The tape, or what of it a run can take; why none does, in words. ``ends``: of the function and its parts."""
     arch = image.loaded.image.arch
+    pc = tape.registers[:, arch.index[arch.pc]]
+    answer = image.harness.image.entry + image.convention.answer
+    behind = (step for step, to in tape.skipped if to - image.loaded.bias in ends[1:] and int(pc[step]) == answer)
+    if (step := next(behind, None)) is not None:  # back from a part's last instruction, likewise
+        tape = _until(tape, step - 1)
+        pc = tape.registers[:, arch.index[arch.pc]]
     if _goes_wrong(tape, image, code):
         return str(tape.over.value)
     if _first_outside(tape, image) is not None:
         return SP_OUTSIDE
-    pc = tape.registers[:, arch.index[arch.pc]]
-    answer = image.harness.image.entry + image.convention.answer
     for step, callee in tape.skipped:
-        if callee != piece.end + image.loaded.bias:
+        if callee - image.loaded.bias not in ends:
             continue
         if int(pc[step]) == answer:  # back from the function's last instruction, a call of what never returns
             return _until(tape, step - 1)

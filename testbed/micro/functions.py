@@ -64,7 +64,12 @@ _THUNK = re.compile(r"__(?:AArch64|ARM|Thumb)\w*Thunk_")
 
 def _is_part(name: str) -> bool:
     """GCC's and LLVM's names of parts of a function that lie elsewhere, and a linker's of its own jumps."""
-    return ".cold" in name or name.endswith(".__part.0") or _THUNK.match(name) is not None
+    return ".cold" in name or name.endswith(".__part.0") or is_linkers(name)
+
+
+def is_linkers(name: str) -> bool:
+    """Whether a linker gave the name, to a jump of its own."""
+    return _THUNK.match(name) is not None
 
 
 def table_ranges(image: Image) -> Iterator[tuple[int, int]]:

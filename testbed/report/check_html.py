@@ -107,7 +107,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         "findings": findings,
         # Those with findings first.
         "functions": sorted(
-            (_function(function, of[function.start]) for function in check.functions),
+            (_function(piece, of[piece.start]) for piece in check.pieces),
             key=lambda shown: not shown["findings"],
         ),
         "totals": {part.name: check.total(part.name) for part in _PARTS},

@@ -61,13 +61,14 @@ def _file(file: ReportedFile) -> dict[str, Any]:
         "dropped": dict(check.dropped),
         "findings": [finding_data(reported) for reported in file.findings],
         "functions": [_function(function) for function in check.functions],
+        "parts": [_function(part) for part in check.parts],
     }
 
 
 def _coverage(check: FileCheck) -> dict[str, int]:
     called = sum(function.calls > 0 for function in check.functions)
     totals = {name: check.total(name) for name in _TOTALS}
-    return {"functions": len(check.functions), "called": called, **totals}
+    return {"functions": len(check.functions), "called": called, "parts": len(check.parts), **totals}
 
 
 def finding_data(reported: ReportedFinding) -> dict[str, Any]:

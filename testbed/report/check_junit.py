@@ -1,8 +1,8 @@
 """A check as JUnit XML: a suite for each file, a test case for each function.
 
-A function fails where it has a new finding that is heavy enough, each finding a failure. It is skipped where nothing of
-it was tried: it did not pass. What does not fail stands in the case's output. A finding outside every function has a
-case of its own, and so has a file that could not be checked.
+A function, or a part of one that is not called, fails where it has a new finding that is heavy enough, each finding a
+failure. It is skipped where nothing of it was tried: it did not pass. What does not fail stands in the case's output. A
+finding outside every function has a case of its own, and so has a file that could not be checked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _suite(report: CheckReport, file: ReportedFile) -> TestSuite:
             function = covering(finding.pc)
             (of[function.start] if function else outside).append(ReportedFinding(finding, reported.known))
     cases = []
-    for function in check.functions:
+    for function in check.pieces:
         found = of[function.start]
         results = [*_failures(report, found)] or _skipped(function)
         cases.append(_case(function.name, check.path, results, _told(report, found)))

@@ -142,6 +142,7 @@ def _of_coverage(check: FileCheck) -> Iterator[Text]:
     rows: list[tuple[str, int, str]] = [
         ("functions", len(check.functions), ""),
         ("  called", called, share(called, len(check.functions))),
+        *_of_parts(check),
         ("instructions", instructions, ""),
         *((f"  {name}", check.total(part), share(check.total(part), instructions)) for part, name in _PARTS),
     ]
@@ -151,6 +152,14 @@ def _of_coverage(check: FileCheck) -> Iterator[Text]:
         rows.append(("forced paths thrown away", thrown, ""))
         rows += [(f"  {printable(reason)}", number, "") for reason, number in check.dropped.items()]
     return _columns([(f"{number:,}", part, name) for name, number, part in rows])
+
+
+def _of_parts(check: FileCheck) -> Iterator[tuple[str, int, str]]:
+    """Code that is not called: all of it, and what no path of a function executed either."""
+    if parts := len(check.parts):
+        left = sum(part.never == part.instructions for part in check.parts)
+        yield "parts, not called", parts, ""
+        yield "  not compared", left, share(left, parts)
 
 
 def _of_functions(check: FileCheck, width: int) -> Iterator[Text]:
@@ -168,7 +177,7 @@ _HEADS = ("tried", "instructions", "forced", "static", "never", "no row", "calls
 
 
 def _function_rows(check: FileCheck) -> Iterator[tuple[str, ...]]:
-    for f in check.functions:
+    for f in check.pieces:
         numbers = (f.instructions, f.forced, f.static, f.never, f.without_row, f.calls)
         name = f"{printable(f.name)}: {printable(f.note)}" if f.note else printable(f.name)
         yield share(f.instructions - f.never, f.instructions), *(f"{n:,}" for n in numbers), name

@@ -139,7 +139,7 @@ def file_name(check: FileCheck) -> str:
 
 def functions_by_address(check: FileCheck) -> Callable[[int], FunctionCheck | None]:
     """A look-up of the function that covers an address; of several, the one that begins last."""
-    listed = sorted(check.functions, key=lambda function: function.start)
+    listed = sorted(check.pieces, key=lambda function: function.start)
 
     def covering(pc: int) -> FunctionCheck | None:
         for i in reversed(range(bisect_right(listed, pc, key=lambda function: function.start))):
@@ -152,14 +152,13 @@ def functions_by_address(check: FileCheck) -> Callable[[int], FunctionCheck | No
 
 def answer(name: str, checks: Sequence[FileCheck]) -> str:
     """One sentence: are the rows right, and of how much is that said. Notes make nothing wrong."""
-    functions = sum(len(check.functions) for check in checks)
     instructions = sum(check.total("instructions") for check in checks)
     tried = instructions - sum(check.total("never") for check in checks)
     without = sum(check.total("without_row") for check in checks)
     extent = f"{tried:,} of {count(instructions, 'instruction')} were tried ({share(tried, instructions)})"
     if tried == instructions:
         extent = f"all {count(instructions, 'instruction')} were tried"
-    if wrong := _wrong(checks, functions):
+    if wrong := _wrong(checks):
         said = f"{wrong}; {extent}"
     elif not tried:
         said = "nothing was tried, so nothing is known of its rows"
@@ -200,15 +199,25 @@ _ANSWERS = {
 }
 
 
-def _wrong(checks: Sequence[FileCheck], functions: int) -> str:
+def _wrong(checks: Sequence[FileCheck]) -> str:
     """``2 of 123 functions have a wrong row and 1 has code without a row``; "" where nothing is wrong."""
+    functions = count(sum(len(check.functions) for check in checks), "function")
+    if any(_in_parts(check) for check in checks):
+        functions += f" and {count(sum(len(check.parts) for check in checks), 'part')}"
     parts: list[str] = []
     for kind, what in _ANSWERS.items():
         if number := _functions_with(checks, kind):
-            of = f" of {count(functions, 'function')}" if not parts else ""
+            of = f" of {functions}" if not parts else ""
             parts.append(f"{number:,}{of} {'has' if number == 1 else 'have'} {what}")
     whole = {finding.table for check in checks for finding in check.findings if of_a_whole_table(finding)}
     return listed([*parts, *(f"{printable(table)} cannot be read" for table in sorted(whole))])
+
+
+def _in_parts(check: FileCheck) -> bool:
+    """Is something wrong in code that is not called?"""
+    starts, covering = {part.start for part in check.parts}, functions_by_address(check)
+    pcs = (each.pc for told in check.findings if told.kind in _ANSWERS for each in told.each)
+    return any((function := covering(pc)) is not None and function.start in starts for pc in pcs)
 
 
 def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:

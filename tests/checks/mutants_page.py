@@ -54,7 +54,8 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
     batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), SEED)
     watched = observe(batch.trace, natively=True)
     truth = watched, local_calls(watched, batch.returned)
-    right = held_against(this, READERS, "eh_frame", table, batch, truth)
+    none = np.zeros(len(batch), np.bool_)  # steps in parts: of the function's own rows there are mutants only
+    right = held_against(this, READERS, "eh_frame", table, batch, truth, none)
     pc = right.pc.astype(np.int64)
     good = right.compared & (right.wrong == 0) & (pc >= piece.start) & (pc < piece.end)
     for mutant in mutants(table, this.image.arch, found.code.sizes):
@@ -62,7 +63,7 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
         if not steps.any() or not _covers_an_instruction(found, mutant.start, mutant.end):
             continue
         counts.made[mutant.kind] += 1
-        checks = held_against(this, READERS, "eh_frame", mutant.table, batch, truth)
+        checks = held_against(this, READERS, "eh_frame", mutant.table, batch, truth, none)
         wrong = steps & checks.compared & (checks.wrong != 0)
         if wrong.any():
             counts.evidence["executed" if (wrong & ~batch.forced).any() else "executed on a forced path"] += 1
