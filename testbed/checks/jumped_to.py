@@ -24,9 +24,8 @@ from testbed.image import Image
 from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
 from testbed.truth import Truth
+from testbed.truth.transfers import Bools
 from testbed.words.errors import UnwindError
-
-Bools = NDArray[np.bool_]
 
 
 def within(pieces: Sequence[CodePiece], pc: NDArray[np.uint64]) -> Bools:

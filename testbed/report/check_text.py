@@ -158,7 +158,7 @@ def _of_parts(check: FileCheck) -> Iterator[tuple[str, int, str]]:
     """Code that is not called: all of it, and what no path of a function executed either."""
     if parts := len(check.parts):
         left = sum(part.never == part.instructions for part in check.parts)
-        yield "parts, not called", parts, ""
+        yield "places that are not called", parts, ""
         yield "  not compared", left, share(left, parts)
 
 

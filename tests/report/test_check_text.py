@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from testbed.checks.model import FileCheck, HowKnown, Severity, WrongThing
+from testbed.checks.model import FileCheck, FunctionCheck, HowKnown, Severity, WrongThing
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_text import print_check
 from testbed.report.check_words import sentence
@@ -95,6 +95,18 @@ def test_the_last_line_answers_for_what_was_tried_only() -> None:
     assert last(none) == "memcpy.o: nothing was tried, so nothing is known of its rows."
     noted = replace(CHECK, findings=(START,))
     assert last(noted).startswith("libz.so.1: every row that was tried is right; 184 of 324")
+
+
+def test_code_that_is_not_called_counts_as_code() -> None:
+    parts = FunctionCheck("memcpy.cold", 0x200, 0x210, 4, forced=4), FunctionCheck("_start", 0x300, 0x310, 4)
+    lines = printed(of(replace(CLEAN, parts=parts)), coverage=True).splitlines()
+    assert lines[-1] == "memcpy.o: every row that was tried is right; 36 of 40 instructions were tried (90.0 %)."
+    shown = [" ".join(line.split()) for line in lines]
+    assert "2 places that are not called" in shown and "1 50.0 % not compared" in shown
+    assert any("memcpy.cold" in line for line in lines)
+    wrong = replace(WRONG, pc=0x200, function="memcpy.cold")
+    said = printed(of(replace(CLEAN, parts=parts, findings=(wrong,)))).splitlines()[-1]
+    assert said.startswith("memcpy.o: 1 of 1 function and 2 parts has a wrong row; ")
 
 
 def test_a_table_that_cannot_be_read_is_nobodys_row() -> None:
