@@ -27,7 +27,7 @@ from testbed.checks.impossible import (
     without_thrown_away,
 )
 from testbed.checks.inputs import read_program
-from testbed.checks.jumped_to import in_parts, rows_outside, within, without_fallen_through
+from testbed.checks.jumped_to import in_parts, rows_outside, within, without_fallen_through, without_led_astray
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
@@ -281,14 +281,15 @@ def held_against(
     called = watched if local is None else local.truth
     evaluate, row_at = readers.evaluator, rows_outside(this.parts, readers.rows_of_instructions)
     at_calls = name in AT_CALLS
-    checks = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
-    checks = without_thrown_away(without_fallen_through(checks, batch, table, parts), called)
+    every = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
+    checks = without_thrown_away(without_fallen_through(every, batch, table, parts), called)
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)
     checks = without_misled(checks, batch, table)
     checks = without_spoiled(checks, batch, called, table, evaluate)
     checks = without_impossible(checks, batch)
-    return without_contradicted(checks, batch, this.image, table, row_at)
+    checks = without_contradicted(checks, batch, this.image, table, row_at)
+    return without_led_astray(checks, every, batch, parts)
 
 
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:

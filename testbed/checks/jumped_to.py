@@ -4,8 +4,9 @@ A part that a function jumps to runs in the function's activation, whose CFA and
 another thing: a helper that begins with a frame has a convention of its own, and nothing is said of it.
 
 Of the instructions' own rows, which tell impossible paths elsewhere, nothing is known in a part: they come from the
-function's first instruction. What tells there is a row that begins right behind a call with another frame: it says that
-the call never returns.
+function's first instruction. Two things tell there. A row that begins right behind a call with another frame says that
+the call never returns. And a forced path that was impossible in the function stays so in its part: from a landing pad
+that was entered with another frame than any run does, say.
 """
 
 from __future__ import annotations
@@ -68,4 +69,15 @@ def without_fallen_through(checks: RowChecks, batch: Batch, table: RowTable, ste
         row, before = table.at(pc), table.at(pc - 1)
         if row is not None and before is not None and (row.cfa, row.registers) != (before.cfa, before.registers):
             over[step:] |= batch.path[step:] == batch.path[step]
+    return replace(checks, compared=checks.compared & ~over) if over.any() else checks
+
+
+def without_led_astray(checks: RowChecks, before: RowChecks, batch: Batch, steps: Bools) -> RowChecks:
+    """Without visits in parts on forced paths that were impossible before: wrong in the function, and dropped there."""
+    dropped = before.compared & (before.wrong != 0) & ~checks.compared & batch.forced & ~steps
+    over = np.zeros(len(steps), np.bool_)
+    for path in np.unique(batch.path[dropped & np.isin(batch.path, np.unique(batch.path[steps]))]).tolist():
+        first, last = np.searchsorted(batch.path, [path, path + 1])
+        over[first + int(np.argmax(dropped[first:last])) : last] = True
+    over &= steps
     return replace(checks, compared=checks.compared & ~over) if over.any() else checks

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from testbed.arch import ARCHES
 from testbed.checks.check_file import check_file
+from testbed.checks.jumped_to import without_led_astray
 from testbed.checks.kept import keep_check, kept_check
 from testbed.checks.model import FileCheck, FindingKind
 from testbed.checks.options import CheckOptions
+from testbed.checks.row_checks import RowChecks
 from testbed.cli.table_readers import READERS
+from testbed.micro.batches import Batch
 from testbed.report.check_words import answer
 from tests.checks.sources import check_of
 
@@ -226,6 +231,20 @@ def test_behind_a_call_in_a_part_another_row_says_that_it_never_returns(tmp_path
     assert not check.findings
     (part,) = check.parts
     assert (part.instructions, part.never) == (6, 0), "it is executed, and what it does there counts for nothing"
+
+
+def test_a_path_that_went_astray_in_the_function_stays_so_in_its_part() -> None:
+    """As those that come from a landing pad which they entered with the frame of another call, in libstdc++."""
+    path = np.array([0, 0, 0, 0, 1, 1, 2, 2])
+    forced = path != 2
+    in_part = np.array([False, False, False, True, False, True, False, True])
+    wrong = np.array([0, 1, 0, 1, 0, 1, 1, 1], np.uint64)
+    nothing, every = np.zeros(8, np.bool_), np.ones(8, np.bool_)
+    before = RowChecks(ARCHES["x86_64"], np.arange(8, dtype=np.uint64), every, wrong, nothing)
+    dropped = np.array([True, False, True, True, True, True, False, True])
+    batch = Batch(None, path, forced, nothing, nothing)  # type: ignore[arg-type]
+    left = without_led_astray(replace(before, compared=dropped), before, batch, in_part).compared
+    assert left.tolist() == [True, False, True, False, True, True, False, True]
 
 
 def test_a_function_that_was_asked_for_brings_its_parts(tmp_path: Path) -> None:
