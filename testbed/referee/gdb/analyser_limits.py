@@ -114,6 +114,15 @@ _REASONS = {
     "FRAMELESS+CHANGED": _NOT_PUSHED,
     "FRAMELESS_CALLER+CHANGED+HOLDING": _NOT_PUSHED,
     "FRAMELESS_CALLER+INEXPRESSIBLE": _NOT_PUSHED,
+    "CHANGED+HOLDING+UNKEPT": (
+        "a function that keeps its return address in another register, and saves that one only: lr, which a call has "
+        "changed, is shown as it is, so that the function is found again as its own caller",
+        _GUESSES,
+    ),
+    "NO_TABLE+BEHIND_LABEL": (
+        "code without a symbol: what another function's code pushes, from the label before on, is taken for its own",
+        _GUESSES,
+    ),
     "FP_OMITTED+HOLDING": _ONE_PROLOGUE,
     "HOLDING+SETS_FP_LATE": _ONE_PROLOGUE,
     "CHANGED": (
@@ -155,6 +164,7 @@ WITH_EHABI = limits_of(
     BARE+PROLOGUE+RETURN_UNSAVED              arm32   skipped wrong
     FRAMELESS_CALLER+INEXPRESSIBLE            arm32   wrong_register
     LINKED+BEHIND_LABEL+LINK_STALE            arm32   ended_early
+    CHANGED+HOLDING+UNKEPT                    arm32   wrong
     ROOT                                      arm32   stopped
     """,
     _REASONS,
@@ -218,6 +228,7 @@ _ARM_LIMITS = limits_of(
     LOST_REGISTER                             arm32   stopped skipped wrong_register
     FRAMELESS_CALLER+CHANGED+HOLDING          arm32   ended_early wrong_register wrong
     LINKED+BEHIND_LABEL                       arm32   ended_early
+    NO_TABLE+BEHIND_LABEL                     arm32   skipped
     ROOT                                      arm32   stopped
     """,
     _REASONS,

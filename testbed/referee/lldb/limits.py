@@ -154,10 +154,10 @@ WITHOUT_TABLES = (
             "nothing says that the start code has no caller: what its link register holds is taken for a return "
             "address",
             _ENDS,
-            _ARMS,
+            arches,
             also,
         )
-        for also in (Trait.LINK_STALE, Trait.PROLOGUE)
+        for also, arches in ((Trait.LINK_STALE, _ARMS), (Trait.PROLOGUE, _ARMS), (Trait.HOLDING, _ARM64))
     ),
     limit(Trait.NO_CODE, "skipped wrong", "a pc of zero has no function, and no instructions to follow", _NULL),
     limit(
@@ -245,6 +245,7 @@ WITHOUT_TABLES = (
             (Trait.LINKED, "ended_early", _BRANCHES, _ARM32, (Trait.CALLED_BY_ROOT, Trait.PARTLY_RUN)),
             (Trait.LINKED, "ended_early phantom", _BRANCHES, _ARM32, (Trait.CALLED_BY_ROOT, Trait.CHANGED)),
             (Trait.DISTANT, "ended_early phantom wrong", _LARGE, _ARMS, ()),
+            (Trait.FRAMELESS, "ended_early", _LARGE, _ARM64, (Trait.FAR, Trait.FP_OMITTED, Trait.HOLDING)),
             (Trait.FRAMELESS, "wrong", _BRANCHES, _ARM32, (Trait.REALIGNED,)),
         )
     ),
