@@ -27,6 +27,7 @@ def drawn(true: str, said: str) -> str:
         ("abcd", "ab", "ab"),  # whoever stops is not told what would have come
         ("abcd", "abxcd", "ab!xcd"),
         ("abcd", "aacd", "aB!acd"),
+        ("abcde", "axcye", "aB!xcD!ye"),
         ("abcd", "xyz", "!x!y!z"),
         ("abcd", "", ""),
         ("aaab", "aab", "aaAb"),
