@@ -28,6 +28,7 @@ POPPED = replace(
         "unknown, and the list just ends",
         _SAMPLE,
         _X86,
+        Trait.UNLINKED,
     ),
     inner=1,
 )
@@ -62,8 +63,15 @@ LIMITS = (
             Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
             Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
             Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
-            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
         }
+    ),
+    limit(
+        Trait.LOST_REGISTER,
+        "ended_early",
+        "the frame pointer is already that of the place that a jump goes to: the caller counts from it",
+        "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+        _X86,
+        Trait.FP_REUSED,
     ),
     MINUS_ONE,
     STALE_ROW,

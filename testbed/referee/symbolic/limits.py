@@ -81,7 +81,7 @@ AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
         Trait.LOST_REGISTER: ((Trait.CHANGED_INSIDE,),),
         Trait.INEXPRESSIBLE: ((Trait.UNLINKED,), (Trait.UNKEPT,)),
         Trait.REALIGNED: ((Trait.APART,), (Trait.COPIED,)),
-        Trait.FRAMELESS: ((Trait.PASSED_OVER,), (Trait.KEPT_ELSEWHERE,)),
+        Trait.FRAMELESS: ((Trait.PASSED_OVER,), (Trait.KEPT_ELSEWHERE, Trait.HOLDING)),
     }
 )
 
