@@ -1,5 +1,5 @@
 // summary: calls that are made by hand or passed on, over far stacks, and locals that look like return addresses
-// exit: 17
+// exit: 20
 // frames: second_body = second, _start
 // frames: third = third, second, _start
 // frames: pointers_body#1 = pointers, _start
@@ -57,6 +57,17 @@ back:
     mov lr, r1
     b.w main
 .Lback_below:
+    ldr r1, .Lnever_pointer
+    push {r1, r2}
+    cmp r0, #0
+    beq .Lback_again
+    mov r1, pc
+    adds r1, #9
+    mov lr, r1
+    b.w main
+.Lback_again:
+    nop
+back_again:
     nop
 back_below:
     movs r7, #1
@@ -68,7 +79,8 @@ back_below:
     .fnend
 .size _start, . - _start
 
-// main(x) = x + 3: no call is in front of where it returns to, and the second time nothing else for 36 KiB
+// main(x) = x + 3: no call is in front of where it returns to; the second time there is nothing else for 36 KiB, the third
+// time an address behind a call that was never made
 .type main, %function
 .thumb_func
 main:

@@ -1,5 +1,5 @@
 // summary: calls that are made by hand or passed on, over far stacks, and locals that look like return addresses
-// exit: 17
+// exit: 20
 // frames: second_body = second, _start
 // frames: third = third, second, _start
 // frames: pointers_body#1 = pointers, _start
@@ -30,12 +30,20 @@ back:
     push rax
     jmp main
 back_below:
+    lea rax, [rip + never_back]
+    push rax
+    push rax
+    lea rax, [rip + back_again]
+    push rax
+    jmp main
+back_again:
     mov eax, 0x3c
     syscall
     .cfi_endproc
 .size _start, . - _start
 
-// main(x) = x + 3: no call is in front of where it returns to, and the second time nothing else for 36 KiB
+// main(x) = x + 3: no call is in front of where it returns to; the second time there is nothing else for 36 KiB, the third
+// time an address behind a call that was never made
 .type main, @function
 main:
     .cfi_startproc

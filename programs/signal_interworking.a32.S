@@ -1,4 +1,4 @@
-// summary: a handler in A32 code that returns to a trampoline in Thumb code, as glibc's is: another register chains there
+// summary: a handler in A32 code and a trampoline in Thumb code, as glibc's is: another register chains there
 // exit: 20
 // trap: 13 ARM-software/abi-aa#24
 // trap: 15 libunwind/libunwind#1061
@@ -9,6 +9,9 @@
 // frames: leaf = leaf, main, _start
 // frames: on_signal = on_signal, give_back, leaf, main, _start
 // frames: on_signal_body = on_signal, give_back, leaf, main, _start
+// frames: count = count, on_signal, give_back, leaf, main, _start
+// frames: count_body = count, on_signal, give_back, leaf, main, _start
+// frames: on_signal_counted = on_signal, give_back, leaf, main, _start
 // frames: give_back = give_back, leaf, main, _start
 // frames: main_back = main, _start
 // recipes: keystone*
@@ -69,7 +72,7 @@ main_back:
     .fnend
 .size main, . - main
 
-// counts the signals
+// counts the signals; Thumb code helps it
 .type on_signal, %function
 on_signal:
     .fnstart
@@ -84,9 +87,8 @@ on_signal_linking:
     .setfp r11, sp
     .cfi_def_cfa_register r11
 on_signal_body:
-    ldr r1, [r4]
-    add r1, r1, #1
-    str r1, [r4]
+    blx count
+on_signal_counted:
     pop {r11, lr}
     .cfi_def_cfa sp, 0
     .cfi_restore r11
@@ -98,6 +100,35 @@ on_signal_popped:
 .size on_signal, . - on_signal
 
 .thumb
+// count(): the signal is one more
+.type count, %function
+.thumb_func
+count:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+count_linking:
+    mov r7, sp
+    .setfp r7, sp
+    .cfi_def_cfa_register r7
+count_body:
+    ldr r1, [r4]
+    adds r1, r1, #1
+    str r1, [r4]
+    pop.w {r7, lr}
+    .cfi_def_cfa sp, 0
+    .cfi_restore r7
+    .cfi_restore lr
+count_popped:
+    bx lr
+    .cfi_endproc
+    .fnend
+.size count, . - count
+
 .include "fragments/give_back.thumb.S"
 .p2align 2
 .arm

@@ -42,6 +42,7 @@ SINGLE_ISA = {
     "kept_in_register": "only a link register is kept in another register",
     "passed_changed": "what glibc's swapcontext does on 32-bit ARM",
     "signal_interworking": "a handler and a trampoline of two instruction sets",
+    "signal_number": "Thumb's frame pointer is the register of a system call's number",
     "record_below": "what Go's compiler does around its `duffzero` on x86_64",
     "signal_zero_record": "as `pointer_back`: rbp is one more register; it was met in no other code",
     "adjusted_again": "one instruction set is enough for a defect of an assembler's directives",

@@ -74,7 +74,7 @@ LIMITS = limits_of(
     LEAF_RECORD+UNLINKED       arm32   refused
     NO_RECORD+UNLINKED         arm32   refused ended_early
     MIXED_ISA+UNLINKED         arm32   refused
-    MIXED_ISA                  arm32   ended_early
+    MIXED_ISA                  arm32   ended_early skipped
     FP_BELOW                   x86_64  wrong
     FP_REUSED                  x86_64  refused stopped ended_early
     FP_REUSED                  arm64   refused stopped ended_early

@@ -52,7 +52,7 @@ LIMITS = limits_of(
     """
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped wrong_register wrong
-    SIGNAL                     arm32   refused skipped wrong
+    SIGNAL                     arm32   refused stopped skipped wrong
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   refused skipped

@@ -64,9 +64,10 @@ LIMITS = limits_of(
     JUMPED_TO+ROOT             arm64   phantom
     JUMPED_TO+ROOT             arm32   phantom
     SIGNAL+MIXED_ISA           arm32   stopped ended_early
+    HANDLER+MIXED_ISA<1        arm32   stopped
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped phantom wrong_register wrong
-    SIGNAL                     arm32   refused skipped wrong
+    SIGNAL                     arm32   refused stopped skipped wrong
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   ended_early skipped
@@ -129,6 +130,11 @@ LIMITS = limits_of(
             "a tail call came to this function, which makes no frame, with a register of the caller's changed: the row "
             "says that it is as it was",
             "https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/unix/sysv/linux/arm/swapcontext.S;hb=refs/tags/glibc-2.36",
+        ),
+        "HANDLER+MIXED_ISA<1": (
+            "a signal's trampoline runs another instruction set than its handler, which has called code of the "
+            "trampoline's: at that code's first instruction all registers are known, the handler's record keeps one",
+            "https://github.com/ARM-software/abi-aa/issues/24",
         ),
         **RECORDS,
     },

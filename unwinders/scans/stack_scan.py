@@ -58,9 +58,9 @@ LIMITS = limits_of(
     NO_CODE           arm64   skipped
     NO_CODE           arm32   skipped
     RETURN_CHANGED    x86_64  skipped
-    HAND_MADE         x86_64  refused stopped ended_early skipped
-    HAND_MADE         arm64   refused stopped ended_early
-    HAND_MADE         arm32   refused stopped ended_early
+    HAND_MADE         x86_64  refused stopped ended_early skipped wrong
+    HAND_MADE         arm64   refused stopped ended_early wrong
+    HAND_MADE         arm32   refused stopped ended_early wrong
     SIGNED+UNKEPT     arm64   ended_early skipped
     NOT_KEPT+UNKEPT   arm32   ended_early
     LINK_LIVE+UNKEPT  arm64   refused ended_early skipped phantom wrong

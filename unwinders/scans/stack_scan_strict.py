@@ -56,8 +56,8 @@ LIMITS = limits_of(
     NO_CODE             arm64   skipped
     NO_CODE             arm32   skipped
     RETURN_CHANGED      x86_64  ended_early
-    HAND_MADE           x86_64  refused stopped ended_early
-    HAND_MADE           arm64   refused stopped ended_early
+    HAND_MADE           x86_64  refused stopped ended_early wrong
+    HAND_MADE           arm64   refused stopped ended_early wrong
     HAND_MADE           arm32   refused stopped ended_early
     SIGNED+UNKEPT       arm64   ended_early
     NOT_KEPT+UNKEPT     arm32   ended_early
