@@ -5,7 +5,7 @@
 
 .intel_syntax noprefix
 
-// nobody calls it; it counts in the word on top of the stack, where Linux puts the number of arguments
+// nobody calls it; it counts in the upper half of the word on top of the stack, which holds the number of arguments
 .globl _start
 .type _start, @function
 _start:
@@ -13,10 +13,10 @@ _start:
     .cfi_undefined rip
 begin:
     xor ebp, ebp
-    mov edi, dword ptr [rsp]
+    mov edi, dword ptr [rsp + 4]
     call main
 again:
-    mov dword ptr [rsp], edi
+    mov dword ptr [rsp + 4], edi
     cmp edi, 0x2a
     jne begin
     mov eax, 0x3c
