@@ -60,6 +60,7 @@ def test_who_comes_later_waits_until_it_is_made(
     def slept(seconds: float) -> None:
         waits.append(seconds)
         if len(waits) == 3:
+            monkeypatch.undo()  # others sleep, too: who waits for a process
             assert not path.exists()
             holder.communicate("go on\n", timeout=60)
 
