@@ -34,11 +34,11 @@ class Adjustment:
 
     @property
     def directive(self) -> str:
-        return f".cfi_adjust_cfa_offset {self.by:#x}"
+        return f"{ADJUST} {self.by:#x}"
 
     @property
     def closing(self) -> str:
-        return f".cfi_adjust_cfa_offset {-self.by:#x}"
+        return f"{ADJUST} {-self.by:#x}"
 
 
 def adjusted(function: TriedFunction, i: int) -> Adjustment | None:

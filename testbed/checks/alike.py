@@ -16,10 +16,12 @@ MANY_ALIKE = 5  # functions: nobody left each of them out by hand
 def told_as_one(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
     """The findings, with those that are one cause as one. ``parts``: so is code without a row of functions that have
     some, where a table has entries for calls only, or none."""
-    for kind in (FindingKind.CANNOT_UNWIND, FindingKind.NO_ROW):
-        alike = [each for each in findings if each.kind is kind and (each.bare or parts or kind is not kind.NO_ROW)]
+    for kind, bare_only in ((FindingKind.CANNOT_UNWIND, False), (FindingKind.NO_ROW, not parts)):
+        alike, others = list[TableFinding](), list[TableFinding]()
+        for each in findings:
+            (alike if each.kind is kind and (each.bare or not bare_only) else others).append(each)
         if len(alike) >= MANY_ALIKE:
-            findings = [*(each for each in findings if each not in alike), as_one(alike)]
+            findings = [*others, as_one(alike)]
     return findings
 
 

@@ -17,15 +17,19 @@ from testbed.naming.symbolize import with_names
 
 @dataclass(frozen=True, eq=False)
 class CodeWords:
-    """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known)."""
+    """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known).
+
+    Sources are read in ``folders`` only.
+    """
 
     where: Callable[[int], str]
     instruction: Callable[[int], str]
     source: Callable[[int], tuple[str, int]]
+    folders: tuple[Path, ...] = ()
 
 
-def words_of(image: Image) -> CodeWords:
-    """How the code of a file is named."""
+def words_of(image: Image, folders: tuple[Path, ...] = ()) -> CodeWords:
+    """How the code of a file is named, whose sources may be read in some folders."""
 
     def where(pc: int) -> str:
         function = image.function_at(pc)
@@ -42,7 +46,7 @@ def words_of(image: Image) -> CodeWords:
     def text(pc: int) -> str:
         return with_names(own, disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc))
 
-    return CodeWords(where, text, source)
+    return CodeWords(where, text, source, folders)
 
 
 def _unquoted(file: str) -> str:

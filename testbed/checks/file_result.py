@@ -28,6 +28,7 @@ from testbed.checks.model import (
 )
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
+from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import PcChecks, summed
 from testbed.checks.producers import told_once
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
@@ -95,7 +96,7 @@ def file_check(
         for counts in (*counted, *parts)
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
-    words = words_of(image)
+    words = words_of(image, folders_of(path))
     natural = _union(result.natural for result in results)
     on_forced = _union(result.on_forced for result in results)
     executed = frozenset(np.union1d(natural, on_forced).tolist())

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from testbed.checks.adjustments import Adjustment, adjusted
 from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, tried_edit, with_values
 from testbed.checks.frame_states import CFA_PARTS, CFA_REGISTER, SIGNED, FrameState, StatePart, changed, directives
+from testbed.checks.source_directives import DEF_CFA_REGISTER, REMEMBER_STATE, RESTORE_STATE
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 
-OF_REGISTER = ".cfi_def_cfa_register"
-_REMEMBER, _RESTORE = ".cfi_remember_state", ".cfi_restore_state"
 _FEW = 2  # directives that are said one by one rather than by going back to a remembered state
 
 
@@ -108,11 +107,11 @@ def _other_register(function: TriedFunction, i: int, found: Mapping[str, Edit]) 
     for j in range(i, -1, -1):
         pc = function.tried[j].pc
         said = function.registers_said.get(pc, "")
-        if said.startswith(f"{OF_REGISTER} ") and not function.sets(j) & {*CFA_PARTS}:
+        if said.startswith(f"{DEF_CFA_REGISTER} ") and not function.sets(j) & {*CFA_PARTS}:
             for name in function.arch.frame_pointers:
                 edit = tried_edit(function, j, THE_CFA, {CFA_REGISTER: name}, i)
                 if edit is not None and _ends_there(function, edit) and found[THE_CFA].fixed <= edit.fixed:
-                    cause = _cause(function, i, (THE_CFA,), edit.fixed, (f"{OF_REGISTER} {name}",))
+                    cause = _cause(function, i, (THE_CFA,), edit.fixed, (f"{DEF_CFA_REGISTER} {name}",))
                     apply_edit(function, j, edit)
                     return replace(cause, replaced=(pc, said))
         if function.begins(j) or function.sets(j) & {*CFA_PARTS}:
@@ -164,7 +163,7 @@ def _restored(function: TriedFunction, i: int, wrong: frozenset[str], state: Fra
 def _went_back(function: TriedFunction, i: int, wrong: frozenset[str], edit: Edit, last: int) -> Cause:
     """The state of instruction ``last`` is restored: it has to be remembered before it is changed."""
     remembered = function.spans[function.tried[last].span].end
-    cause = _cause(function, i, wrong, edit.fixed, (_RESTORE,), remembered)
+    cause = _cause(function, i, wrong, edit.fixed, (RESTORE_STATE,), remembered)
     apply_edit(function, i, edit)
     return cause
 
@@ -181,7 +180,7 @@ def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: 
     end = next(iter(closings), 0)
     long = gives_all_back and len(closings[end]) > _FEW and not changed(function.states[end], before)
     if long and set(values) != {SIGNED} and not _passes_rows(function, i, end):
-        said, closings = (_REMEMBER, *said), {end: (_RESTORE,)}
+        said, closings = (REMEMBER_STATE, *said), {end: (RESTORE_STATE,)}
     fixed = frozenset[int]().union(*(edit.fixed for edit in edits.values()))
     ended = tuple(Closing(_behind(function, j - 1), its) for j, its in sorted(closings.items()))
     cause = _cause(function, i, found.keys(), fixed, said, None, ended)

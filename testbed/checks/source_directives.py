@@ -8,48 +8,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
+
+from testbed.checks.own_sources import source_lines
 
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|(?:^|\s)[#@].*")
 _DIRECTIVE = re.compile(r"\.cfi_\w+(?:\s[^;]*)?")
 _BARE = re.compile(r"(?:\s*[\w.$]+:)*\s*(?:\.cfi_\w+[^;]*;?\s*)*")  # labels and directives, and no instruction
-CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
-CFA_REGISTER, WHOLE_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
-RESTORE, SAME, RESTORE_STATE = ".cfi_restore", ".cfi_same_value", ".cfi_restore_state"
+DEF_CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
+DEF_CFA_REGISTER, DEF_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
+RESTORE, SAME = ".cfi_restore", ".cfi_same_value"
+REMEMBER_STATE, RESTORE_STATE = ".cfi_remember_state", ".cfi_restore_state"
+CFA_REGISTERS = (f"{DEF_CFA} ", f"{DEF_CFA_REGISTER} ")  # how directives begin that name it
 _GIVES_BACK = (RESTORE, SAME)
 REL_OFFSET = ".cfi_rel_offset"
 _OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
 
 
-def named(directive: str, names: Mapping[int, str]) -> str:
-    """A directive with the names of registers for their DWARF numbers: `.cfi_offset 29, -16`, as GCC writes."""
-    name, arguments = _parts(directive)
-    if name in (*_OF_REGISTERS, CFA_REGISTER, WHOLE_CFA) and arguments[0].isdecimal():
-        arguments[0] = names.get(int(arguments[0]), arguments[0])
-    return f"{name} {', '.join(arguments)}" if arguments != [""] else name
+def standing_before(file: str, line: int, names: Mapping[int, str], folders: Sequence[Path]) -> dict[str, str]:
+    """What stands between the instruction of a line and the one before it: directives by themselves with names.
 
-
-def directives_before(file: str, line: int) -> tuple[str, ...]:
-    """Those between the instruction of a line and the one before it; none where the source is not assembly."""
+    None where the source is not assembly, or lies in none of the folders. ``names`` are those of DWARF's numbers of
+    registers.
+    """
     if not file.endswith(_ASSEMBLY) or line < 1:
-        return ()
+        return {}
     found: list[str] = []
-    lines = _lines(file)
-    for text in reversed(lines[: line - 1]):
+    lines = source_lines(file, folders)
+    for above in range(min(line - 1, len(lines)) - 1, -1, -1):
+        text = _COMMENT.sub("", lines[above]).rstrip()
         if not _BARE.fullmatch(text):
             break
         found[:0] = [" ".join(each.split()) for each in _DIRECTIVE.findall(text)]
-    return tuple(found)
+    return {_named(each, names): each for each in found}
 
 
-@lru_cache(maxsize=8)
-def _lines(file: str) -> Sequence[str]:
-    try:
-        return [_COMMENT.sub("", line).rstrip() for line in Path(file).read_text(errors="replace").splitlines()]
-    except OSError:
-        return ()
+def _named(directive: str, names: Mapping[int, str]) -> str:
+    """A directive with the names of registers for their DWARF numbers: `.cfi_offset 29, -16`, as GCC writes."""
+    name, arguments = _parts(directive)
+    if name in (*_OF_REGISTERS, DEF_CFA_REGISTER, DEF_CFA) and arguments[0].isdecimal():
+        arguments[0] = names.get(int(arguments[0]), arguments[0])
+    return f"{name} {', '.join(arguments)}" if arguments != [""] else name
 
 
 def written_anew(
@@ -82,8 +82,8 @@ def is_said(directive: str, standing: Sequence[str]) -> bool:
         given = [_value(each) for each in its]
         if (old, given) == (name, wanted):
             return True
-        if old == WHOLE_CFA and len(given) == 2 and name in (CFA_REGISTER, CFA_OFFSET):
-            return given[name == CFA_OFFSET] == wanted[0]
+        if old == DEF_CFA and len(given) == 2 and name in (DEF_CFA_REGISTER, DEF_CFA_OFFSET):
+            return given[name == DEF_CFA_OFFSET] == wanted[0]
     return False
 
 
@@ -104,15 +104,15 @@ def _instead(name: str, arguments: list[str], old: str, its: list[str]) -> str |
     said = f"{name} {', '.join(arguments)}"
     if name in _OF_REGISTERS and old in _OF_REGISTERS:
         return said if _register(arguments[0]) == _register(its[0]) else None
-    if name == WHOLE_CFA and old in (WHOLE_CFA, CFA_OFFSET, CFA_REGISTER, ADJUST):
+    if name == DEF_CFA and old in (DEF_CFA, DEF_CFA_OFFSET, DEF_CFA_REGISTER, ADJUST):
         return said
-    if name == CFA_OFFSET and old in (CFA_OFFSET, ADJUST):
+    if name == DEF_CFA_OFFSET and old in (DEF_CFA_OFFSET, ADJUST):
         return said
-    if name == CFA_REGISTER and old == CFA_REGISTER:
+    if name == DEF_CFA_REGISTER and old == DEF_CFA_REGISTER:
         return said
-    if old == WHOLE_CFA and len(its) == 2 and name in (CFA_OFFSET, CFA_REGISTER):
-        return f"{old} {its[0]}, {arguments[0]}" if name == CFA_OFFSET else f"{old} {arguments[0]}, {its[1]}"
-    if name == ADJUST and old in (ADJUST, CFA_OFFSET, WHOLE_CFA):
+    if old == DEF_CFA and len(its) == 2 and name in (DEF_CFA_OFFSET, DEF_CFA_REGISTER):
+        return f"{old} {its[0]}, {arguments[0]}" if name == DEF_CFA_OFFSET else f"{old} {arguments[0]}, {its[1]}"
+    if name == ADJUST and old in (ADJUST, DEF_CFA_OFFSET, DEF_CFA):
         try:
             return f"{old} {', '.join((*its[:-1], f'{int(arguments[0], 0) + int(its[-1], 0):#x}'))}"
         except ValueError:

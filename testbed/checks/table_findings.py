@@ -19,10 +19,10 @@ from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair,
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.other_entries import entered_by_call, more_at_entry
 from testbed.checks.pc_checks import PcChecks
-from testbed.checks.repair import OF_REGISTER, Cause, find_causes
+from testbed.checks.repair import Cause, find_causes
 from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
-from testbed.checks.source_directives import RESTORE_STATE, directives_before, is_said, named, written_anew
+from testbed.checks.source_directives import CFA_REGISTERS, RESTORE_STATE, is_said, standing_before, written_anew
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import RowTable, SameValue, Undefined
@@ -107,9 +107,7 @@ class _OneFunction:
             if at < len(spans) and spans[at].start <= pc + max(self.sizes[pc] - 1, 0):
                 tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
         standing = self._standing()
-        registers_said = {
-            pc: d for pc, its in standing.items() for d in its if d.startswith((".cfi_def_cfa ", f"{OF_REGISTER} "))
-        }
+        registers_said = {pc: d for pc, its in standing.items() for d in its if d.startswith(CFA_REGISTERS)}
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         function = TriedFunction(self.arch, tried, spans, registers_said, restored)
         if self.advises and (more := more_at_entry(function, self.span.start)):
@@ -234,7 +232,7 @@ class _OneFunction:
 
     def _standing_at(self, pc: int) -> dict[str, str]:
         """The directives that stand before an instruction in the source, with registers' names: as they are written."""
-        return {named(each, self.arch.by_dwarf): each for each in directives_before(*self.words.source(pc))}
+        return standing_before(*self.words.source(pc), self.arch.by_dwarf, self.words.folders)
 
     def _standing(self) -> dict[int, tuple[str, ...]]:
         """By pc: the directives that stand before it in the source."""

@@ -16,6 +16,7 @@ from testbed.checks.code_words import CodeWords
 from testbed.checks.local_calls import local_calls, rows_beside
 from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW
+from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_rules import Evaluate
@@ -119,6 +120,7 @@ def code_words(run: Run, steps: RowChecks) -> CodeWords:
         where=lambda pc: run.where(pc + loaded.bias),
         instruction=lambda pc: run.instruction(first[pc]) if pc in first else "",
         source=source,
+        folders=folders_of(run.built.source.path),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.checks.model import FileCheck, FunctionCheck, TableFinding
+from testbed.checks.own_sources import folders_of, source_lines
 from testbed.image import Image
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.read import read_image
@@ -21,7 +22,6 @@ from testbed.words.printable import printable
 
 AROUND = 6  # instructions, or lines, shown on each side
 _LONGEST = 16  # bytes of an instruction
-_LARGEST = 1 << 22  # bytes of a source that is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ def instructions_around(
     )
 
 
-def source_around(finding: TableFinding) -> tuple[ExcerptLine, ...]:
-    """The lines of the source around a finding's; none where the source is not there."""
+def source_around(check: FileCheck, finding: TableFinding) -> tuple[ExcerptLine, ...]:
+    """The lines of the source around a finding's; none where the source is not there, or is not the user's."""
     if not finding.source or not finding.line:
         return ()
-    lines = _lines(Path(finding.source))
+    lines = source_lines(finding.source, folders_of(check.path))
     if finding.line > len(lines):
         return ()
     first = max(1, finding.line - AROUND)
@@ -85,13 +85,3 @@ def _decoded(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 def _spaced(text: str) -> str:
     return " ".join(text.split())
-
-
-@lru_cache(maxsize=16)
-def _lines(path: Path) -> tuple[str, ...]:
-    try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return ()
-        return tuple(path.read_text(encoding="utf-8", errors="replace").splitlines())
-    except OSError:
-        return ()

@@ -122,7 +122,7 @@ def _finding(
     identity: str, check: FileCheck, function: FunctionCheck | None, reported: ReportedFinding
 ) -> dict[str, Any]:
     finding = reported.finding
-    excerpts = (source_around(finding), instructions_around(check, function, finding))
+    excerpts = (source_around(check, finding), instructions_around(check, function, finding))
     return {
         "id": f"finding-{identity}",
         "severity": finding.severity.value,

@@ -110,8 +110,11 @@ def test_the_code_around_a_finding_is_that_of_the_file(arch: str) -> None:
 def test_the_lines_around_a_finding_are_those_of_its_source(tmp_path: Path) -> None:
     source = tmp_path / "a.S"
     source.write_text("".join(f"line\t{number}\n" for number in range(1, 31)))
-    lines = source_around(replace(WRONG, source=str(source), line=9))
+    beside = replace(CHECK, path=tmp_path / "a.o")
+    finding = replace(WRONG, source=str(source), line=9)
+    lines = source_around(beside, finding)
     assert [line.label for line in lines] == [str(number) for number in range(3, 16)]
     assert [line.text for line in lines if line.here] == ["line    9"]
     for missing in (replace(WRONG, source=str(source), line=31), replace(WRONG, source="no.S"), replace(WRONG, line=0)):
-        assert source_around(missing) == ()
+        assert source_around(beside, missing) == ()
+    assert source_around(replace(CHECK, path=tmp_path / "elsewhere" / "a.o"), finding) == (), "another's file"
