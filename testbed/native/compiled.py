@@ -135,6 +135,10 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
                 raise TypeError(f"{self._name} takes a {cls.__qualname__}, whose fields no native module says")
         return machine_code.path_of(self._sources, self._name, hashlib.sha256(repr(sig).encode("utf-8")).hexdigest())
 
+    @property
+    def is_there(self) -> bool:
+        return self._sources is not None and machine_code.is_kept(self._sources, self._name)
+
     def enable(self) -> None:
         self._enabled = True
 

@@ -52,10 +52,19 @@ def keep(path: Path, content: bytes) -> None:
         keep_own(path, content)
 
 
+def is_kept(sources: str, function: str) -> bool:
+    """True where something is kept of one function for these sources, for whatever types."""
+    return next(_kept_of(sources, function), None) is not None
+
+
 def forget(sources: str, function: str) -> None:
     """Remove what is kept of one function for these sources."""
-    for path in path_of(sources, function, "").parent.glob(f"{function}.*{_SUFFIX}"):
+    for path in _kept_of(sources, function):
         path.unlink(missing_ok=True)
+
+
+def _kept_of(sources: str, function: str) -> Iterator[Path]:
+    return path_of(sources, function, "").parent.glob(f"{function}.*{_SUFFIX}")
 
 
 def usage() -> tuple[int, int]:

@@ -12,8 +12,18 @@ from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, first_answers, judge_backtrace
 from testbed.verdicts.trace import judge_trace
 
-# Loading the native walk and judge takes as long as judging this many steps one after the other.
-NATIVE_FROM = 10_000
+NATIVE_FROM = 10_000  # steps; as many are judged one by one while the native walk and judge are compiled
+LOADED_FROM = 500  # steps; as many are judged one by one while what was compiled before is loaded
+
+
+def is_soon_native(steps: int) -> bool:
+    """True where a run of so many steps is judged sooner natively, with the machine code that is there."""
+    if not LOADED_FROM <= steps < NATIVE_FROM:
+        return steps >= NATIVE_FROM
+    from testbed.native.kept import is_kept
+    from testbed.verdicts.native import judge_steps
+
+    return is_kept(judge_steps)
 
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
@@ -36,10 +46,10 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """The verdicts of one strategy at every step of a run.
 
     ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
-    other; both say the same. None: whatever is faster for this run alone, given the time to load the former.
+    other; both say the same. None: whatever is faster for this run alone (`is_soon_native`).
     """
     if natively is None:
-        natively = len(run) >= NATIVE_FROM
+        natively = is_soon_native(len(run))
     limits = unwinder.limits_on(run.arch)
     if natively and unwinder.unwind_trace is not None and run.in_columns:
         backtraces = unwinder.unwind_trace(run.trace)

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from testbed.cli.cache import command
 from testbed.native import machine_code
 from testbed.native.compiled import callback, compiled
+from testbed.native.kept import is_kept
 from testbed.words.files import checksum
 from tests.native.example import Pair, difference
 
@@ -35,6 +36,15 @@ def fresh() -> Any:
 
 def hits(function: Any) -> int:
     return sum(function.stats.cache_hits.values())
+
+
+def test_whether_code_is_kept_is_known_without_calling(folder: Path) -> None:
+    function = fresh()
+    assert not is_kept(function) and not is_kept(difference.py_func)  # type: ignore[attr-defined]
+    function(Pair(3.0, 1.0))
+    assert is_kept(function) and is_kept(fresh())
+    function._cache.flush()
+    assert not is_kept(function)
 
 
 def test_code_is_kept_for_each_kind_of_arguments(folder: Path) -> None:
