@@ -1,7 +1,8 @@
-// summary: signals in Thumb code that has a number in its frame pointer, as around every system call
-// exit: 66
+// summary: signals in Thumb code that has a number in its frame pointer, as around every system call, or a pointer to numbers
+// exit: 67
 // trap: 15 libunwind/libunwind#1061
 // signal: at asks_number handler on_signal restorer give_back
+// signal: at asks_pointed handler on_signal restorer give_back
 // signal: at asks_asked handler on_signal restorer give_back
 // frames: asks_number = asks, main, _start
 // frames: on_signal#1 = on_signal, give_back, asks, main, _start
@@ -123,7 +124,8 @@ count_popped:
 
 .include "fragments/give_back.thumb.S"
 
-// asks(): 0x40, by way of r7, which has the number of a system call wherever one is made
+// asks(): 0x40, by way of r7, which has the number of a system call wherever one is made; then it leads to numbers, as
+// GCC's frame pointer in Thumb code leads to locals
 .type asks, %function
 .thumb_func
 asks:
@@ -137,6 +139,9 @@ asks:
     movs r7, #0x40
 asks_number:
     mov r0, r7
+    ldr r7, .Lnumbers_pointer
+asks_pointed:
+    mov r7, r0
 asks_asked:
     pop.w {r7, lr}
     .cfi_def_cfa_offset 0
@@ -146,3 +151,9 @@ asks_asked:
     .cfi_endproc
     .fnend
 .size asks, . - asks
+.p2align 2
+.Lnumbers_pointer:
+    .word .Lnumbers
+.Lnumbers:
+    .word 0
+    .word 2

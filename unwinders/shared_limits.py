@@ -161,9 +161,9 @@ STALE: Reasons = MappingProxyType(
             "the link register holds the caller's address, and no symbol names the function: it is not believed",
             _NO_TABLE,
         ),
-        "LINK_LIVE+TAIL_CALLED+UNLINKED": (
-            "entered by a jump, where the chain begins with the caller's record; the caller was called from the same "
-            "place, so that record is taken for the one of the link register",
+        "SAME_RETURN+LINK_LIVE+UNLINKED": (
+            "no record is linked, and the chain begins with the caller's; the caller was called from the same place, "
+            "so that record is taken for the one of the link register",
             _UNLINKED,
         ),
     }

@@ -11,6 +11,15 @@ def holding(truth: Watched, at: FrameSite) -> bool:
     return not is_signal(truth, at) and int(truth.trace.sp[at.own]) != truth.activations[at.node].entry_sp
 
 
+def same_return(truth: Watched, at: FrameSite) -> bool:
+    """Of calls: what a signal goes back to was returned to by nobody."""
+    activations = truth.activations
+    activation = activations[at.node]
+    if activation.parent is None or activation.signal or activations[activation.parent].signal:
+        return False
+    return activation.return_address == activations[activation.parent].return_address
+
+
 def sets_fp_late(truth: Watched, at: FrameSite) -> bool:
     return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.sets_pointer_late
 

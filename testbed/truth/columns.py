@@ -25,6 +25,7 @@ from testbed.truth.pointer_columns import (
     last_record,
     linked,
     reuses_pointer,
+    same_return,
     unlinked,
 )
 from testbed.truth.step_columns import (
@@ -268,6 +269,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.ROOT: lambda truth, at: ~called(truth, at),
         Trait.CALLED: called,
         Trait.CALLED_BY_ROOT: _called_by_root,
+        Trait.SAME_RETURN: same_return,
         Trait.LINK_LIVE: _link_live,
         Trait.LINK_STALE: _link_stale,
         Trait.LINK_INSIDE: _link_inside,

@@ -18,6 +18,7 @@ from testbed.truth.code_rules import (
     last_call,
     partly_run,
     passed_over,
+    same_return,
     sets_fp_late,
 )
 from testbed.truth.frame_rules import (
@@ -232,6 +233,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.ROOT: lambda truth, at: not called(truth, at),
         Trait.CALLED: called,
         Trait.CALLED_BY_ROOT: _called_by_root,
+        Trait.SAME_RETURN: same_return,
         Trait.LINK_LIVE: _link_live,
         Trait.LINK_STALE: _link_stale,
         Trait.LINK_INSIDE: _link_inside,

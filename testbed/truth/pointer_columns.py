@@ -18,6 +18,12 @@ def called(truth: Watched, at: FrameSites) -> Bools:
     return truth.activations.parent[at.node] >= 0
 
 
+def same_return(truth: Watched, at: FrameSites) -> Bools:
+    returns, parent = truth.activations.return_address, truth.activations.parent[at.node]
+    found: Bools = (parent >= 0) & (returns[at.node] == returns[parent])
+    return found
+
+
 def callers(truth: Watched, at: FrameSites) -> FrameSites:
     """The frames further out, or the same where there is none."""
     return frame_sites(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)

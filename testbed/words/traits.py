@@ -73,6 +73,7 @@ class Trait(Enum):
     ROOT = "the activation is the outermost one: it has no caller"
     CALLED = "the activation has a caller"
     CALLED_BY_ROOT = "the activation's caller is the outermost one"
+    SAME_RETURN = "the activation and its caller have the same return address: both were called from one place"
     LINK_LIVE = "the link register holds the interrupted activation's return address"
     LINK_STALE = "the link register holds something else than the interrupted activation's return address"
     LINK_INSIDE = "the link register holds an address of the function that is executing"

@@ -32,6 +32,7 @@ SHOWN = {
     "noreturn_last_call": "clang-O2",
     "tail_chain": "clang-O2",
     "function_pointers": "clang-O2",
+    "recursion": "clang-O2",
     "no_symbol": "clang-asm",
 }
 ONLY = {

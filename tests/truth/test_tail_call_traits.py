@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.run import run_program
 from testbed.words.traits import Trait
 from tests.truth.frame_shape import E, L, P, shape
-from tests.truth.watched import steps_at, watch
+from tests.truth.watched import agree_in_columns, steps_at, watch
 
 
 def test_a_tail_called_function_has_a_prologue_of_its_own() -> None:
@@ -114,3 +117,54 @@ def test_a_tail_call_to_the_next_address_ends_one_frame_and_begins_another(isa: 
     for label, traits in expected.items():
         (step,) = steps_at(truth, label)
         assert truth.traits(step) & {P, E, L} == traits, label
+
+
+AGAIN = {
+    "x86_64": """
+fn main
+    mov edi, 3
+    call again
+    ret
+fn again
+    test edi, edi
+    jz out
+    sub edi, 1
+    call again
+out:
+    mov eax, 42
+    ret
+""",
+    "arm64": """
+fn main
+    str x30, [sp, #-16]!
+    mov w1, #3
+    bl again
+    ldr x30, [sp], #16
+    ret
+fn again
+    str x30, [sp, #-16]!
+    cbz w1, out
+    sub w1, w1, #1
+    bl again
+out:
+    ldr x30, [sp], #16
+    mov x0, #42
+    ret
+""",
+}
+
+
+@pytest.mark.parametrize("isa", AGAIN)
+def test_a_function_that_was_called_from_where_its_caller_was_has_the_same_return_address(isa: str) -> None:
+    truth = watch(isa, AGAIN[isa], "out#1 = again, again, again, again, main, _start")
+    agree_in_columns(truth)
+    seen = [
+        [Trait.SAME_RETURN in truth.frame_traits(step, depth) for depth in range(5)] for step in steps_at(truth, "out")
+    ]
+    assert seen == [[depth < calls for depth in range(5)] for calls in (2, 1, 0, 0)]
+
+
+def test_no_signal_returns_to_where_its_handler_does() -> None:
+    run = run_program(PROGRAMS["signal"], ARCHES["arm64"], "keystone")
+    depths = range(4)
+    assert not any(Trait.SAME_RETURN in run.watched.frame_traits(step, d) for step in range(len(run)) for d in depths)

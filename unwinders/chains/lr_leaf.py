@@ -50,7 +50,7 @@ LIMITS = limits_of(
     """
     SIGNAL+MIXED_ISA                 arm32   stopped ended_early
     SIGNAL                           arm64   skipped wrong_register wrong
-    SIGNAL                           arm32   refused skipped
+    SIGNAL                           arm32   refused skipped wrong
     NO_CODE<1                        arm32   ended_early
     LINK_STALE+LINK_OUTSIDE          arm64   phantom wrong
     LINK_STALE+LINK_OUTSIDE          arm32   skipped phantom wrong
@@ -65,7 +65,7 @@ LIMITS = limits_of(
     SIGNED+LINKED                    arm64   wrong
     NO_RECORD+UNLINKED               arm32   stopped ended_early wrong
     MIXED_ISA+UNLINKED               arm32   ended_early
-    MIXED_ISA                        arm32   stopped ended_early skipped
+    MIXED_ISA                        arm32   stopped ended_early skipped wrong
     FP_REUSED                        arm64   refused stopped ended_early
     FP_REUSED                        arm32   stopped ended_early wrong
     FRAMELESS+LINK_STALE+UNLINKED    arm64   ended_early wrong
@@ -75,12 +75,12 @@ LIMITS = limits_of(
     FRAMELESS_CALLER+UNLINKED        arm32   stopped ended_early skipped wrong
     UNLINKED+LINK_STALE              arm32   refused ended_early wrong
     SIGNED+UNLINKED                  arm64   ended_early skipped wrong
-    LINK_LIVE+TAIL_CALLED+UNLINKED   arm64   skipped
+    SAME_RETURN+LINK_LIVE+UNLINKED   arm64   skipped
     HANDLER                          arm64   skipped wrong
     NAMELESS+UNLINKED                arm64   refused ended_early skipped
     HANDLER                          arm32   skipped wrong
     NAMELESS+UNLINKED                arm32   refused ended_early skipped
-    LINK_LIVE+TAIL_CALLED+UNLINKED   arm32   skipped
+    SAME_RETURN+LINK_LIVE+UNLINKED   arm32   skipped
     FP_FOR_LOCALS                    arm32   stopped ended_early skipped wrong
     OPEN_END                         arm64   refused stopped phantom
     OPEN_END                         arm32   refused stopped phantom

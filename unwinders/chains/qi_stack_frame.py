@@ -95,7 +95,7 @@ LIMITS = limits_of(
     SIGNED+LINKED                  arm64   wrong
     NO_RECORD+UNLINKED             arm32   wrong
     MIXED_ISA+UNLINKED             arm32   ended_early
-    MIXED_ISA                      arm32   ended_early skipped
+    MIXED_ISA                      arm32   ended_early skipped wrong
     FP_BELOW                       x86_64  phantom
     FP_REUSED                      x86_64  ended_early skipped wrong
     FP_REUSED                      arm64   ended_early wrong
