@@ -147,11 +147,7 @@ def _whole(
 
     process = watched_process(given["program"], given["seed"], budget, own)
     images = [loaded.image for loaded in process.run.images]
-    chosen = named or telling_of_process(images)
-    applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
-    for each in named:
-        if each not in applicable:
-            click.echo(f"{each.name} left out: {_why_left_out(each, images)}", err=True)
+    applicable = _applicable(images, named)
     shares, readers = [], [UNWINDERS[name] for name in BELIEVED]
     with long_work("judging", "strategies", len(applicable)) as work:
         for unwinder in applicable:
@@ -159,6 +155,15 @@ def _whole(
             shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=sample, readers=readers))
             work.advance(f"judging {unwinder.name}")
     return process, applicable, shares
+
+
+def _applicable(images: Sequence[Image], named: Sequence[Unwinder]) -> list[Unwinder]:
+    """Those that were named, or else the usual ones, that apply to a file of a process; why others do not is told."""
+    applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
+    for each in named:
+        if each not in applicable:
+            click.echo(f"{each.name} left out: {_why_left_out(each, images)}", err=True)
+    return applicable
 
 
 def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
@@ -182,13 +187,12 @@ def _in_pieces(
     with status(f"running {given['program']}"):
         long = run_in_pieces(given["program"], **_inputs(given["seed"], budget, own), **asked)
     images = [loaded.image for loaded in long.run.images]
-    chosen = named or telling_of_process(images, in_pieces=True)
-    slow = [each.name for each in chosen if not each.soon_judged]
-    if slow:
-        raise UsageError(f"{', '.join(slow)}: asked one snapshot at a time, which a run in pieces does not hold")
-    applicable = [each for each in chosen if any(each.applies_to(image) for image in images)]
+    applicable = _applicable(images, named)
+    readers = [UNWINDERS[name] for name in BELIEVED]
     with long_work("judging", "steps", long.run.steps) as work:
-        return judge_in_pieces(long, applicable, evaluate=evaluate_rule, progress=work.at)
+        return judge_in_pieces(
+            long, applicable, evaluate=evaluate_rule, sample=own.asked_at, readers=readers, progress=work.at
+        )
 
 
 def _show_thread(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:

@@ -54,15 +54,15 @@ def applicable_of(image: Image, steps: int, named: Sequence[Unwinder]) -> list[U
     return [unwinder for unwinder in named or telling(image, steps) if unwinder.applies_to(image)]
 
 
-def telling_of_process(images: Iterable[Image], *, in_pieces: bool = False) -> list[Unwinder]:
+def telling_of_process(images: Iterable[Image]) -> list[Unwinder]:
     """The same of a process: what applies to one of its files, but for what needs a symbol for every function.
 
-    Of a run in pieces those that judge whole traces. No number of steps leaves others out: they are asked at a sample.
+    No number of steps leaves one out that does not judge whole traces: it is asked at a sample.
     """
     there = list(images)
     usable = [name for name in TELLING if name not in NEEDS_SYMBOLS]
     some = [name for name in usable if any(UNWINDERS[name].applies_to(image) for image in there)][:MOST_TELLING]
-    return [UNWINDERS[name] for name in some if not in_pieces or UNWINDERS[name].soon_judged]
+    return [UNWINDERS[name] for name in some]
 
 
 # They begin at functions' symbols, and libraries are stripped; the first one also takes minutes for a C library.

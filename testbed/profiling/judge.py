@@ -170,16 +170,19 @@ def _every_step(process: WatchedProcess) -> list[NDArray[np.int64]]:
 
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:
-    """Steps of all threads together, chosen by the run's seed; in order."""
     seed = process.threads[0].watched.trace.seed if process.threads else 0
-    numbers = np.array(
-        sorted(Random(f"steps {seed}").sample(range(process.steps), min(count, process.steps))), np.int64
-    )
+    chosen = sampled_steps(seed, [thread.steps for thread in process.threads], count)
+    return [own + thread.begins for own, thread in zip(chosen, process.threads, strict=True)]
+
+
+def sampled_steps(seed: int, lengths: Sequence[int], count: int) -> list[NDArray[np.int64]]:
+    """Of threads of so many steps some of all together, chosen by a run's seed: those of each thread, in order."""
+    total = sum(lengths)
+    numbers = np.array(sorted(Random(f"steps {seed}").sample(range(total), min(count, total))), np.int64)
     found, before = [], 0
-    for thread in process.threads:
-        own = numbers[(numbers >= before) & (numbers < before + thread.steps)] - before + thread.begins
-        found.append(own)
-        before += thread.steps
+    for length in lengths:
+        found.append(numbers[(numbers >= before) & (numbers < before + length)] - before)
+        before += length
     return found
 
 

@@ -1,7 +1,7 @@
 """A process that is too long to hold, judged in pieces: each is watched, judged, and given up for the next one.
 
-Every thread is watched twice, as `testbed.truth.windows` needs it; the counts are those of the whole process.
-Strategies that take one snapshot at a time are not asked.
+Every thread is watched twice, as `testbed.truth.windows` needs it; the counts are those of the whole process. So are
+the steps at which strategies are asked that take one snapshot at a time: chosen by the seed, of all threads together.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.checks.row_rules import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.process.pieces import LongProcess
-from testbed.profiling.judge import joined_shares, judge_thread
+from testbed.profiling.judge import joined_shares, judge_thread, sampled_steps, steps_asked
 from testbed.profiling.places import joined_places
 from testbed.profiling.result import CountedProcess, CountedThread, StrategyShare, WatchedThread
 from testbed.truth.windows.watch import survey, watch
-from testbed.truth.windows.window import windows
+from testbed.truth.windows.window import Window, windows
 from testbed.words.free_memory import give_back
 
 
@@ -27,22 +28,31 @@ def judge_in_pieces(
     unwinders: Sequence[Unwinder],
     *,
     evaluate: Evaluate | None = None,
+    sample: int | None = None,
+    readers: Sequence[Unwinder] = (),
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[CountedProcess, list[StrategyShare]]:
-    """Every thread, counted, and every strategy at all of its steps. ``progress`` is told how many are done."""
+    """Every thread, counted, and every strategy, as `judge_process` has it. ``progress`` is told how many are done."""
     shares = [joined_shares(unwinder, []) for unwinder in unwinders]
+    lengths = [thread.steps for thread in process.threads]
+    asked = [
+        None if each.soon_judged else sampled_steps(process.inputs.seed, lengths, sample or steps_asked(each))
+        for each in unwinders
+    ]
     counted: list[CountedThread] = []
     pieces = 0
-    for thread in process.threads:
+    for number, thread in enumerate(process.threads):
         known = survey(lambda thread=thread: windows(process.chunks(thread)))  # type: ignore[misc]
         pieces = max(pieces, known.windows)
         steps = activations = transition = 0
         for truth, _ in watch(windows(process.chunks(thread)), known):
             window = truth.window
             part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
-            rows = np.arange(window.start, window.stop)
-            for i, unwinder in enumerate(unwinders):
-                shares[i] = joined_shares(unwinder, [shares[i], judge_thread(part, unwinder, rows, evaluate)])
+            for i, (unwinder, sampled) in enumerate(zip(unwinders, asked, strict=True)):
+                rows = _rows(window, None if sampled is None else sampled[number])
+                if len(rows):
+                    said = judge_thread(part, unwinder, rows, evaluate, readers)
+                    shares[i] = joined_shares(unwinder, [shares[i], said])
             steps, activations = steps + part.steps, activations + part.activations
             transition += part.transition
             progress(sum(each.steps for each in counted) + steps)
@@ -50,3 +60,10 @@ def judge_in_pieces(
         counted.append(CountedThread(thread.number, steps, activations, transition))
     shares = [replace(share, places=joined_places(share.places)) for share in shares]
     return CountedProcess(process.run, tuple(counted), pieces), shares
+
+
+def _rows(window: Window, steps: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Where some of a thread's steps, or all, are in a window of it."""
+    if steps is None:
+        return np.arange(window.start, window.stop)
+    return steps[(steps >= window.first) & (steps < window.end)] - window.first + window.start

@@ -142,7 +142,12 @@ def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> N
     assert pieces.status == 0 and json.loads(pieces.out) == whole
     shown = testbed("run", hello, "-u", "eh_frame", "--budget", "5000000", "--", "abc").out
     assert "pieces  1: watched and judged" in shown
-    assert "stack_scan: asked one snapshot" in testbed("run", hello, "-u", "stack_scan", "--chunk", "6500").err
+    scans = [
+        testbed("run", hello, "-u", "stack_scan", "--json", *more, "--", "abc") for more in ((), ("--chunk", "6500"))
+    ]
+    assert [each.status for each in scans] == [0, 0] and json.loads(scans[0].out) == json.loads(scans[1].out)
+    (asked,) = json.loads(scans[1].out)["strategies"]
+    assert (asked["judged"], asked["sampled"]) == (500, True)
     assert "held whole" in testbed("run", hello, "--sample", "9", "--chunk", "6500").err
     whole = testbed("run", str(built("signals", "x86_64", "static")), "-u", "eh_frame", "--json", "--chunk", "6500")
     assert "signals-x86_64-static handles a signal: held whole, up to 4,000,000 steps." in whole.err

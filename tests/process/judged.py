@@ -1,10 +1,10 @@
 """`python -m tests.process.judged FOLDER`: docs/processes-shares.md, every program and build, every strategy's shares.
 
 The programs and builds of `tests.process.equal`: each is run, its output compared with that of a native run or of
-qemu-user, and judged: strategies of rows at every step, the others at 100 steps that the seed chooses. One that takes
-more than 4 million steps is judged in pieces, by those of rows. Those with the fewest steps come first, each in a
-process of its own, which ends after `--seconds`. Every row is kept in the folder, and the page written after it: this
-may be stopped, or asked for parts. Exit status 1 where a strategy has a step that nothing explains.
+qemu-user, and judged: strategies of rows at every step, the others at 100 steps that the seed chooses; one that takes
+more than 4 million steps in pieces. Those with the fewest steps come first, each in a process of its own, which ends
+after `--seconds`. Every row is kept in the folder, and the page written after it: this may be stopped, or asked for
+parts. Exit status 1 where a strategy has a step that nothing explains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from testbed.cli.expressions import evaluate_rule
-from testbed.process import run_process
+from testbed.contract.unwinder import Unwinder
+from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.long import judge_in_pieces
@@ -157,20 +158,22 @@ def _row(program: RunnableProgram) -> SharesRow:
 
 
 def _whole(process: WatchedProcess) -> tuple[WatchedProcess, list[StrategyShare]]:
-    images = [loaded.image for loaded in process.run.images]
     readers = [UNWINDERS[name] for name in READERS]
     return process, [
-        judge_process(process, UNWINDERS[name], evaluate=evaluate_rule, sample=ASKED, readers=readers)
-        for name in STRATEGIES
-        if any(UNWINDERS[name].applies_to(image) for image in images)
+        judge_process(process, each, evaluate=evaluate_rule, sample=ASKED, readers=readers)
+        for each in _applicable(process.run)
     ]
 
 
 def _in_pieces(program: RunnableProgram) -> tuple[CountedProcess, list[StrategyShare]]:
     long = run_in_pieces(program.path, program.arguments, budget=BUDGET, **here(program))
-    images = [loaded.image for loaded in long.run.images]
-    chosen = [UNWINDERS[name] for name in STRATEGIES if UNWINDERS[name].soon_judged]
-    return judge_in_pieces(long, [each for each in chosen if any(map(each.applies_to, images))], evaluate=evaluate_rule)
+    readers = [UNWINDERS[name] for name in READERS]
+    return judge_in_pieces(long, _applicable(long.run), evaluate=evaluate_rule, sample=ASKED, readers=readers)
+
+
+def _applicable(run: ProcessRun) -> list[Unwinder]:
+    images = [loaded.image for loaded in run.images]
+    return [UNWINDERS[name] for name in STRATEGIES if any(map(UNWINDERS[name].applies_to, images))]
 
 
 _INTRODUCTION = """# Real programs and builds, every strategy
@@ -179,8 +182,8 @@ Made by `python -m tests.process.judged FOLDER`: the programs and builds of [pro
 each run as a process and judged. A cell has the shares of steps, in percent: *exact / honest / lies*, where honest are
 stops and whole stacks of which it was not said that the last caller is the root; steps at which no answer is right
 (*transition*) are not counted. Strategies of rows are judged at every step (but `prologue_analysis`, which begins at
-functions' symbols: most of these files have few), the scans at 100 steps that the seed
-chooses, and not at all where a program takes more than 4 million steps. *-*: no file has what the strategy needs.
+functions' symbols: most of these files have few), the scans and `lr_leaf` at 100 steps that the seed
+chooses. What takes more than 4 million steps is judged in pieces. *-*: no file has what the strategy needs.
 *Open*: steps, of all strategies, that nothing explains.
 """
 

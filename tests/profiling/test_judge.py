@@ -102,6 +102,21 @@ def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
         assert (part.activations, part.transition) == (thread.activations, thread.transition)
 
 
+@pytest.mark.parametrize(("name", "target", "piece"), [("threads", "arm64", 9_000), ("threads", "thumb", 6_000)])
+def test_in_pieces_a_sample_is_asked_at_the_same_steps_and_says_the_same(name: str, target: str, piece: int) -> None:
+    """Of all threads; some pieces of some threads have none of the chosen steps."""
+    whole = watched(name, target, "static")
+    long = run_in_pieces(built(name, target, "static"), ["abc"], budget=4_000_000, piece=piece)
+    strategies = [UNWINDERS[each] for each in ("lr_leaf", "stack_scan", "fp_chain", "stack_scan_strict")]
+    counted, shares = judge_in_pieces(long, strategies, evaluate=evaluate_rule, sample=60)
+    assert len(counted.threads) > 2 and counted.pieces > 4
+    assert shares == [judge_process(whole, each, evaluate=evaluate_rule, sample=60) for each in strategies]
+    assert [(each.judged, each.sampled) for each in shares if each.name != "fp_chain"] == [(60, True)] * 3
+    assert not any(each.unexplained for each in shares)
+    (few,) = judge_in_pieces(long, strategies[1:2], sample=2)[1]
+    assert few.judged == 2 and few == judge_process(whole, strategies[1], sample=2)
+
+
 def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_costs() -> None:
     share = judge_process(watched("hello", "x86_64", "dynamic"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
     place = share.places[0]
