@@ -96,21 +96,22 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def run(program: str | Program, *, arch: str | None = None, recipe: str | None = None, seed: int = 1) -> Run:
-    """Build and run a program, by its name in the catalogue or as a value, and watch its true call stack.
+def run(program: str | Path | Program, *, arch: str | None = None, recipe: str | None = None, seed: int = 1) -> Run:
+    """Build and run a program, and watch its true call stack.
 
-    ``arch`` defaults to the first that the program exists for, ``recipe`` to the first that builds it. Raises
-    UsageError for an unknown name, BuildError where the source is wrong.
+    ``program`` is a name in the catalogue, the path of a source or of an ELF or Mach-O file, or a value. ``arch``
+    defaults to the first that the program exists for, ``recipe`` to the first that builds it. Raises UsageError for an
+    unknown name, BuildError where the source is wrong.
     """
-    from testbed.arch import arch_named
+    from testbed.runs.by_name import named_run
     from testbed.runs.run import run_program
 
-    if isinstance(program, str):
+    if isinstance(program, (str, Path)):
         from programs import PROGRAMS  # the catalogue is not the engine's: only this front door knows it
 
-        if program not in PROGRAMS:
-            raise UsageError(f"no program {program!r}; {nearest(program, PROGRAMS)}")
-        program = PROGRAMS[program]
+        return named_run(PROGRAMS, str(program), arch, recipe, seed=seed, budget=1_000_000, fresh=False)
+    from testbed.arch import arch_named
+
     return run_program(program, arch_named(arch) if arch else program.arches()[0], recipe, seed=seed)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
@@ -46,3 +47,17 @@ def test_a_file_can_be_told_what_a_header_would_declare() -> None:
 def test_no_such_layout_is_named() -> None:
     with pytest.raises(UsageError, match="r11-clang"):
         run_file(built("leaf_call", "arm32", "keystone"), facts=FileFacts(frame_records=("r11-clan",)))
+
+
+def test_the_front_door_takes_a_source_and_a_file(tmp_path: Path) -> None:
+    source = tmp_path / "mine.c"
+    source.write_text("// summary: seven\n// exit: 7\n\nint main(void) { return 7; }\n")
+    for path in (source, str(source)):
+        run = testbed.run(path, arch="arm64", recipe="clang-O2")
+        assert (run.program.name, str(run.arch), run.failure) == ("mine", "arm64", "")
+    again = testbed.run(run.built.path)
+    assert (again.arch, len(again)) == (run.arch, len(run))
+    with pytest.raises(UsageError, match="already built"):
+        testbed.run(run.built.path, recipe="clang-O2")
+    with pytest.raises(UsageError, match="did you mean leaf_call"):
+        testbed.run("leaf_cal")
