@@ -65,6 +65,11 @@ RECORDS: Reasons = MappingProxyType(
             "a function uses the frame-pointer register for something else, as the ABIs allow it to",
             "AAPCS64 section 6.4.6; System V AMD64 ABI section 3.2.2, note on %rbp",
         ),
+        "RECORD_REPLACED": (
+            "an unwinder has put into the function's own record the frame that it goes to, some callers further out: "
+            "the chain goes on from there, and skips those between",
+            "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
+        ),
         "FP_FOR_LOCALS": (
             "a function points the frame-pointer register at a local of its own: what lies there is taken for a record",
             "System V AMD64 ABI section 3.2.2, note on %rbp; AAPCS64 section 6.4.6",

@@ -61,7 +61,7 @@ from testbed.truth.frame_rules import (
     without_effect,
 )
 from testbed.truth.frame_sites import FrameSite
-from testbed.truth.further_records import linked_further, linked_further_on
+from testbed.truth.further_records import linked_further, linked_further_on, record_replaced
 from testbed.truth.stack_words import DISTANT, own_part, shadow_top
 from testbed.truth.watched import Watched
 from testbed.words.traits import NARROWED, Trait
@@ -189,6 +189,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LINKED_FURTHER: linked_further,
         Trait.LINKED_FURTHER_ON: linked_further_on,
         Trait.LAST_RECORD: last_record,
+        Trait.RECORD_REPLACED: record_replaced,
         Trait.FP_AT_RETURN: at_return,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,

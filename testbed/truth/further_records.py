@@ -1,4 +1,7 @@
-"""Where FP leads past an activation: to the record of one further out. A chain followed from there skips a caller."""
+"""Where FP leads past an activation: to the record of one further out. A chain followed from there skips a caller.
+
+Or to a place of the activation's own, where what an unwinder goes to was put instead of its record.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,32 @@ def linked_further_on(truth: Watched, at: FrameSite) -> bool:
     return saved > int(truth.sites.frame_pointer[at.own])
 
 
+def record_replaced(truth: Watched, at: FrameSite) -> bool:
+    """Where the activation runs the instruction set that it began with: others chain by another register."""
+    activation, sites, opened = truth.activations[at.node], truth.sites, truth.activations[at.node].opened
+    pointer = int(sites.frame_pointer[at.own])
+    if activation.cfa is None or is_signal(truth, at) or sites.isa[at.own] != sites.isa[opened]:
+        return False
+    if not int(truth.trace.sp[at.own]) <= pointer < activation.cfa:
+        return False
+    found = _words(truth, at, pointer)
+    if found is None or found[1] == int(sites.frame_pointer[opened]):
+        return False
+    own = (activation.return_address, activation.goes_on)
+    return found[0] in own or _belongs_further_out(truth, at, found[0])
+
+
 def _record(truth: Watched, at: FrameSite) -> tuple[int, int] | None:
     """The two words of what FP leads to, if that is no part of the activation: a return address, and a saved FP."""
-    activation, arch = truth.activations[at.node], truth.trace.arch
-    pointer, record = int(truth.sites.frame_pointer[at.own]), truth.records[int(truth.sites.isa[at.own])]
-    if activation.cfa is None or is_signal(truth, at) or pointer < activation.cfa - 2 * arch.word:
+    activation, pointer = truth.activations[at.node], int(truth.sites.frame_pointer[at.own])
+    if activation.cfa is None or is_signal(truth, at) or pointer < activation.cfa - 2 * truth.trace.arch.word:
         return None
+    return _words(truth, at, pointer)
+
+
+def _words(truth: Watched, at: FrameSite, pointer: int) -> tuple[int, int] | None:
+    """The return address and the saved FP of what is taken for a record; None where it cannot be read."""
+    arch, record = truth.trace.arch, truth.records[int(truth.sites.isa[at.own])]
     memory = truth.trace.memory(at.step)
     try:
         kept, saved = (

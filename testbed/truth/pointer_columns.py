@@ -6,6 +6,7 @@ The readable rules are in `testbed.truth.frame_rules`.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.trace.words import words_before
 from testbed.truth.frame_sites import FrameSites, frame_sites
@@ -38,16 +39,55 @@ def linked(truth: Watched, at: FrameSites) -> Bools:
     pointer = sites.frame_pointer[at.own]
     found: Bools = called(truth, at) & (truth.trace.sp[at.own] <= pointer) & (pointer < truth.activations.cfa[at.node])
     here = np.flatnonzero(found)
-    offsets = np.array([record.return_address & arch.word_mask for record in truth.records], np.uint64)
-    places = (pointer[here] + offsets[sites.isa[at.own[here]]]) & np.uint64(arch.word_mask)
-    kept, mapped = words_before(truth.trace, at.step[here], places)
-    if len(unknown := np.flatnonzero(~mapped)):
-        kept[unknown], mapped[unknown] = truth.words.at(at.step[here[unknown]], places[unknown])
+    kept, mapped = _kept(truth, at.some(here), [record.return_address for record in truth.records])
+    found[here] = mapped & _returns_there(truth, at.node[here], kept & np.uint64(arch.code_mask & ~arch.signature))
+    return found
+
+
+def record_replaced(truth: Watched, at: FrameSites) -> Bools:
+    activations, sites, arch = truth.activations, truth.sites, truth.trace.arch
+    pointer, opened = sites.frame_pointer[at.own], activations.opened[at.node]
+    found: Bools = called(truth, at) & (truth.trace.sp[at.own] <= pointer) & (pointer < activations.cfa[at.node])
+    found &= sites.isa[at.own] == sites.isa[opened]
+    here = np.flatnonzero(found)
+    saved, mapped = _kept(truth, at.some(here), [record.saved_pointer for record in truth.records])
+    found[here] = mapped & (saved != sites.frame_pointer[opened[here]])
+    here = np.flatnonzero(found)
+    kept, mapped = _kept(truth, at.some(here), [record.return_address for record in truth.records])
     address = kept & np.uint64(arch.code_mask & ~arch.signature)
-    activations, node, goes_on = truth.activations, at.node[here], truth.activations.goes_on
-    found[here] = mapped & (
-        (address == activations.return_address[node]) | (address == goes_on[node]) & (goes_on[node] != 0)
-    )
+    found[here] = mapped & (_returns_there(truth, at.node[here], address) | _returned_to(truth, at.node[here], address))
+    return found
+
+
+def _kept(truth: Watched, at: FrameSites, offsets: list[int]) -> tuple[NDArray[np.uint64], Bools]:
+    """The words so far from where FP leads, by instruction set; false where one is not mapped."""
+    mask, trace = truth.trace.arch.word_mask, truth.trace
+    pointer, isa = truth.sites.frame_pointer[at.own], truth.sites.isa[at.own]
+    places = (pointer + np.array([offset & mask for offset in offsets], np.uint64)[isa]) & np.uint64(mask)
+    kept, mapped = words_before(trace, at.step, places)
+    if len(unknown := np.flatnonzero(~mapped)):
+        kept[unknown], mapped[unknown] = truth.words.at(at.step[unknown], places[unknown])
+    return kept, mapped
+
+
+def _returns_there(truth: Watched, node: NDArray[np.int32], address: NDArray[np.uint64]) -> Bools:
+    """Which of the activations go back to these addresses."""
+    returns, goes_on = truth.activations.return_address[node], truth.activations.goes_on[node]
+    found: Bools = (address == returns) | (address == goes_on) & (goes_on != 0)
+    return found
+
+
+def _returned_to(truth: Watched, node: NDArray[np.int32], address: NDArray[np.uint64]) -> Bools:
+    """For which of the activations one further out goes back to the address: few addresses are any return address."""
+    activations = truth.activations
+    found: Bools = np.isin(address, activations.return_address[activations.parent >= 0])
+    for i in np.flatnonzero(found).tolist():
+        outer = int(activations.parent[node[i]])
+        while outer >= 0 and (
+            activations.parent[outer] < 0 or int(activations.return_address[outer]) != int(address[i])
+        ):
+            outer = int(activations.parent[outer])
+        found[i] = outer >= 0
     return found
 
 

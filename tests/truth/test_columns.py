@@ -36,7 +36,7 @@ SHOWN = {
     "no_symbol": "clang-asm",
 }
 ONLY = {
-    "arm64": {"pac_ret": "clang-asm"},
+    "arm64": {"pac_ret": "clang-asm", "record_replaced": "keystone"},
     "arm32": {"interworking": "clang-asm"},
     "x86_64": {"retpoline": "clang-asm", "pointer_back": "keystone", "record_below": "keystone"},
 }
@@ -55,6 +55,7 @@ WITHOUT = {
         Trait.FP_AT_RETURN,
         Trait.KEPT_ELSEWHERE,
         Trait.MIXED_ISA,
+        Trait.RECORD_REPLACED,
         Trait.SECOND_ISA,
         Trait.SIGNED,
     },
@@ -63,7 +64,7 @@ WITHOUT = {
     },
     "arm32": {
         *(Trait.APART, Trait.CODE_POINTER, Trait.FP_BACK, Trait.FP_BELOW),
-        *(Trait.FP_FOR_LOCALS, Trait.HAND_MADE, Trait.SIGNED),
+        *(Trait.FP_FOR_LOCALS, Trait.HAND_MADE, Trait.RECORD_REPLACED, Trait.SIGNED),
     },
 }
 

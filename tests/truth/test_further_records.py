@@ -8,6 +8,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.runs.run import Run, run_program
 from testbed.words.traits import Trait
+from tests.truth.watched import agree_in_columns, steps_at, watch
 
 LEAF_CALL = {arch: run_program(PROGRAMS["leaf_call"], ARCHES[arch], "keystone") for arch in ARCHES}
 
@@ -76,3 +77,134 @@ def test_a_word_in_a_file_that_is_no_code_is_a_pointer_to_data(arch: str) -> Non
     sp = int(run.trace.sp[step])
     words = [run.trace.memory(step).unsigned(sp + i * run.arch.word, run.arch.word) for i in range(8)]
     assert any(low <= word < high and not any(a <= word <= b for a, b in code) for word in words)
+
+
+REPLACED = {
+    "x86_64": """
+fn main
+    push rbp
+    mov rbp, rsp
+    call middle
+    pop rbp
+    ret
+fn middle
+    push rbp
+    mov rbp, rsp
+    call raiser
+    pop rbp
+    ret
+fn raiser
+    push rbp
+    mov rbp, rsp
+    mov rdi, rbp
+before:
+    call install
+back:
+    mov [rbp], rsi
+restored:
+    mov [rbp+8], rdx
+    pop rbp
+    ret
+fn install
+    mov rsi, [rdi]
+    mov rdx, [rdi+8]
+    mov rax, [rsi]
+    mov [rdi], rax
+half:
+    mov rax, [rsi+8]
+    mov [rdi+8], rax
+done:
+    mov eax, 42
+    ret
+""",
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    mov x29, sp
+    bl middle
+    ldp x29, x30, [sp], #16
+    ret
+fn middle
+    stp x29, x30, [sp, #-16]!
+    mov x29, sp
+    bl raiser
+    ldp x29, x30, [sp], #16
+    ret
+fn raiser
+    stp x29, x30, [sp, #-16]!
+    mov x29, sp
+    mov x1, x29
+before:
+    bl install
+back:
+    str x2, [x29]
+restored:
+    str x3, [x29, #8]
+    ldp x29, x30, [sp], #16
+    ret
+fn install
+    ldp x2, x3, [x1]
+    ldr x4, [x2]
+    str x4, [x1]
+half:
+    ldr x4, [x2, #8]
+    str x4, [x1, #8]
+done:
+    mov x0, #42
+    ret
+""",
+    "a32": """
+fn main
+    push {r11, lr}
+    mov r11, sp
+    bl middle
+    pop {r11, pc}
+fn middle
+    push {r11, lr}
+    mov r11, sp
+    bl raiser
+    pop {r11, pc}
+fn raiser
+    push {r11, lr}
+    mov r11, sp
+    mov r1, r11
+before:
+    bl install
+back:
+    str r2, [r11]
+restored:
+    str r3, [r11, #4]
+    pop {r11, pc}
+fn install
+    ldm r1, {r2, r3}
+    ldr r0, [r2]
+    str r0, [r1]
+half:
+    ldr r0, [r2, #4]
+    str r0, [r1, #4]
+done:
+    mov r0, #42
+    bx lr
+""",
+}
+
+
+@pytest.mark.parametrize("isa", REPLACED)
+def test_a_record_is_replaced_while_it_has_what_one_further_out_has(isa: str) -> None:
+    """First its FP alone, then the return address too, whoever stands where; no longer once the FP is back."""
+    truth = watch(isa, REPLACED[isa], "done = install, raiser, middle, main, _start")
+    agree_in_columns(truth)
+    seen = {
+        name: [depth for depth in range(5) if Trait.RECORD_REPLACED in truth.frame_traits(step, depth)]
+        for name in ("before", "half", "done", "back", "restored")
+        for step in steps_at(truth, name)
+    }
+    assert seen == {"before": [], "half": [1], "done": [1], "back": [0], "restored": []}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_no_record_of_a_whole_run_is_replaced_where_nobody_writes_over_one(arch: str) -> None:
+    for name in ("leaf_call", "pointer_reused", "alloca_vla"):
+        run = run_program(PROGRAMS[name], ARCHES[arch], "clang-O2" if name == "alloca_vla" else "keystone")
+        agree_in_columns(run.watched)
+        assert not any(holds(run, Trait.RECORD_REPLACED, step, depth) for step in range(len(run)) for depth in range(4))

@@ -53,6 +53,8 @@ LIMITS = limits_of(
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   refused stopped skipped wrong
+    RECORD_REPLACED            arm64   skipped
+    RECORD_REPLACED<1          arm64   skipped
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   refused skipped
@@ -104,6 +106,7 @@ LIMITS = limits_of(
     """,
     {
         **RECORDS,
+        "RECORD_REPLACED<1": RECORDS["RECORD_REPLACED"],
         "ROOT": ("nothing marks the outermost frame: its frame pointer of zero is dereferenced", MANUAL),
     },
 )

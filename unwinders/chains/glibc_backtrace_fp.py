@@ -46,6 +46,8 @@ LIMITS = limits_of(
     SIGNAL                     x86_64  ended_early skipped wrong
     SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   ended_early skipped wrong
+    RECORD_REPLACED            arm64   skipped
+    RECORD_REPLACED<1          arm64   skipped
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   ended_early skipped
@@ -85,7 +87,7 @@ LIMITS = limits_of(
     OTHER_STACK                arm64   ended_early
     OTHER_STACK                arm32   ended_early
     """,
-    RECORDS,
+    {**RECORDS, "RECORD_REPLACED<1": RECORDS["RECORD_REPLACED"]},
 )
 
 GLIBC_BACKTRACE_FP = Unwinder(
