@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from testbed.checks.check_file import check_file
-from testbed.checks.model import FileCheck, FindingKind, HowKnown, Severity
+from testbed.checks.model import FindingKind, Severity
 from testbed.checks.options import CheckOptions
-from testbed.checks.readers import Readers
 from testbed.words.errors import BuildError, TestbedError, UsageError
+from tests.checks.checked_sources import READERS, checked, written
 
-READERS = Readers("unwinders:UNWINDERS", ("eh_frame", "debug_frame", "ehabi"), "testbed.cli.expressions:evaluate_rule")
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 ATT = """// Licensed under nothing in particular.
@@ -95,16 +94,6 @@ f:      .cfi_startproc
 }
 
 
-def checked(path: Path, **options: Any) -> FileCheck:
-    return check_file(path, CheckOptions(**{"runs": 100, "steps": 500, **options}), READERS)
-
-
-def written(folder: Path, text: str, name: str = "code.S") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def headers(tmp_path: Path) -> Path:
     folder = tmp_path / "include"
@@ -157,117 +146,6 @@ def test_functions_that_are_marked_as_not_to_be_unwound_are_told_as_such(tmp_pat
         assert {each.kind for each in found.findings} == {FindingKind.CANNOT_UNWIND}
         assert (len(found.findings), sum(each.instructions for each in found.findings)) == (told, count)
         assert found.by_severity == {Severity.WARNING: told}
-
-
-def test_code_that_nobody_calls_is_not_called_and_start_files_are_noted(tmp_path: Path) -> None:
-    text = """
-        .text
-        .globl _start, _init, f
-        .type _start, @function
-_start: .cfi_startproc
-        .cfi_undefined rip
-        xor %ebp, %ebp
-        and $-16, %rsp
-        call f
-        hlt
-        .cfi_endproc
-        .size _start, .-_start
-        .type _init, @function
-_init:  ret
-        .size _init, .-_init
-        .type f, @function
-f:      .cfi_startproc
-        ret
-        .cfi_endproc
-        .size f, .-f
-"""
-    found = checked(written(tmp_path, text))
-    assert [(each.kind, each.function) for each in found.findings] == [(FindingKind.START_WITHOUT_ROW, "_init")]
-    assert [each.name for each in found.functions] == ["_init", "f"]
-
-
-EXITS = {
-    "x86_64": "mov $231, %eax\n syscall",
-    "arm64": "mov x8, #94\n svc #0",
-    "arm32": "mov r7, #248\n svc #0",
-}
-
-
-@pytest.mark.parametrize("arch", EXITS)
-def test_what_lies_behind_an_exit_is_not_entered(tmp_path: Path, arch: str) -> None:
-    made = {"x86_64": "sub $24, %rsp", "arm64": "sub sp, sp, #32", "arm32": "sub sp, sp, #16"}[arch]
-    undone = {"x86_64": "add $24, %rsp\n ret", "arm64": "add sp, sp, #32\n ret", "arm32": "add sp, sp, #16\n bx lr"}[
-        arch
-    ]
-    size = {"x86_64": 32, "arm64": 32, "arm32": 16}[arch]
-    sections = ".cfi_sections .debug_frame\n" if arch == "arm32" else ""
-    text = f"""{sections}
-        .text
-        .globl stops, f
-        .type stops, %function
-stops:  .cfi_startproc
-        {made}
-        .cfi_def_cfa_offset {size}
-        {EXITS[arch]}
-        .cfi_endproc
-        .size stops, .-stops
-        .type f, %function
-f:      .cfi_startproc
-        nop
-        {made}
-        .cfi_def_cfa_offset {size}
-        nop
-        {undone}
-        .cfi_endproc
-        .size f, .-f
-"""
-    found = checked(written(tmp_path, text.replace("%function", "@function") if arch == "x86_64" else text), arch=arch)
-    # The return after the frame is taken down has the frame's row still: that is what is wrong with it.
-    assert [each.instructions for each in found.findings if each.function == "f"] == [1]
-
-
-def test_code_that_no_natural_run_reaches_is_forced_and_said_so(tmp_path: Path) -> None:
-    text = """
-        .text
-        .globl f
-        .type f, @function
-f:      .cfi_startproc
-        cmp $0x12345678, %rdi
-        jne 1f
-        push %rbx
-        pop %rbx
-1:      ret
-        .cfi_endproc
-        .size f, .-f
-"""
-    (finding,) = checked(written(tmp_path, text)).findings
-    assert finding.evidence is HowKnown.FORCED
-    assert [thing.what for thing in finding.things] == ["CFA"]
-
-
-def test_branches_that_belong_together_are_no_finding(tmp_path: Path) -> None:
-    text = """
-        .text
-        .globl f
-        .type f, @function
-f:      .cfi_startproc
-        mov %rdi, %r10
-        cmp $0x12345678, %r10
-        jne 1f
-        push %rbx
-        .cfi_adjust_cfa_offset 8
-        pop %rbx
-        .cfi_adjust_cfa_offset -8
-1:      cmp $0x12345678, %r10
-        jne 2f
-        nop
-2:      ret
-        .cfi_endproc
-        .size f, .-f
-"""
-    found = checked(written(tmp_path, text))
-    assert found.findings == ()
-    assert found.total("forced") == 3
 
 
 def test_a_section_that_compilers_do_not_use_on_an_architecture_is_read_where_it_is_there(tmp_path: Path) -> None:
@@ -354,65 +232,3 @@ def test_what_dies_in_one_pool_is_done_alone(tmp_path: Path, headers: Path) -> N
     path, options = written(tmp_path, ATT), CheckOptions(runs=100, steps=500, flags=(f"-I{headers}", "-DWRONG=-16"))
     found = check_file(path, options, READERS, executor=_Dies())
     assert len(found.findings) == 1
-
-
-RESOLVER = """.text
-.globl resolve
-.type resolve, @function
-resolve: .cfi_startproc
- .cfi_adjust_cfa_offset 16
- pushq %rbx
- .cfi_adjust_cfa_offset 8
- .cfi_rel_offset %rbx, {}
- movq 16(%rsp), %rsi
- movq 8(%rsp), %rdi
- movl $1, %ebx
- call fixup@plt
- movq %rax, %r11
- popq %rbx
- .cfi_adjust_cfa_offset -8
- .cfi_restore %rbx
- {}
- .cfi_adjust_cfa_offset -16
- jmp *%r11
-.cfi_endproc
-.size resolve, . - resolve
-"""
-
-
-def test_rows_that_suppose_another_entry_are_noted_if_the_function_does_so_too(tmp_path: Path) -> None:
-    (note,) = checked(written(tmp_path, RESOLVER.format(0, "addq $16, %rsp"))).findings
-    assert (note.kind, note.severity, note.where, note.repair) == (
-        FindingKind.OTHER_ENTRY,
-        Severity.NOTE,
-        "resolve",
-        None,
-    )
-    assert "takes off 0x10 bytes that no call puts there" in note.things[0].true
-    note, error = checked(written(tmp_path, RESOLVER.format(8, "addq $16, %rsp"))).findings
-    assert (note.kind, error.kind) == (FindingKind.OTHER_ENTRY, FindingKind.WRONG_ROW)
-    assert error.repair is not None and error.where == "resolve+0x1"
-    wrong = checked(written(tmp_path, RESOLVER.format(0, "nop"))).findings
-    assert {each.kind for each in wrong} == {FindingKind.WRONG_ROW}
-
-
-def test_no_directive_is_advised_where_a_row_means_another_frame_on_purpose(tmp_path: Path) -> None:
-    text = (
-        ".text\n.globl jump\n.type jump, @function\njump: .cfi_startproc\n movq 8(%rsi), %rcx\n{} nop\n ret\n"
-        ".cfi_endproc\n.size jump, . - jump\n"
-    )
-    rows = ".cfi_def_cfa %rsi, 0\n.cfi_offset %rip, 64\n"
-    (wrong,) = checked(written(tmp_path, text.format(rows))).findings
-    (meant,) = checked(written(tmp_path, text.format(rows + ".cfi_register %rsp, %rcx\n"))).findings
-    assert wrong.repair is not None and meant.repair is None
-
-
-def test_what_is_called_by_a_pointer_may_never_return(tmp_path: Path) -> None:
-    text = (
-        ".text\n.globl f\n.type f, @function\nf: .cfi_startproc\n testq %rdi, %rdi\n jz 3f\n pushq %rax\n"
-        ".cfi_def_cfa_offset 16\n call *{}\n.cfi_def_cfa_offset 8\n2: {} ret\n3: nop\n jmp 2b\n"
-        ".cfi_endproc\n.size f, . - f\n"
-    )
-    assert checked(written(tmp_path, text.format("8(%rsi)", ""))).findings == ()
-    wrong = text.format("8(%rsi)", "pushq %rbx\n popq %rbx\n")
-    assert [finding.where for finding in checked(written(tmp_path, wrong)).findings] == ["f+0xa"]

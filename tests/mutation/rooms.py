@@ -151,9 +151,15 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 ("testbed/checks/*.py",),
                 (
                     ("tests/checks/test_code_spans.py", "tests/checks/test_headers.py"),
-                    ("tests/checks/test_impossible.py", "tests/checks/test_odd_frames.py"),
+                    (
+                        "tests/checks/test_impossible.py",
+                        "tests/checks/test_overwritten.py",
+                        "tests/checks/test_odd_frames.py",
+                    ),
                     ("tests/checks/test_row_checks.py", "tests/checks/test_repair.py", "tests/checks/test_kept.py"),
-                    ("tests/checks/test_watched_run.py", "tests/checks/test_check_file.py"),
+                    ("tests/checks/test_repair_directives.py",),
+                    ("tests/checks/test_watched_run.py", "tests/checks/test_other_entries.py"),
+                    ("tests/checks/test_check_file.py", "tests/checks/test_check_file_reach.py"),
                 ),
                 4,
                 slow=("testbed/checks/native/*.py",),
