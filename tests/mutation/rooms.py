@@ -107,8 +107,10 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "rows",
                 ("unwinders/rows/*.py", "unwinders/rows/native/*.py"),
                 (
-                    ("tests/unwinders/rows/test_apply.py", "tests/unwinders/rows/test_walk.py"),
-                    ("tests/unwinders/rows/test_expression.py", "tests/unwinders/rows/test_signed_tables.py"),
+                    tuple(f"tests/unwinders/rows/test_{name}.py" for name in ("apply", "apply_return_address")),
+                    tuple(f"tests/unwinders/rows/test_{name}.py" for name in ("walk", "walk_progress")),
+                    tuple(f"tests/unwinders/rows/test_{name}.py" for name in ("expression", "expression_faults")),
+                    ("tests/unwinders/rows/test_signed_tables.py",),
                     _CELLS,
                 ),
                 40,
@@ -119,6 +121,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 ("unwinders/formats/*.py",),
                 (
                     ("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),
+                    ("tests/unwinders/tables/test_eh_frame_hdr_fields.py",),
                     ("tests/unwinders/tables/test_eh_frame_hdr.py", "-k", "not damage and not linear"),
                     (
                         "tests/unwinders/tables/test_ehabi.py",

@@ -1,0 +1,107 @@
+"""`.eh_frame_hdr`: every field of LSB 5.0 section 10.6.2."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.contract.rows import RegisterPlus
+from testbed.image import Image
+from testbed.words.errors import MalformedTable, NoUnwindInfo
+from tests.unwinders.frames import START, u, uleb
+from tests.unwinders.search_tables import FRAME, HEADER, calling, cfa, frame_section, header, indexed, listed
+from unwinders.formats.eh_frame_hdr import search_table
+from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
+
+
+@pytest.mark.parametrize("version", [0, 2, 255])
+def test_version_1_is_the_only_one(version: int) -> None:
+    with pytest.raises(MalformedTable, match=rf"\.eh_frame_hdr\+0x0: version {version}"):
+        search_table(indexed(header(listed(), version=version)))
+
+
+def test_the_pointer_must_name_the_eh_frame_that_is_there() -> None:
+    with pytest.raises(MalformedTable, match=r"\+0x4: the header is for an .eh_frame at 0x5000; it is at 0x4000"):
+        search_table(indexed(header(listed(), frame=0x5000)))
+
+
+def test_the_pointer_may_be_left_out() -> None:
+    content = b"\x01\xff\x03\x3b" + u(4, 3) + header(listed())[12:]
+    assert cfa(indexed(content), START) == RegisterPlus("rsp", 8)
+
+
+@pytest.mark.parametrize("encodings", [b"\x1b\xff\x3b", b"\x1b\x03\xff", b"\x1b\xff\xff"])
+def test_a_header_without_a_table_is_no_unwind_info(encodings: bytes) -> None:
+    with pytest.raises(NoUnwindInfo, match="no search table"):
+        search_table(indexed(b"\x01" + encodings + u(4, FRAME - HEADER - 4) + u(4, 0)))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "count"),
+    [(0x01, uleb(3)), (0x02, u(2, 3)), (0x03, u(4, 3)), (0x04, u(8, 3)), (0x0B, u(4, 3)), (0x00, u(8, 3))],
+)
+def test_the_count_has_its_own_encoding(encoding: int, count: bytes) -> None:
+    content = b"\x01\x1b" + bytes([encoding]) + b"\x3b" + u(4, FRAME - HEADER - 4) + count + header(listed())[12:]
+    assert search_table(indexed(content)).first_pcs == (0x1000, 0x1040, 0x1080)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "size", "relative"),
+    [
+        (0x3B, 4, True),
+        (0x3A, 2, True),
+        (0x3C, 8, True),
+        (0x03, 4, False),
+        (0x04, 8, False),
+        (0x00, 8, False),
+        (0x02, 2, False),
+    ],
+)
+def test_the_entries_have_their_own_encoding(encoding: int, size: int, relative: bool) -> None:
+    base = HEADER if relative else 0
+    pairs = b"".join(u(size, pc - base) + u(size, fde - base) for pc, fde in listed())
+    content = b"\x01\x1b\x03" + bytes([encoding]) + u(4, FRAME - HEADER - 4) + u(4, 3) + pairs
+    content += b"\x11" * 24  # what lies behind them is none
+    assert cfa(indexed(content), 0x1080) == RegisterPlus("rsp", 8)
+    assert search_table(indexed(content)).fdes == frame_section()[1]
+
+
+@pytest.mark.parametrize("encoding", [0x31, 0x39])
+def test_entries_of_no_common_size_cannot_be_searched(encoding: int) -> None:
+    with pytest.raises(MalformedTable, match="cannot be searched"):
+        search_table(indexed(header(listed(), encodings=b"\x1b\x03" + bytes([encoding]))))
+
+
+def test_an_indirect_entry_is_malformed() -> None:
+    with pytest.raises(MalformedTable, match=r"\+0xc: an entry has the pointer encoding 0xbb"):
+        search_table(indexed(header(listed(), encodings=b"\x1b\x03\xbb")))
+
+
+@pytest.mark.parametrize("count", [4, 1000, 0xFFFF_FFFF])
+def test_more_entries_than_there_are_bytes_are_malformed(count: int) -> None:
+    with pytest.raises(MalformedTable, match=r"\.eh_frame_hdr\+0x24: 4 bytes are needed, 0 are left"):
+        search_table(indexed(header(listed(), count=count)))
+
+
+def test_an_entry_out_of_order_hides_its_own_function_only() -> None:
+    """The search is led past it; where it then finds nothing, the code may be that function's, and it says so."""
+    first, second, third = listed()
+    made = indexed(header([first, (0x9_0000, second[1]), third]))
+    assert cfa(made, 0x1000) == RegisterPlus("rsp", 8)
+    assert cfa(made, 0x1088) == cfa(indexed(), 0x1088)
+    with pytest.raises(MalformedTable, match=r"\.eh_frame_hdr\+0x14: entry 1 is for 0x90000: not sorted"):
+        search_table(made).at(0x1048)
+    assert EH_FRAME_HDR.rows is not None
+    table = EH_FRAME_HDR.rows(made)
+    assert [row.start for row in table] == [0x1000, 0x1080]
+    assert isinstance(table.stop_at(0x1048), MalformedTable)
+
+
+@pytest.mark.parametrize("missing", [".eh_frame", ".eh_frame_hdr"])
+def test_without_one_of_the_sections_there_is_nothing(missing: str) -> None:
+    made = indexed()
+    sections = {name: section for name, section in made.sections.items() if name != missing}
+    left = Image(made.path, made.arch, START, made.segments, sections, ())
+    assert not EH_FRAME_HDR.applies_to(left)
+    assert EH_FRAME_HDR.applies_to(made)
+    said = EH_FRAME_HDR.unwind(calling(left, 0x1008))
+    assert isinstance(said.stopped, NoUnwindInfo)
