@@ -171,14 +171,14 @@ FILES_OF_OTHERS: dict[str, RemovedRule] = {
         "unwinders/analysis/function_bounds.py",
         "            begun.pop()",
         "            begun.clear()",
-        "tests/unwinders/analysis/test_prologue_flow.py::test_a_function_goes_on_behind_the_symbols_inside_it",
+        "tests/unwinders/analysis/test_function_bounds.py::test_a_function_goes_on_behind_the_symbols_inside_it",
     ),
     "megabytes": RemovedRule(
         "a function of megabytes is refused before it is decoded",
         "unwinders/analysis/control_flow.py",
         "    if code.function.size > MOST_PLACES * LONGEST:",
         "    if False:",
-        "tests/unwinders/analysis/test_prologue_flow.py::test_a_function_of_megabytes_is_refused_at_once",
+        "tests/unwinders/analysis/test_control_flow_limits.py::test_a_function_of_megabytes_is_refused_at_once",
     ),
     "index": RemovedRule(
         "for one frame one entry of a table is read",

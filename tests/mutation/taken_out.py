@@ -71,7 +71,7 @@ TAKEN_OUT: dict[str, RemovedRule] = {
         "testbed/truth/stack_words.py",
         "left=bool(left),",
         "left=False,",
-        "tests/truth/test_stack_traits.py::test_a_leftover_is_one_as_long_as_its_word_is_the_address_whoever_stores_it",
+        "tests/truth/test_stack_words.py::test_a_leftover_is_one_as_long_as_its_word_is_the_address_whoever_stores_it",
     ),
     "pointer first": RemovedRule(
         "a transition begins where FP is the target's already",

@@ -1,8 +1,7 @@
-"""The stepper in a real browser: it loads, steps, links, filters, and draws what Python draws."""
+"""The stepper in a real browser: it loads, steps, links and filters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,8 @@ import pytest
 
 from benchmarks.workload import TARGETS, scale_for, workload
 from testbed.campaign.cells import cell_of
-from testbed.naming.beside import beside
-from testbed.report.answers import NOTHING, answers_of
-from testbed.report.packed_columns import packed, unpacked
-from testbed.report.show_text import word_words
-from testbed.report.stack_drawing import changed_registers, draw_stack
+from testbed.report.answers import answers_of
 from testbed.report.stepper import write_stepper
-from testbed.report.stepper_data import stepper_data
 from testbed.runs.run import run_built
 from testbed.words.outcome import Outcome
 from tests.report.chromium import FLAGS, chromium, opened
@@ -36,15 +30,6 @@ def leaf_call(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def where(page: Any) -> str:
     return str(page.inner_text("#where .mono"))
-
-
-def test_packed_columns_come_back() -> None:
-    facts, columns = stepper_data(*judged("leaf_call", "arm64", "keystone"))
-    again, back = unpacked(packed(facts, columns))
-    assert again == facts
-    assert {name: column.tolist() for name, column in back.items()} == {
-        name: column.tolist() for name, column in columns.items()
-    }
 
 
 def test_it_loads_nothing(leaf_call: Path) -> None:
@@ -225,67 +210,6 @@ def test_a_phone_scrolls_only_down(leaf_call: Path, scheme: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.tap("button[data-move=NEXT]")
         assert where(page) == "leaf+0x8"
-
-
-@pytest.mark.parametrize(
-    ("program", "arch", "recipe"),
-    [
-        ("callee_saved", "arm64", "keystone"),
-        ("callee_saved", "x86_64", "keystone"),
-        ("callee_saved", "arm32", "keystone-thumb"),
-        ("alloca_vla", "x86_64", "clang-O2"),
-        ("leaf_no_frame", "x86_64", "keystone"),
-        ("inline_chain", "x86_64", "clang-O2"),
-        ("signal_nested", "arm64", "clang-asm"),
-        ("signal_alternate", "x86_64", "keystone"),
-        ("signal_bare", "x86_64", "keystone"),
-    ],
-)
-def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: str, recipe: str) -> None:
-    run, answers, cells = judged(program, arch, recipe, tuple(UNWINDERS))
-    path = tmp_path / "page.html"
-    write_stepper(run, answers, cells, path)
-    steps = list(range(len(run))) if len(run) < 200 else list(range(0, len(run), len(run) // 150))
-    with opened(path) as page:
-        drawn = page.evaluate(
-            """(steps) => steps.map((step) => ({
-              words: stepper.model.stackAt(step).words.map((w) =>
-                [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
-              truth: stepper.model.truthAt(step).map((f) => [f.pc, f.name, f.inlined]),
-              said: stepper.model.facts.strategies.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
-              aligned: stepper.model.facts.strategies.map((_, i) => {
-                const { at, extra, end } = stepper.model.alignedAt(i, step), out = [];
-                for (let level = 0; level <= end; level++) {
-                  out.push(...(extra.get(level) ?? []).map((f) => [null, f.pc]));
-                  if (level < end) out.push([level, at[level] && at[level].pc]);
-                }
-                return out; }),
-              changed: stepper.model.changedAt(step).map((i) => stepper.model.names[i]),
-            }))""",
-            steps,
-        )
-    for step, shown in zip(steps, drawn, strict=True):
-        words = [
-            [w.address, w.kind.name, -1 if w.written is None else w.written, word_words(run, w), list(w.marks)]
-            for w in draw_stack(run, step).words
-        ]
-        assert shown["words"] == words, step
-        assert shown["truth"] == [
-            [frame.pc, run.place(frame), [call.function for call in run.calls(frame)[:-1]]]
-            for frame in run.truth(step).frames
-        ]
-        assert set(shown["changed"]) - {run.arch.pc} == {name for name, _, _ in changed_registers(run, step)}
-        for each, said in zip(answers.each, shown["said"], strict=True):
-            claimed = [frame.pc for frame in each.unwinder.unwind(run[step]).frames]
-            assert said == claimed
-        for each, aligned in zip(answers.each, shown["aligned"], strict=True):
-            assert aligned == placed(run.truth(step).pcs, [f.pc for f in each.unwinder.unwind(run[step]).frames]), step
-            assert int(each.callers[step]) != NOTHING
-
-
-def placed(true: Sequence[int], said: Sequence[int]) -> list[list[int | None]]:
-    """Each frame as its level in the truth, or None, and the pc that was said there, or None."""
-    return [[each.true, None if each.said is None else said[each.said]] for each in beside(true, said)]
 
 
 def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:

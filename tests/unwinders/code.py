@@ -42,3 +42,8 @@ def row_after(isa: str, text: str, then: str = "nop") -> UnwindRow:
     """The row at the instruction behind ``text``, in a function that goes on with ``then``."""
     code = assembled(isa, text)
     return row_at(image_of(isa, assembled(isa, f"{text};{then}")), START + len(code))
+
+
+def row_in(isa: str, code: bytes, offset: int) -> UnwindRow:
+    """The row at an offset of the function that this code is."""
+    return row_at(image_of(isa, code), START + offset)

@@ -1,23 +1,13 @@
-"""Control flow: what is known where ways part and meet, and what functions are made of."""
+"""Control flow: what is known where ways part and meet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
-
 import pytest
 
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined, UnwindRow
-from testbed.words.errors import NoUnwindInfo, UnwindError
-from tests.unwinders.code import START, assembled, image_of
-from unwinders.analysis import control_flow, function_code
-from unwinders.analysis.function_bounds import functions_of
-from unwinders.analysis.function_code import DECODERS, FunctionCode
-from unwinders.analysis.function_rows import row_at, table_of
-
-
-def row_in(isa: str, code: bytes, offset: int) -> UnwindRow:
-    return row_at(image_of(isa, code), START + offset)
+from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined
+from testbed.words.errors import NoUnwindInfo
+from tests.unwinders.code import START, assembled, image_of, row_in
+from unwinders.analysis.function_rows import row_at
 
 
 def cfa_before(isa: str, text: str, statement: int) -> Rule | None:
@@ -169,145 +159,3 @@ def test_a_signals_trampoline_is_refused() -> None:
     with pytest.raises(NoUnwindInfo, match="signal"):
         row_in("x86_64", assembled("x86_64", "mov eax, 15; syscall"), 0)
     assert row_in("x86_64", assembled("x86_64", "mov eax, 60; syscall"), 0).cfa == RegisterPlus("rsp", 8)
-
-
-# Which function a pc is in
-
-
-BODY = {"x86_64": "push rbx; xor ebx, ebx; pop rbx; ret", "arm64": "str x19, [sp, #-16]!; mov x19, #0; ret"}
-
-
-@pytest.mark.parametrize("isa", BODY)
-def test_the_function_at_the_images_entry_has_no_caller(isa: str) -> None:
-    code = assembled(isa, BODY[isa])
-    image = image_of(isa, code, entry=START)
-    assert row_at(image, START).registers[image.arch.return_address] == Undefined()
-    assert row_at(image_of(isa, code), START).registers.get(image.arch.return_address) != Undefined()
-
-
-def test_without_a_symbol_there_is_nothing() -> None:
-    image = image_of("x86_64", b"\xc3" * 8, ("f", 0, 4))
-    assert row_at(image, START).cfa == RegisterPlus("rsp", 8)
-    with pytest.raises(NoUnwindInfo, match="no function symbol covers 0x1004"):
-        row_at(image, START + 4)
-
-
-def test_a_symbol_without_a_size_reaches_to_the_next() -> None:
-    image = image_of(
-        "x86_64", assembled("x86_64", "push rbx; nop; pop rbx; ret; push rcx; ret"), ("f", 0, 0), ("g", 4, 0)
-    )
-    assert [row_at(image, START + at).cfa for at in (2, 4, 5)] == [RegisterPlus("rsp", n) for n in (16, 8, 16)]
-    assert [function.parts for function in functions_of(image).all] == [
-        ((START, START + 4),),
-        ((START + 4, START + 6),),
-    ]
-
-
-@pytest.mark.parametrize("inside", [3, 16, 40])
-def test_a_function_goes_on_behind_the_symbols_inside_it(inside: int) -> None:
-    """Second entries, one after the other, some in others: behind each of them it is the enclosing function again."""
-    code = assembled("x86_64", "push rbx; xor ebx, ebx") + b"\x90" * 4 * inside + assembled("x86_64", "pop rbx; ret")
-    entries = [(f"g{i}", 4 + 4 * i, 1 + i % 2) for i in range(inside)]
-    image = image_of("x86_64", code, ("f", 0, len(code)), ("whole", 3, 4 * inside), *entries)
-    functions = functions_of(image)
-    assert [functions.at(START + at).name for at in (0, 2)] == ["f", "f"]
-    for i in range(inside):
-        assert functions.at(START + 4 + 4 * i).name == f"g{i}"
-        assert functions.at(START + 6 + 4 * i).name == "whole"
-    assert functions.at(START + 3 + 4 * inside).name == "f"
-    assert row_at(image, START + 3 + 4 * inside).registers["rbx"] == AtCfa(-16)
-
-
-def test_a_large_function_is_refused_and_little_of_it_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    known: list[FunctionCode] = []
-    monkeypatch.setattr(FunctionCode, "__post_init__", _noting(known, FunctionCode.__post_init__))
-    monkeypatch.setattr(control_flow, "MOST_PLACES", 3000)
-    image = image_of("arm64", bytes.fromhex("000080d2") * 5000)  # mov x0, #0
-    with pytest.raises(NoUnwindInfo, match="f is too large to be followed"):
-        row_at(image, START)
-    assert max(len(code._known) for code in known) <= 3000 + function_code.AT_ONCE + 1
-
-
-def _noting(known: list[FunctionCode], ordinary: Callable[[FunctionCode], None]) -> Callable[[FunctionCode], None]:
-    def note(code: FunctionCode) -> None:
-        ordinary(code)
-        known.append(code)
-
-    return note
-
-
-def test_a_function_of_megabytes_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    known: list[FunctionCode] = []
-    monkeypatch.setattr(FunctionCode, "__post_init__", _noting(known, FunctionCode.__post_init__))
-    image = image_of("x86_64", b"\x90" * 2_000_000)
-    with pytest.raises(NoUnwindInfo, match="f is too large to be followed"):
-        row_at(image, START)
-    assert known and not any(code._known for code in known)
-
-
-def test_the_restarts_for_calls_that_do_not_return_share_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    once = "test rdi, rdi; jne 0x1{next:03x}; push rax; call 0x9000; "
-    blocks = "".join(once.format(next=11 * (i + 1)) for i in range(20))
-    code = assembled("x86_64", blocks + "ret")
-    assert row_in("x86_64", code, len(code) - 1).cfa == RegisterPlus("rsp", 8)
-    monkeypatch.setattr(control_flow, "MOST_STEPS", 400)  # enough for one time, not for twenty
-    with pytest.raises(NoUnwindInfo, match="too large"):
-        row_in("x86_64", code, len(code) - 1)
-
-
-def test_symbols_over_the_same_code_do_not_have_it_analysed_again_and_again() -> None:
-    code = b"\x90" * 400 + b"\xc3"
-    image = image_of("x86_64", code, *((f"f{i}", i, 0x190 - i) for i in range(40)))
-    said = [row for row in table_of(image)]
-    assert said
-    with pytest.raises(NoUnwindInfo, match="cover the same code over and over"):
-        row_at(image, START + 39)
-
-
-@pytest.mark.parametrize("leading", [0, 1])
-def test_decoding_goes_on_where_it_stopped_and_not_inside_an_it_block(leading: int) -> None:
-    returns = bytes.fromhex("18bf 10bd")  # it ne; popne {r4, pc}: without its condition, nothing comes behind it
-    code = assembled("thumb", "push {r4, lr}") + bytes.fromhex("00bf") * leading + returns * 700 + bytes.fromhex("10bd")
-    assert row_in("thumb", code, len(code) - 2).cfa == RegisterPlus("sp", 8)
-    code = assembled("x86_64", "push rbp") + b"\x90" * 2000 + assembled("x86_64", "pop rbp; ret")
-    assert row_in("x86_64", code, len(code) - 1).cfa == RegisterPlus("rsp", 8)
-
-
-def test_a_cold_part_has_its_functions_frame() -> None:
-    """``f`` jumps to ``f.cold`` after its push; by itself the part would be taken for a function without a frame."""
-    code = bytes.fromhex("53 eb01 cc 31db 5b c3")  # push rbx; jmp f.cold; int3; f.cold: xor ebx, ebx; pop rbx; ret
-    image = image_of("x86_64", code, ("f", 0, 3), ("f.cold", 4, 4))
-    assert row_at(image, START + 6).registers["rbx"] == AtCfa(-16)
-    assert row_at(image, START + 6).cfa == RegisterPlus("rsp", 16)
-
-
-def test_rows_of_an_image_are_sorted_and_do_not_overlap() -> None:
-    table = table_of(image_of("x86_64", assembled("x86_64", BODY["x86_64"])))
-    assert [(row.start - START, row.end - START) for row in table] == [(0, 1), (1, 4), (4, 5)]
-    assert table.at(START + 5) is None
-
-
-@pytest.mark.parametrize("isa", ["x86_64", "arm64", "a32", "thumb"])
-def test_random_bytes_are_analysed_or_refused(isa: str) -> None:
-    random = Random(3)
-    prologue = {"x86_64": "push rbp; mov rbp, rsp; sub rsp, 32", "arm64": "stp x29, x30, [sp, #-32]!"}
-    head = assembled(isa, prologue.get(isa, "push {r4, r7, lr}"))
-    rows = refused = 0
-    for _ in range(120):
-        code = head + random.randbytes(random.choice([16, 64, 256]))
-        image = image_of(isa, code, ("f", 0, len(code) // 2), ("g", len(code) // 2, 0))
-        for pc in range(START, START + len(code), 2):
-            try:
-                rows += row_at(image, pc).contains(pc)
-            except UnwindError:
-                refused += 1
-    assert min(rows, refused) > 100
-
-
-def test_instructions_that_nothing_decodes_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DECODERS, "_entries", {**DECODERS, "arm64": None})
-    monkeypatch.setattr(DECODERS, "because", {"arm64": "nobody wrote it"})
-    with pytest.raises(
-        NoUnwindInfo, match=r"^f\+0x0: the instructions of arm64 are not decoded here: nobody wrote it$"
-    ):
-        row_in("arm64", bytes.fromhex("1f2003d5"), 0)
