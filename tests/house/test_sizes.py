@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests/hostile", "tests/mutation")
+FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests")
 MOST_OF_A_MODULE = 300
 MOST_OF_A_FUNCTION = 60
 
