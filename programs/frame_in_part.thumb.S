@@ -1,7 +1,8 @@
 // summary: functions that make a frame, or give it back, with other instructions between: EHABI has one row for each
-// exit: 53
+// exit: 63
 // frames: early_behind = early, main, _start
 // frames: between = behind, main, _start
+// frames: numbered_behind = numbered, main, _start
 
 // GCC's schedules put other instructions between those that make a frame, and between those that give it back. The rows of
 // .debug_frame follow them; EHABI has one row for the whole function, which is true at its calls.
@@ -48,7 +49,7 @@ main:
     movs r0, #4
     bl first
     adds r0, r0, r4
-    bl helper
+    bl numbered
     pop {r4, r7, pc}
     .cfi_endproc
     .fnend
@@ -82,6 +83,34 @@ early_behind:
     .cfi_endproc
     .fnend
 .size early, . - early
+
+// numbered(x) = helper(x) + 1 + 2 + 3 + 4, with a number in the frame-pointer register
+.type numbered, %function
+.thumb_func
+numbered:
+    .fnstart
+    .cfi_startproc
+    push {r7, lr}
+    .save {r7, lr}
+    .cfi_def_cfa_offset 8
+    .cfi_offset lr, -4
+    .cfi_offset r7, -8
+    sub sp, sp, #0x10
+    .pad #0x10
+    .cfi_def_cfa_offset 0x18
+    mov r7, #1
+    bl helper
+    add sp, sp, #0x10
+    .cfi_def_cfa_offset 8
+numbered_behind:
+    add r0, r0, r7
+    adds r0, r0, #2
+    adds r0, r0, #3
+    adds r0, r0, #4
+    pop {r7, pc}
+    .cfi_endproc
+    .fnend
+.size numbered, . - numbered
 
 // first(x) = behind(x + 1 + 2 + 3)
 .type first, %function

@@ -82,6 +82,11 @@ _FLAGGED = {
     # that has the caller's own return address
     "f8r1o32s3,-finstrument-functions": ("clang-Os",),  # A32: at a recursion's entry the scan finds all callers, and
     # copies of their return addresses between them
+    "fc3c1+fc2+f8r2c3+f32c4+fa1": ("gcc-O0-fp",),  # arm64: behind a caller known by lr, an equal address that is left
+    "fv1s1,-mno-omit-leaf-frame-pointer,-finstrument-functions": ("clang-O2-fp",),  # arm64: the same, a caller skipped
+    "f272s2c1+fs1": ("clang-O0-fp",),  # arm64: a copy of the caller's caller's return address, in room for locals
+    "fs2,-finstrument-functions": ("gcc-thumb-O2-fp",),  # Thumb: a frame pointer for locals that leads to a number
+    "fc1t1+ft2+f4104s1": ("gcc-thumb-Os",),  # Thumb: a large frame is given back in two, below a recursion
 }
 
 

@@ -105,6 +105,13 @@ def _with_defects() -> Iterator[Recipe]:
             _ARM32,
             ("-O2", "-pg"),  # which GCC does not take beside -fomit-frame-pointer
         ),
+        (
+            "apcs-O2",
+            "GCC 12 -O2, frames of the old procedure call standard, none in leaves",
+            Tool.GCC,
+            _ARM32,
+            (*none, "-mapcs-frame"),
+        ),
     ):
         yield Recipe(
             name=name,
@@ -113,6 +120,7 @@ def _with_defects() -> Iterator[Recipe]:
             arches=arches,
             flags=(*flags, "-fasynchronous-unwind-tables"),
             traits=frozenset({Trait.FP_OMITTED} if _NO_POINTER in flags or name.startswith("profiled") else ()),
+            frame_records={"a32": "r11-apcs"} if name.startswith("apcs") else {},
             opt_in=True,
             by_name=True,
         )

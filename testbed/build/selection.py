@@ -34,7 +34,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "clang-other-*": (),
         "gcc-asm*": _EVERY_DIRECTIVE,
         "gcc*-O0": ("alloca_vla",),
-        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*", "genc_fc2i1*"),
+        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*", "genc_fc2i1*", "genc_fc3c1_fc2*"),
         "gcc*-O2": ("*",),
         "gcc*-O2-fp": (
             *_SHAPES,
@@ -44,10 +44,18 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "genc_f8m*",
             "genc_fc2c1*",
             "genc_fo32s1*",
+            "genc_fs2__finstrument*",
         ),
         "gcc*-O2*-sframe": ("recursion", "struct_return", "overaligned"),
         "gcc*-O3*": ("big_frame", "genc_fc2c1_f8c2*", "genc_fc2c1_f32*", "genc_f4104*"),
-        "gcc*-Os": (*_SHAPES, "adjoining", "genc_f8r3a1v1c1*", "genc_f152i1*", "genc_f8c3c3*"),
+        "gcc*-Os": (
+            *_SHAPES,
+            "adjoining",
+            "genc_f8r3a1v1c1*",
+            "genc_f152i1*",
+            "genc_f8c3c3*",
+            "genc_fc1t1_ft2*",
+        ),
         "gcc*-Os-fp": ("switch_table",),
     }
 )

@@ -83,6 +83,13 @@ KNOWN_DEFECTS = (
         "__gnu_mcount_nc",
     ),
     KnownDefect(
+        Tool.GCC,
+        frozenset({"a32"}),
+        ("-mapcs-frame",),
+        "apcs_tail_call",
+        "the row of a tail call's jump counts the words that the load of the caller's SP has taken with it",
+    ),
+    KnownDefect(
         Tool.CLANG,
         _X86_64,
         (CONVENTION, VECTORS),

@@ -54,19 +54,20 @@ def test_flags_that_compilers_refuse_together_are_not_drawn_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "arch", "recipe", "program"),
+    ("shape", "flags", "arch", "recipe", "program"),
     [
-        ("-DCONVENTION=ms_abi,-DVECTORS", "x86_64", "clang-O2", "simd_saved"),
-        ("-mfunction-return=thunk", "x86_64", "gcc-O2", "return_thunk"),
-        ("-pg", "arm32", "gcc-thumb-O2-fp", "profiled"),
-        ("-fpatchable-function-entry=2", "arm64", "gcc-O2", "entry_nops"),
+        ("f8c1+f16r2", "-DCONVENTION=ms_abi,-DVECTORS", "x86_64", "clang-O2", "simd_saved"),
+        ("f8c1+f16r2", "-mfunction-return=thunk", "x86_64", "gcc-O2", "return_thunk"),
+        ("f8c1+f16r2", "-pg", "arm32", "gcc-thumb-O2-fp", "profiled"),
+        ("f8c1+f16r2", "-fpatchable-function-entry=2", "arm64", "gcc-O2", "entry_nops"),
+        ("fc1t1+f", "-mapcs-frame", "arm32", "gcc-O2", "apcs_tail_call"),
     ],
 )
 def test_a_mistake_that_a_compiler_is_known_for_is_named_and_nothing_else_is_excused(
-    flags: str, arch: str, recipe: str, program: str
+    shape: str, flags: str, arch: str, recipe: str, program: str
 ) -> None:
     """By the program of the corpus that shows it; a strategy that lies elsewhere is a failure as ever."""
-    case = Unit(f"genc:f8c1+f16r2,{flags}", arch, recipe)
+    case = Unit(f"genc:{shape},{flags}", arch, recipe)
     tables = [UNWINDERS[name] for name in ("eh_frame", "debug_frame", "ehabi")]
     result = judge_case(case, tables)
     if result.skipped:
@@ -75,7 +76,7 @@ def test_a_mistake_that_a_compiler_is_known_for_is_named_and_nothing_else_is_exc
     assert result.mistakes == (program,)
     without = [replace(unwinder, limits=()) for unwinder in tables]
     assert failures(judge_case(case, without))  # declared instructions explain by limits only
-    assert failures(judge_case(replace(case, program="genc:f8c1+f16r2"), tables)) == ()
+    assert failures(judge_case(replace(case, program=f"genc:{shape}"), tables)) == ()
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ LIMITS = limits_of(
     SIGNED+LINKED              arm64   skipped
     LEAF_RECORD+UNLINKED       arm64   refused skipped
     LEAF_RECORD+UNLINKED       arm32   refused skipped wrong
-    NO_RECORD+UNLINKED         arm32   refused ended_early skipped wrong
+    NO_RECORD+UNLINKED         arm32   refused stopped ended_early skipped wrong
     LOST_REGISTER+FP_REUSED    x86_64  skipped
     LOST_REGISTER+FP_REUSED    arm64   skipped
     LOST_REGISTER+FP_REUSED    arm32   skipped

@@ -56,7 +56,7 @@ LIMITS = limits_of(
     UNKEPT            arm64   refused stopped wrong
     UNKEPT            arm32   refused stopped wrong
     COPIED            x86_64  skipped phantom wrong
-    COPIED            arm64   phantom
+    COPIED            arm64   phantom wrong
     COPIED            arm32   skipped phantom wrong
     LEFTOVER          x86_64  refused stopped phantom wrong
     LEFTOVER          arm64   phantom wrong

@@ -77,7 +77,7 @@ LIMITS = limits_of(
     FAR                 x86_64  refused stopped
     FAR                 arm64   refused
     FAR                 arm32   refused stopped
-    LINK_LIVE+UNKEPT<1  arm64   wrong
+    LINK_LIVE+UNKEPT<1  arm64   ended_early skipped wrong
     LINK_LIVE+UNKEPT<1  arm32   skipped wrong
     COPIED              x86_64  skipped
     COPIED              arm64   skipped

@@ -53,9 +53,10 @@ LIMITS = limits_of(
     NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
     NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early skipped wrong
     NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early skipped wrong_register
-    GIVEN_BACK_IN_PART                          arm32   refused ended_early wrong_register
+    GIVEN_BACK_IN_PART                          arm32   refused ended_early wrong_register wrong
     EPILOGUE                                    arm32   refused
     FP_MOVED_IN_PART                            arm32   ended_early wrong_register
+    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART     arm32   ended_early wrong
     """,
     {
         **CFI,
@@ -63,6 +64,12 @@ LIMITS = limits_of(
             "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
             "epilogue on, the row still describes the whole frame. GCC's writes one row for a frame that two "
             "instructions give back, after the second",
+            _LLVM_ARM,
+        ),
+        "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": (
+            "LLVM's ARM back end writes call frame information in emitPrologue only: behind an instruction of the "
+            "epilogue that moves nothing, such as the it of a conditional return, the row describes the whole frame "
+            "still",
             _LLVM_ARM,
         ),
         "PROLOGUE+ALLOCATED_IN_PART": (

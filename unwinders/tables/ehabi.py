@@ -71,6 +71,7 @@ LIMITS = limits_of(
     OTHER_STACK+ROOT      arm32   stopped
     WRONG_TABLE           arm32   stopped wrong
     FP_MOVED_ON           arm32   ended_early wrong_register
+    FP_REUSED+FRAME_IN_PART  arm32   ended_early
     """,
     {
         "CANNOT_UNWIND": (
@@ -140,6 +141,11 @@ LIMITS = limits_of(
         "FRAMELESS+FRAME_IN_PART": (
             "the one row of a function describes one finished frame: a function that takes a frame in steps, or one "
             "after another, has only part of that one here",
+            _SYNCHRONOUS,
+        ),
+        "FP_REUSED+FRAME_IN_PART": (
+            "the one row of a function describes one finished frame, counted from SP where the frame pointer is an "
+            "ordinary register: between the steps in which it is given back only part of it is there",
             _SYNCHRONOUS,
         ),
         "INTERRUPTED": (

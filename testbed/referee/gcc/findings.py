@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.referee.gcc.limits import ENTRY, IN_STEPS, INLINE_THUNK, POPPED, PROFILED, RENAMED, THUNK
+from testbed.referee.gcc.limits import APCS, ENTRY, IN_STEPS, INLINE_THUNK, POPPED, PROFILED, RENAMED, THUNK
 from testbed.referee.model import Finding
 
 FINDINGS = (
@@ -49,6 +49,17 @@ FINDINGS = (
         recipe="profiled-O2",
         at="leaf+0x4",
         limit=PROFILED,
+    ),
+    Finding(
+        title="GCC's .debug_frame for a tail call out of an APCS frame has the CFA a word too high",
+        unwinder="debug_frame",
+        tool="GCC 12",
+        since="2026-11-23",
+        program="apcs_tail_call",
+        arch="arm32",
+        recipe="apcs-O2",
+        at="work+0x1c",
+        limit=APCS,
     ),
     Finding(
         title="GCC's Thumb rows count a large frame as whole where one of two instructions has given it back",

@@ -38,6 +38,15 @@ PROFILED = Limit(
     "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/bpabi.h;hb=refs/heads/releases/gcc-12",
 )
 
+APCS = Limit(
+    Trait.WRONG_TABLE,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "the epilogue of an old frame (-mapcs-frame) loads SP itself from the stack; GCC counts the loaded words as popped "
+    "from it, and the row of a tail call's jump, which comes next, has the CFA a word too high",
+    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/arm.cc;hb=refs/heads/releases/gcc-12",
+    frozenset({"arm32"}),
+)
+
 IN_STEPS = Limit(
     Trait.GIVEN_BACK_IN_PART,
     frozenset({Outcome.REFUSED}),

@@ -93,6 +93,16 @@ _REASONS = {
         "without it the frame is still seen that is gone by then",
         _EPILOGUES,
     ),
+    "FP_FOR_LOCALS+WITHOUT_EFFECT": (
+        "the epilogue unwinder takes SP for the CFA, from the instruction behind mov sp, r7 on: here that one has "
+        "changed nothing, and what was pushed is on the stack still",
+        _EPILOGUES,
+    ),
+    "FP_REUSED+FRAME_IN_PART": (
+        "the frame is counted from SP, by all that the prologue pushes: that some of it has been given back, in the "
+        "middle of the function, is not seen",
+        _GUESSES,
+    ),
     "FP_REUSED": (
         "the frame pointer was set in the prologue, so the frame is counted from it: here it holds something else",
         _GUESSES,
@@ -150,6 +160,8 @@ WITH_EHABI = limits_of(
     FP_REUSED                                 arm32   stopped skipped wrong_register wrong
     LINKED+FP_SET_LATE                        arm32   refused ended_early phantom wrong_register wrong
     HOLDING+PROLOGUE+SETS_FP_LATE             arm32   wrong_register wrong
+    FP_FOR_LOCALS+WITHOUT_EFFECT              arm32   wrong_register
+    FP_REUSED+FRAME_IN_PART                   arm32   ended_early
     FAR+FP_FOR_LOCALS                         arm32   ended_early
     FAR+LINKED+REALIGNED                      arm32   ended_early
     FAR+LINKED+LINK_LIVE                      arm32   ended_early wrong_register
@@ -215,6 +227,8 @@ _ARM_LIMITS = limits_of(
     FP_REUSED                                 arm32   stopped skipped wrong_register wrong
     LINKED+FP_SET_LATE                        arm32   refused stopped ended_early phantom wrong_register wrong
     HOLDING+PROLOGUE+SETS_FP_LATE             arm32   ended_early wrong_register wrong
+    FP_FOR_LOCALS+WITHOUT_EFFECT              arm32   wrong_register
+    FP_REUSED+FRAME_IN_PART                   arm32   ended_early
     FAR+FP_FOR_LOCALS                         arm32   ended_early
     FAR+LINKED+REALIGNED                      arm32   ended_early
     FAR+LINKED+LINK_LIVE                      arm32   ended_early wrong_register

@@ -115,6 +115,7 @@ WITH_TABLES = (
             "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early skipped wrong wrong_register",
             "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early skipped",
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
             "GIVEN_BACK_IN_PART": "ended_early wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
@@ -210,6 +211,15 @@ WITHOUT_TABLES = (
     ),
     limit(Trait.PROLOGUE, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS, _X86),
     limit(Trait.PROLOGUE, "ended_early phantom", _FROM_THE_SYMBOL, _PLANS, _ARM32, Trait.ROW_BEGINS),
+    limit(
+        Trait.PROLOGUE,
+        "wrong",
+        "a frame of the old procedure call standard keeps the pc beside lr: of a push of both, the emulation takes the "
+        "pc's word for the return address",
+        _EMULATION,
+        _ARM32,
+        Trait.APART,
+    ),
     limit(
         Trait.FP_REUSED,
         "ended_early phantom wrong wrong_register",

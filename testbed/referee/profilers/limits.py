@@ -84,6 +84,7 @@ _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
     (Trait.FRAME_ELSEWHERE,),
     (Trait.FRAMELESS, Trait.BARE, Trait.PARTLY_RUN),
     (Trait.FRAMELESS, Trait.FRAME_IN_PART),
+    (Trait.FP_REUSED, Trait.FRAME_IN_PART),
     (Trait.FP_MOVED_ON,),
 )
 _LOOKED_UP_BEFORE = tuple(

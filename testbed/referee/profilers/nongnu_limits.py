@@ -55,7 +55,8 @@ _AT_CALLS = (
 )
 _NOT_AT_A_CALL = (
     *("RETURN_UNSAVED", "PROLOGUE+UNLINKED", "EPILOGUE+ROW_BEGINS"),
-    *("FRAME_ELSEWHERE", "FRAMELESS+BARE+PARTLY_RUN", "FRAMELESS+FRAME_IN_PART", "FP_MOVED_ON"),
+    *("FRAME_ELSEWHERE", "FRAMELESS+BARE+PARTLY_RUN", "FRAMELESS+FRAME_IN_PART"),
+    *("FP_REUSED+FRAME_IN_PART", "FP_MOVED_ON"),
 )
 _EXIDX_REASONS = {
     **_REASONS,
@@ -96,6 +97,7 @@ NONGNU_EXIDX_LIMITS = limits_of(
     FRAME_ELSEWHERE        arm32  ended_early skipped wrong_register wrong crashed
     FRAMELESS+BARE+PARTLY_RUN  arm32  ended_early skipped wrong_register wrong crashed
     FRAMELESS+FRAME_IN_PART    arm32  ended_early
+    FP_REUSED+FRAME_IN_PART    arm32  ended_early
     FP_MOVED_ON    arm32  ended_early wrong_register
     LAST_CALL      arm32  ended_early wrong
     """,
