@@ -32,7 +32,7 @@ SINGLE_ISA = {
     "frame_in_part": "EHABI's tables have one row for a function",
     "kept_in_register": "only a link register is kept in another register",
     "passed_changed": "what glibc's swapcontext does on 32-bit ARM",
-    "record_replaced": "C libraries have frame records on arm64, and there it was met",
+    "record_replaced": "EHABI's unwinders have the registers in memory of their own",
     "same_return": "a live link register is taken for a record that is linked",
     "signal_interworking": "a handler and a trampoline of two instruction sets",
     "signal_number": "Thumb's frame pointer is the register of a system call's number",

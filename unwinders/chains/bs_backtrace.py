@@ -56,6 +56,7 @@ LIMITS = limits_of(
     SIGNAL                     x86_64  refused ended_early skipped
     SIGNAL                     arm64   ended_early skipped wrong
     SIGNAL                     arm32   refused ended_early skipped wrong
+    RECORD_REPLACED            x86_64  skipped
     RECORD_REPLACED            arm64   skipped
     LINK_STALE                 arm64   refused stopped phantom wrong
     LINK_STALE                 arm32   refused stopped skipped phantom wrong

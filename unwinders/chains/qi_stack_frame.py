@@ -79,7 +79,9 @@ LIMITS = limits_of(
     SIGNAL                         x86_64  ended_early skipped wrong
     SIGNAL                         arm64   skipped wrong_register wrong
     SIGNAL                         arm32   ended_early skipped wrong
+    RECORD_REPLACED                x86_64  skipped
     RECORD_REPLACED                arm64   skipped
+    RECORD_REPLACED<1              x86_64  skipped
     NO_CODE<1                      arm32   ended_early
     LINK_STALE                     arm64   skipped phantom wrong
     LINK_STALE                     arm32   skipped phantom wrong
@@ -118,7 +120,7 @@ LIMITS = limits_of(
     FP_FOR_LOCALS<1                arm64   ended_early wrong
     FP_FOR_LOCALS<1                arm32   ended_early wrong
     """,
-    {"SIGNAL": RECORDS["SIGNAL"], **LISTED, **RECORDS, **STALE},
+    {"SIGNAL": RECORDS["SIGNAL"], "RECORD_REPLACED<1": RECORDS["RECORD_REPLACED"], **LISTED, **RECORDS, **STALE},
 )
 
 QI_STACK_FRAME = Unwinder(

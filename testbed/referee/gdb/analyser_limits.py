@@ -47,6 +47,11 @@ _REASONS = {
         "trampoline that is not as Linux writes it is taken for a function",
         _GUESSES,
     ),
+    "RECORD_REPLACED": (
+        "amd64's analyser takes what rbp leads to for the record that the function has linked; an unwinder has put "
+        "there the frame that it goes to",
+        _AMD64,
+    ),
     "INTERRUPTED": (
         "behind a signal's frame no call was made: the rows of EHABI, which are believed there, do not hold, and a "
         "frame may not be there yet",
@@ -185,6 +190,7 @@ _AMD64_LIMITS = limits_of(
     """
     NO_CODE                                   x86_64  ended_early
     SIGNAL                                    x86_64  ended_early skipped
+    RECORD_REPLACED                           x86_64  skipped
     SPLIT_FUNCTION                            x86_64  ended_early phantom wrong
     OTHER_STACK+CHANGED_INSIDE                x86_64  phantom wrong_register
     FP_OMITTED+HOLDING                        x86_64  ended_early skipped phantom wrong_register wrong
