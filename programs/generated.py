@@ -86,6 +86,15 @@ _FLAGGED = {
     "fv1s1,-mno-omit-leaf-frame-pointer,-finstrument-functions": ("clang-O2-fp",),  # arm64: the same, a caller skipped
     "f272s2c1+fs1": ("clang-O0-fp",),  # arm64: a copy of the caller's caller's return address, in room for locals
     "fs2,-finstrument-functions": ("gcc-thumb-O2-fp",),  # Thumb: a frame pointer for locals that leads to a number
+    "fa1s2c1+f,-finstrument-functions": (
+        "gcc-thumb-Os",
+    ),  # the same where r7 is moved on, to where the caller's record is
+    "fc1+f8v1c2+f8emt3+f": ("clang-Oz",),  # A32: behind a condition that fails, in an epilogue without rows
+    "f296,-finstrument-functions,-mno-omit-leaf-frame-pointer": ("clang-O0-fp",),  # arm64: an address of a call that is
+    # over, then a caller, and again
+    "f8c1c1+f8r3s1c2+f232i3+fs2": (
+        "clang-O0-fp",
+    ),  # arm64: at an entry, an equal address that is left comes in between
     "fc1t1+ft2+f4104s1": ("gcc-thumb-Os",),  # Thumb: a large frame is given back in two, below a recursion
 }
 

@@ -24,7 +24,7 @@ _EVERY_DIRECTIVE = (
 SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "clang*-O3": (*_FEW, "genc_fr6c1c1*"),
-        "clang*-Oz*": (*_FEW, "big_frame", "genc_ft1_fs2*", "genc_f8c1_fec2*"),
+        "clang*-Oz*": (*_FEW, "big_frame", "genc_ft1_fs2*", "genc_f8c1_fec2*", "genc_fc1_f8v1c2*"),
         "clang*-leaf-fp": _FEW,
         "clang*-aapcs": _FEW,
         "clang*-sync": (*_FEW, "big_frame"),
@@ -54,6 +54,7 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "genc_f8r3a1v1c1*",
             "genc_f152i1*",
             "genc_f8c3c3*",
+            "genc_fa1s2c1*",
             "genc_fc1t1_ft2*",
         ),
         "gcc*-Os-fp": ("switch_table",),

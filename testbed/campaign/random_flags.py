@@ -79,12 +79,13 @@ OF_GCC = PerIsa[tuple[str, ...]](
         ),
     }
 )
-# What compilers refuse together: of a draw that has two of one set, the first stays.
+# What compilers refuse together, or make wrong code of: of a draw that has two of one set, the first stays.
 _EXCLUSIVE = (
     ("-fcf-protection", "-mfunction-return"),
     (CONVENTION,),
     ("-fstack-check", "-fstack-clash-protection"),
     ("-mapcs-frame", _PROFILED),
+    ("-mapcs-frame", VECTORS),  # GCC loads d8, d9 and d15 in another order than it has stored them in
 )
 _BY_TOOL: Mapping[Tool, tuple[tuple[str, ...], PerIsa[tuple[str, ...]]]] = MappingProxyType(
     {Tool.CLANG: (_BOTH, OF_CLANG), Tool.GCC: (_BOTH + _GCC, OF_GCC)}

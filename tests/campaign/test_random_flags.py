@@ -49,6 +49,7 @@ def test_flags_that_compilers_refuse_together_are_not_drawn_together() -> None:
         flags = parts_of(unit.program)[2]
         assert sum(flag.startswith("-DCONVENTION") for flag in flags) <= 1
         assert not {"-fstack-check", "-fstack-clash-protection"} <= set(flags)
+        assert not {"-mapcs-frame", "-DVECTORS"} <= set(flags)
         if "-pg" in flags:
             assert "-fno-omit-frame-pointer" in RECIPES[unit.recipe].flags
 

@@ -33,7 +33,15 @@ NO_TWIN = {
         "return_thunk",
         "realigned_calls",
     ),
-    *("masked_return", "conditional_return", "return_thunk_inline", "renamed_drap", "adjusted_again", "apcs_tail_call"),
+    *(
+        "masked_return",
+        "conditional_return",
+        "return_thunk_inline",
+        "renamed_drap",
+        "adjusted_again",
+        "apcs_tail_call",
+        "apcs_vectors",
+    ),
 }
 TABLES = ("eh_frame", "eh_frame_hdr", "debug_frame")
 BAD = [program for program in PROGRAMS.values() if any(s.header.twin for s in program.sources.values())]

@@ -89,7 +89,7 @@ LIMITS = limits_of(
     UNLINKED                   arm32   ended_early wrong
     FP_FOR_LOCALS              x86_64  ended_early wrong
     FP_FOR_LOCALS              arm64   ended_early wrong
-    FP_FOR_LOCALS              arm32   skipped
+    FP_FOR_LOCALS              arm32   stopped skipped
     OPEN_END                   x86_64  stopped phantom
     OPEN_END                   arm64   stopped phantom
     OPEN_END                   arm32   stopped phantom

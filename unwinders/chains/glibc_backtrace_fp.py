@@ -81,7 +81,7 @@ LIMITS = limits_of(
     UNLINKED                   arm32   wrong
     FP_FOR_LOCALS              x86_64  wrong
     FP_FOR_LOCALS              arm64   wrong
-    FP_FOR_LOCALS              arm32   skipped
+    FP_FOR_LOCALS              arm32   ended_early skipped
     OPEN_END                   x86_64  phantom
     OPEN_END                   arm64   phantom
     OPEN_END                   arm32   phantom

@@ -62,7 +62,7 @@ LIMITS = limits_of(
     LEFTOVER          arm64   phantom wrong
     LEFTOVER          arm32   refused stopped phantom wrong
     CODE_POINTER      x86_64  phantom wrong
-    CODE_POINTER      arm64   phantom
+    CODE_POINTER      arm64   phantom wrong
     CODE_POINTER      arm32   phantom
     OTHER_STACK       x86_64  stopped
     OTHER_STACK       arm64   stopped phantom wrong_register

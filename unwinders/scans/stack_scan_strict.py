@@ -61,8 +61,8 @@ LIMITS = limits_of(
     HAND_MADE           arm32   refused stopped ended_early
     SIGNED+UNKEPT       arm64   ended_early
     NOT_KEPT+UNKEPT     arm32   ended_early
-    LINK_LIVE+UNKEPT    arm64   refused ended_early skipped wrong
-    LINK_LIVE+UNKEPT    arm32   refused ended_early skipped wrong
+    LINK_LIVE+UNKEPT    arm64   refused ended_early skipped phantom wrong
+    LINK_LIVE+UNKEPT    arm32   refused ended_early skipped phantom wrong
     UNKEPT              x86_64  ended_early
     UNKEPT              arm64   ended_early
     UNKEPT              arm32   ended_early

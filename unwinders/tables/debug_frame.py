@@ -50,7 +50,7 @@ LIMITS = limits_of(
     NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
     PROLOGUE+ALLOCATED_IN_PART                  arm32   ended_early
     NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
-    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped
+    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped wrong_register
     NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early skipped wrong
     NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early skipped wrong_register
     GIVEN_BACK_IN_PART                          arm32   refused ended_early wrong_register wrong

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from testbed.referee.gcc.limits import APCS, ENTRY, IN_STEPS, INLINE_THUNK, POPPED, PROFILED, RENAMED, THUNK
+from testbed.referee.gcc.limits import (
+    APCS,
+    APCS_VECTORS,
+    ENTRY,
+    IN_STEPS,
+    INLINE_THUNK,
+    POPPED,
+    PROFILED,
+    RENAMED,
+    THUNK,
+)
 from testbed.referee.model import Finding
 
 FINDINGS = (
@@ -60,6 +70,17 @@ FINDINGS = (
         recipe="apcs-O2",
         at="work+0x1c",
         limit=APCS,
+    ),
+    Finding(
+        title="GCC's .debug_frame for an APCS frame has the CFA a word too low where vector registers are loaded again",
+        unwinder="debug_frame",
+        tool="GCC 12",
+        since="2026-11-23",
+        program="apcs_vectors",
+        arch="arm32",
+        recipe="apcs-O2",
+        at="work+0x24",
+        limit=APCS_VECTORS,
     ),
     Finding(
         title="GCC's Thumb rows count a large frame as whole where one of two instructions has given it back",
