@@ -141,7 +141,7 @@ def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
 @lru_cache(maxsize=2)
 def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> FileAtWork:
     """A file's image, tables and machine. Raises ImageError, UsageError."""
-    image = read_program(file, path)
+    image = read_program(file, path, options.arch)
     tables = readers.tables(image, options.tables)
     pieces = pieces_for(image, tables)
     image = with_names(image, pieces)

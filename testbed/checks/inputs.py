@@ -232,7 +232,15 @@ def _readable(path: Path, command: Sequence[str]) -> list[Path]:
     return [place.resolve() for place in found if place.resolve() != Path("/")]
 
 
-def read_program(path: Path, original: Path) -> Image:
-    """A program file as an image under its user's name; labels of assembly that names no function are such."""
-    image = read_image(path)
+def read_program(path: Path, original: Path, arch: str | None = None) -> Image:
+    """A program file as an image under its user's name; labels of assembly that names no function are such.
+
+    ``arch`` chooses in a file that holds several. Raises ImageError, and UsageError where the file is for another one.
+    """
+    wanted = arch_named(arch) if arch else None
+    image = read_image(path, arch=wanted)
+    if wanted is not None and image.arch is not wanted:
+        raise UsageError(
+            f"{original} is for {image.arch}, not for {wanted}: leave --arch out, or name what compiles for {wanted}"
+        )
     return image if path == original else with_labels_as_functions(replace(image, path=original))

@@ -271,3 +271,20 @@ def test_an_object_with_orc_alone_is_checked(tmp_path: Path, distance: int, wron
     assert sum(finding.instructions for finding in found.findings) == wrong
     if wrong:
         assert "the true CFA is rsp+0x10 here" in found.findings[0].things[0].true
+
+
+def test_a_file_for_another_architecture_than_was_asked_for_is_refused(
+    tmp_path: Path, objects: dict[str, bytes]
+) -> None:
+    """A check of other code than the one that was meant is no answer, whoever made it."""
+    source = tmp_path / "f.c"
+    source.write_text("int f(int a) { return a + 1; }\n")
+    for flags in (("gcc", "-O2"), ("--target=x86_64-linux-gnu",)):
+        assert checked(source, arch="x86_64", flags=flags).functions
+        with pytest.raises(UsageError, match="is for x86_64, not for arm64: leave --arch out, or name what compiles"):
+            checked(source, arch="arm64", flags=flags)
+    path = tmp_path / "f.o"
+    path.write_bytes(objects["arm64"])
+    assert checked(path, arch="arm64").functions
+    with pytest.raises(UsageError, match="is for arm64, not for arm32"):
+        checked(path, arch="arm32")
