@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from testbed.checks.model import FindingKind, LaterDirectives, Repair, TableFinding
+from testbed.checks.model import FindingKind, Repair, TableFinding
 
 MANY_ALIKE = 5  # functions: nobody left each of them out by hand
 
@@ -47,7 +47,7 @@ def _repair_of_each(alike: Sequence[TableFinding]) -> Repair | None:
     first = repairs[0]
     if first is None or any(each is None or _said(each) != _said(first) for each in repairs):
         return first
-    later = tuple(LaterDirectives(_ENDS, each.directives) for each in first.later)
+    later = tuple(replace(each, where=_ENDS) for each in first.later)
     repaired = sum(each.repaired for each in repairs if each is not None)
     return replace(first, repaired=repaired, later=later, place=_BEGINNINGS)
 

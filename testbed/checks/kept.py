@@ -179,6 +179,9 @@ def _finding(data: Mapping[str, Any]) -> TableFinding:
 
 
 def _repair(data: Mapping[str, Any]) -> Repair:
-    later = (LaterDirectives(each["where"], tuple(each["directives"])) for each in data["later"])
-    several = {name: tuple(data[name]) for name in ("directives", "replaced")}
-    return Repair(**{**data, **several, "later": tuple(later)})
+    later = tuple(LaterDirectives(**{**each, **_directives(each)}) for each in data["later"])
+    return Repair(**{**data, **_directives(data), "later": later})
+
+
+def _directives(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(data[name]) for name in ("directives", "replaced")}

@@ -67,10 +67,14 @@ class WrongThing:
 
 @dataclass(frozen=True, slots=True)
 class LaterDirectives:
-    """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``."""
+    """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``.
+
+    They are more, or stand for those ``replaced``.
+    """
 
     where: str
     directives: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ class Repair:
 
     ``directives`` belong to ``place``, in words, or stand for those ``replaced``. ``remembered`` is where
     `.cfi_remember_state` belongs if one of them is `.cfi_restore_state`, else "". ``later`` ends what they say, where
-    the old state holds again. ``repaired`` instructions were wrong and are right with it; none that was right is wrong.
+    the old state holds again, or says anew what would count from them. ``repaired`` instructions were wrong and are
+    right with it; none that was right is wrong.
     """
 
     directives: tuple[str, ...]

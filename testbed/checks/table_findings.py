@@ -19,6 +19,7 @@ from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair,
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.other_entries import entered_by_call, more_at_entry
 from testbed.checks.pc_checks import PcChecks
+from testbed.checks.recounted import recounted
 from testbed.checks.repair import Cause, find_causes
 from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
@@ -205,6 +206,9 @@ class _OneFunction:
             for each in cause.closings
             if (left := self._not_said_yet(pc := self._next(each.pc), each.directives))
         ]
+        behind_it = ((pc, self._standing_at(pc)) for pc in self.pcs if pc > cause.pc)
+        if again := recounted(cause, behind_it, self.table, self.true):
+            later.append(LaterDirectives(self._place(again[0]), again[1:2], again[2:]))
         if cause.replaced is not None:
             behind, wrong = cause.replaced
             at = f"before {self.words.where(behind)}" if behind != cause.pc else ""
@@ -212,8 +216,8 @@ class _OneFunction:
         standing = self._standing_at(cause.pc)
         pcs = [pc for pc in self.pcs if pc >= cause.pc]
         if relative := counted_from(cause.directives, list(standing), {pc: self.table.at(pc) for pc in pcs}, self.true):
-            said, behind_it = relative
-            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{standing[behind_it]}`")
+            said, first = relative
+            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{standing[first]}`")
         said, replaced = written_anew(cause.directives, list(standing), self._unchanged_before(cause.pc))
         as_written = tuple(standing[each] for each in replaced)
         return Repair(said, remembered, len(cause.pcs), tuple(later), as_written)

@@ -88,7 +88,7 @@ class _HowTold:
     "--arch",
     "-a",
     metavar="ARCH",
-    help="x86_64, arm64 or arm32: what a source is built for (default: x86_64, or the only one it builds for), and which "
+    help="x86_64, arm64 or arm32: what a source is built for (default: x86_64, or the only one it builds for), which "
     "part of a Mach-O file of several is checked. A file for another one is refused.",
 )
 @click.option(

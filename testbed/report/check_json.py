@@ -120,7 +120,10 @@ def _repair(finding: TableFinding) -> dict[str, Any] | None:
         "replaced_at": repair.replaced_at or None,
         "place": repair.place,
         "remembered": repair.remembered or None,
-        "later": [{"where": later.where, "directives": list(later.directives)} for later in repair.later],
+        "later": [
+            {"where": later.where, "directives": list(later.directives), "replaced": list(later.replaced)}
+            for later in repair.later
+        ],
         "repaired": repair.repaired,
     }
 

@@ -98,7 +98,7 @@ def repair_words(finding: TableFinding) -> str:
     repair = finding.repair
     if repair is None:
         return ""
-    new, old = (listed([f"`{printable(each)}`" for each in its]) for its in (repair.directives, repair.replaced))
+    new, old = _quoted(repair.directives), _quoted(repair.replaced)
     if repair.replaced:
         at = f" {printable(repair.replaced_at)}" if repair.replaced_at else ""
         text = (f"write {new} for {old}" if repair.directives else f"take out {old}") + at
@@ -107,9 +107,14 @@ def repair_words(finding: TableFinding) -> str:
     if repair.remembered:
         text += f", with `.cfi_remember_state` before {printable(repair.remembered)}"
     for later in repair.later:
-        directives = listed([f"`{printable(directive)}`" for directive in later.directives])
-        text += f", and {directives} before {printable(later.where)}"
+        text += f", and {_quoted(later.directives)}"
+        text += f" for {_quoted(later.replaced)}" if later.replaced else ""
+        text += f" before {printable(later.where)}"
     return text
+
+
+def _quoted(directives: Sequence[str]) -> str:
+    return listed([f"`{printable(each)}`" for each in directives])
 
 
 def tried_words(finding: TableFinding) -> str:
