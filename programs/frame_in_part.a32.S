@@ -1,6 +1,7 @@
 // summary: functions that make a frame, or give it back, with other instructions between: EHABI has one row for each
-// exit: 63
-// frames: early_behind = early, main, _start
+// exit: 73
+// frames: early_behind#1 = early, main, _start
+// frames: early_behind#2 = early, numbered, main, _start
 // frames: between = behind, main, _start
 // frames: numbered_behind = numbered, main, _start
 
@@ -81,7 +82,7 @@ early_behind:
     .fnend
 .size early, . - early
 
-// numbered(x) = helper(x) + 1 + 2 + 3 + 4, with a number in the frame-pointer register
+// numbered(x) = early(x) + 1 + 2 + 3 + 4, with a number in the frame-pointer register, and one on the stack
 .type numbered, %function
 numbered:
     .fnstart
@@ -94,8 +95,9 @@ numbered:
     sub sp, sp, #0x10
     .pad #0x10
     .cfi_def_cfa_offset 0x18
+    str r0, [sp, #0xc]
     mov r11, #1
-    bl helper
+    bl early
     add sp, sp, #0x10
     .cfi_def_cfa_offset 8
 numbered_behind:

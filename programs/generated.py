@@ -95,6 +95,8 @@ _FLAGGED = {
     "f8c1c1+f8r3s1c2+f232i3+fs2": (
         "clang-O0-fp",
     ),  # arm64: at an entry, an equal address that is left comes in between
+    "fc2c1+f16c2+fc3+f": ("clang-O0-fp",),  # A32: behind a caller known by lr, an equal address further out, then none
+    "fc2c1+f320c2+fc3+fc4+fa1": ("gcc-O0-fp", "gcc-O2-fp"),  # arm64: the same, of an earlier call with two more frames
     "fc1t1+ft2+f4104s1": ("gcc-thumb-Os",),  # Thumb: a large frame is given back in two, below a recursion
 }
 

@@ -34,7 +34,15 @@ SELECTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "clang-other-*": (),
         "gcc-asm*": _EVERY_DIRECTIVE,
         "gcc*-O0": ("alloca_vla",),
-        "gcc*-O0-fp": (*_SHAPES, "overaligned", "mutual_recursion", "genc_f288c2c1*", "genc_fc2i1*", "genc_fc3c1_fc2*"),
+        "gcc*-O0-fp": (
+            *_SHAPES,
+            "overaligned",
+            "mutual_recursion",
+            "genc_f288c2c1*",
+            "genc_fc2i1*",
+            "genc_fc3c1_fc2*",
+            "genc_fc2c1_f320c2*",
+        ),
         "gcc*-O2": ("*",),
         "gcc*-O2-fp": (
             *_SHAPES,

@@ -13,7 +13,8 @@ only ever forgets, so this ends. Beyond plain edges:
   what is known from the entry, such a state never wins.
 * A jump through a pointer with SP as at the entry is a tail call; constants and jump tables between the code are none.
   No way leads into a constant: the call in front of it does not return. Where one was followed, all starts again.
-* Under a condition (A32, IT blocks) there are two states, kept apart until the flags change.
+* Under a condition (A32, IT blocks) there are two states, kept apart until the flags change; a branch under the same
+  condition takes one of them away.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from unwinders.analysis.found_late import DoesNotReturn, FoundLate, IsConstant, 
 from unwinders.analysis.function_code import LONGEST, FunctionCode
 from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
 from unwinders.analysis.meeting_states import landings, left_out
-from unwinders.analysis.operations import Call, Instruction, Jump, Return, SystemCall, Trap
+from unwinders.analysis.operations import Call, Condition, Instruction, Jump, Return, SystemCall, Trap
 from unwinders.analysis.spread_states import LosesValue, Node, SpreadStates, loses
 from unwinders.analysis.unreached_code import called_last, unreached
 from unwinders.analysis.veneers import come_back
@@ -168,7 +169,10 @@ class _Propagation:
     def execute(self, node: Node, instruction: Instruction) -> None:
         _, holds = node
         state, weak = self.states.at[node], node in self.states.weak
-        condition = instruction.condition
+        condition, when = instruction.condition, _condition_of(instruction)
+        if when is not None and holds == when.not_code:
+            self.arrive((instruction.end, holds), state, weak=weak)  # a branch that is not taken
+            return
         if condition is None:
             self.leave(instruction, state, 0 if instruction.sets_flags else holds, weak)
             return
@@ -211,7 +215,7 @@ class _Propagation:
                     there, after = (there, made_at_most(after)) if if_above else (made_at_most(after), after)
                 if not targets:
                     self.jumps[instruction.address] = after
-                if not conditional:
+                if not conditional or (control.when is not None and holds == control.when.code):
                     return
             case Call(target):
                 if target is not None and target != self.code.function.entry and self.code.function.covers(target):
@@ -277,3 +281,8 @@ class _Propagation:
             answers = landings(self.arch, strong or tuple(state for state, _ in self.calls.values())) or answers
         self.count(sum(map(len, answers)))
         return [reduce(join, each) for each in answers if not any(self.disagree(each[0], other) for other in each[1:])]
+
+
+def _condition_of(instruction: Instruction) -> Condition | None:
+    """The condition under which an instruction jumps, where others may have it, too."""
+    return instruction.control.when if isinstance(instruction.control, Jump) else None

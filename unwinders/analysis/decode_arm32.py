@@ -70,12 +70,13 @@ def decode(insn: Any, isa: Isa, read_code: ReadCode) -> Instruction:
     control = _control(insn, root, read_code)
     condition = None
     if code is not None and not root.startswith("it"):
+        under = Condition(code, ((code - 1) ^ 1) + 1)
         if root == "b":
             if isinstance(control, Jump):
                 equal, above = _IF_EQUAL.get(code), _IF_ABOVE.get(code)
-                control = replace(control, conditional=True, if_equal=equal, if_above=above)
+                control = replace(control, conditional=True, if_equal=equal, if_above=above, when=under)
         else:
-            condition = Condition(code, ((code - 1) ^ 1) + 1)
+            condition = under
     flags = bool(insn.update_flags) or root in _COMPARE
     compares = _compares(insn) if root == "cmp" and condition is None else None
     literal = literal_of(insn, isa)

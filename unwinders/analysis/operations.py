@@ -92,12 +92,21 @@ Effect = Set | SetNumber | SetBits | Combine | Forget | Load | Store | Sign
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """The instruction has its effects only under condition ``code``; ``not_code`` is the opposite one."""
+
+    code: int
+    not_code: int
+
+
+@dataclass(frozen=True, slots=True)
 class Jump:
     """Control goes to one of ``targets``; empty where the code does not say (then ``via`` may name the register).
 
     ``conditional``: or on to the next instruction; ``if_equal``: it goes there because what was compared is equal
     (True) or because it is not (False); ``if_above`` likewise, of numbers without a sign. ``table``: the [start, end)
     of a list of the targets in the code, which ``index`` counts in. ``pointer``: the target is loaded from one place.
+    ``when``: the condition under which it goes there, where instructions around it may have one as well.
     """
 
     targets: tuple[int, ...] = ()
@@ -108,6 +117,7 @@ class Jump:
     if_equal: bool | None = None
     if_above: bool | None = None
     pointer: bool = False
+    when: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +145,6 @@ class SystemCall:
 
 
 Control = Jump | Call | Return | Trap | SystemCall
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """The instruction has its effects only under condition ``code``; ``not_code`` is the opposite one."""
-
-    code: int
-    not_code: int
 
 
 @dataclass(frozen=True, slots=True)

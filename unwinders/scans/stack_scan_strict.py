@@ -61,8 +61,8 @@ LIMITS = limits_of(
     HAND_MADE           arm32   refused stopped ended_early
     SIGNED+UNKEPT       arm64   ended_early
     NOT_KEPT+UNKEPT     arm32   ended_early
-    LINK_LIVE+UNKEPT    arm64   refused ended_early skipped phantom wrong
-    LINK_LIVE+UNKEPT    arm32   refused ended_early skipped phantom wrong
+    LINK_LIVE+UNKEPT    arm64   refused ended_early skipped wrong
+    LINK_LIVE+UNKEPT    arm32   refused ended_early skipped wrong
     UNKEPT              x86_64  ended_early
     UNKEPT              arm64   ended_early
     UNKEPT              arm32   ended_early
@@ -79,6 +79,7 @@ LIMITS = limits_of(
     FAR                 arm32   refused stopped
     LINK_LIVE+UNKEPT<1  arm64   ended_early skipped wrong
     LINK_LIVE+UNKEPT<1  arm32   skipped wrong
+    LINK_LIVE+UNKEPT<2  arm64   ended_early wrong
     COPIED              x86_64  skipped
     COPIED              arm64   skipped
     COPIED              arm32   ended_early skipped
@@ -91,6 +92,9 @@ LIMITS = limits_of(
     CODE_POINTER        arm64   phantom wrong
     CODE_POINTER        arm32   phantom wrong
     FAR                 arm64   stopped
+    LINK_LIVE+UNKEPT    arm64   phantom
+    LINK_LIVE+UNKEPT    arm32   phantom
+    LINK_LIVE+UNKEPT<1  arm32   ended_early
     """,
     {
         "SIGNAL": SCANS["SIGNAL"],
@@ -106,6 +110,11 @@ LIMITS = limits_of(
         "LINK_LIVE+UNKEPT<1": (
             "the function further in keeps its return address in the link register: an equal one that an earlier call "
             "has left further out is taken for it, and the search goes on from there",
+            HEURISTIC,
+        ),
+        "LINK_LIVE+UNKEPT<2": (
+            "the function two frames further in keeps its return address in the link register: an equal one that an "
+            "earlier call has left further out is taken for it, that call's caller is the same, and its own is another",
             HEURISTIC,
         ),
         **SCANS,

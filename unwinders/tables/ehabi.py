@@ -62,7 +62,7 @@ LIMITS = limits_of(
     FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong_register wrong
     UNSAVED+FRAMELESS+UNKEPT   arm32   ended_early wrong_register wrong
     FRAMELESS+BARE+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
-    FRAMELESS+FRAME_IN_PART  arm32   ended_early skipped wrong_register
+    FRAMELESS+FRAME_IN_PART  arm32   ended_early skipped wrong_register wrong
     RETURN_UNSAVED+UNKEPT      arm32   ended_early wrong
     SIGNAL                arm32   ended_early skipped wrong_register wrong
     INEXPRESSIBLE+CHANGED      arm32   wrong_register

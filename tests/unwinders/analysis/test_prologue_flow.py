@@ -135,6 +135,15 @@ def test_under_one_condition_two_instructions_see_one_state() -> None:
         cfa_before("a32", text, 3)
 
 
+def test_a_branch_under_a_condition_takes_the_state_under_it_away() -> None:
+    text = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; beq 0x9000; mov r4, #1; adds r4, r4, #1; pop {r4, pc}"
+    assert [cfa_before("a32", text, i) for i in (4, 5, 6)] == [RegisterPlus("sp", 8)] * 3
+    with pytest.raises(NoUnwindInfo):  # before beq it depends on the flags
+        cfa_before("a32", text, 3)
+    text = text.replace("beq", "bne")  # the other way round: what is left has been popped
+    assert cfa_before("a32", text, 4) == RegisterPlus("sp", 0)
+
+
 def test_a_probing_loop_ends_at_its_limit() -> None:
     loop = "lea r11, [rsp - 0x5000]; sub rsp, 0x1000; mov qword ptr [rsp], 0; cmp rsp, r11; jne 0x1008; nop; ret"
     assert cfa_before("x86_64", loop, 5) == RegisterPlus("rsp", 0x5008)
