@@ -59,7 +59,7 @@ def all_cells(unit: Unit, run: Run, unwinders: Sequence[Unwinder], cell: Callabl
         try:
             if unwinder.applies_to(run.built.image):
                 cells.append(cell(unwinder))
-        except Exception:
+        except Exception:  # the strategy's own bug costs its own cell only
             crashes.append(f"{unwinder.name} crashed\n{traceback.format_exc()}")
     return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart
-from testbed.checks.source_directives import ADJUST, REL_OFFSET, register_of
+from testbed.checks.source_directives import ADJUST, DEF_CFA, REL_OFFSET, REMEMBER_STATE, register_of
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import AtCfa, UnwindRow
 
-CFA_WORDS = (".cfi_def_cfa", ADJUST, ".cfi_remember", ".cfi_negate")  # how directives begin that are of no register
+_OF_NO_REGISTER = (DEF_CFA, ADJUST, REMEMBER_STATE, ".cfi_negate")  # how directives begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def counted_from(
             place = true[pc].places.get(register)
             if place is None or rule.offset - int(by, 0) not in place.offsets:
                 return None
-    left = tuple(each for each in advised if each.startswith(CFA_WORDS) or register_of(each) not in registers)
+    left = tuple(each for each in advised if each.startswith(_OF_NO_REGISTER) or register_of(each) not in registers)
     return left, relative[0]
 
 

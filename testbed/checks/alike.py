@@ -11,6 +11,7 @@ from dataclasses import replace
 from testbed.checks.model import FindingKind, Repair, TableFinding
 
 MANY_ALIKE = 5  # functions: nobody left each of them out by hand
+_BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"
 
 
 def told_as_one(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
@@ -54,6 +55,3 @@ def _repair_of_each(alike: Sequence[TableFinding]) -> Repair | None:
 
 def _said(repair: Repair) -> tuple[tuple[str, ...], ...]:
     return (repair.directives, repair.replaced, *(each.directives for each in repair.later))
-
-
-_BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"

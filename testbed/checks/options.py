@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")  # by strategy
+# By strategy: all but what only finds the rows of another one.
+TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from testbed.image import Image
 from testbed.words.errors import UnwindError
 
 RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
+_KNOWN = (AtCfa, SameValue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,6 @@ def _differences(row: UnwindRow, said: UnwindRow, arch: Arch) -> tuple[WrongThin
             says = f"{name} is at CFA{one.offset:+#x}"
             things.append(WrongThing(name, says, f"the instructions before it save it at CFA{other.offset:+#x}"))
     return tuple(things)
-
-
-_KNOWN = (AtCfa, SameValue)
 
 
 def _place(cfa: RegisterPlus) -> str:

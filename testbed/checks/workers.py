@@ -108,7 +108,7 @@ def _answer(to: Connection, parent: int, begin: Callable[[], None] | None, fn: A
     _begin(parent, begin)
     try:
         to.send((True, fn(*args, **kwargs)))
-    except Exception as error:
+    except Exception as error:  # whatever the call raised: who asked for it gets it
         to.send((False, error))
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import click
 
+from testbed.checks.options import TABLES
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
 from testbed.cli.choice import matching
@@ -21,9 +22,6 @@ from testbed.report.lint_text import table_lines
 from testbed.runs.by_name import named_run
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
-
-# All tables, but for what only finds the rows of another one.
-LINTED = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
 
 
 @click.command("lint")
@@ -69,7 +67,7 @@ def command(
 def table_readers(image: Image, names: tuple[str, ...]) -> list[TableReader]:
     """The tables of an image that strategies of these names read. Raises UsageError where there is none."""
     readers = []
-    for unwinder in matching(UNWINDERS, names or LINTED, "strategy"):
+    for unwinder in matching(UNWINDERS, names or TABLES, "strategy"):
         if unwinder.rows is not None and unwinder.applies_to(image):
             read = partial(unwinder.rows, image)
             readers.append(TableReader(unwinder.name, read, unwinder.name in AT_CALLS, unwinder.name in OF_DIRECTIVES))

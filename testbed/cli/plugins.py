@@ -137,7 +137,7 @@ def _told(unwind_trace: Callable[[Trace], Backtraces], called: str) -> Callable[
     def ask(trace: Trace) -> Backtraces:
         try:
             return unwind_trace(trace)
-        except Exception as error:
+        except Exception as error:  # of code that is not ours
             raise TestbedError(f"{called}: its unwind_trace raised {raised(error)}") from error
 
     return ask

@@ -18,14 +18,14 @@ from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
 from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS, PARTIAL, PARTIAL_OWNER
-from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
+from testbed.foreign.model import MOST_PIECES, TAKE_IT_AGAIN, Dump, DumpBytes, Module, disjoint, registers_in
 from testbed.image.model import joined_spans
 from testbed.words.budget import Account
 
 _CORE_FILE, _LOAD, _NOTES = 4, 1, 4
 _PRSTATUS, _AUXV, _FILE = 1, 6, 0x4649_4C45
 _RANDOM, _EXECFN, _SYSINFO_EHDR = 25, 31, 33
-_AGAIN = "the file is cut off or damaged: take it again (ulimit -c unlimited, and enough room on the disk)"
+_AGAIN = f"{TAKE_IT_AGAIN} (ulimit -c unlimited, and enough room on the disk)"
 
 
 @dataclass(frozen=True, slots=True)

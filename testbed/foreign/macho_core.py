@@ -12,14 +12,13 @@ from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS
-from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, disjoint, registers_in
+from testbed.foreign.model import MOST_PIECES, TAKE_IT_AGAIN, Dump, DumpBytes, disjoint, registers_in
 from testbed.image.macho_arches import MACH_O, arch_of_cpu
 from testbed.words.budget import Account
 
 _CORE, _SEGMENT, _THREAD, _NOTE = 4, 0x19, 0x4, 0x31
 _HEADER = 32
 _EXECUTE = 4  # VM_PROT_EXECUTE, in the protection that a segment begins with
-_AGAIN = "the file is cut off or damaged: take it again"
 
 
 def read_macho_core(path: Path, content: bytes, account: Account, thread: int = 0) -> Dump:
@@ -38,20 +37,20 @@ def read_macho_core(path: Path, content: bytes, account: Account, thread: int = 
     if kind != _CORE:
         raise file.error(12, f"a Mach-O file of type {kind}, not a core (4): give a core file")
     if count > MOST_PIECES:
-        raise file.error(16, f"{count} load commands; {_AGAIN}")
+        raise file.error(16, f"{count} load commands; {TAKE_IT_AGAIN}")
     memory, mapped, threads, at, mask, whole = [], [], [], _HEADER, None, False
     for number in range(count):
         file.account.spend("entries", 2, at)
-        what = f"load command {number}; {_AGAIN}:"
+        what = f"load command {number}; {TAKE_IT_AGAIN}:"
         command, size = file.unsigned(at, 4, what), file.unsigned(at + 4, 4, what)
         part = file.part(at, max(size, 8), what)
         if command == _SEGMENT:
             address, size_there, offset, in_file = (part.unsigned(24 + 8 * i, 8, what) for i in range(4))
             mapped.append((address, min(address + size_there, 1 << 64)))
             whole |= bool(part.unsigned(60, 4, what) & _EXECUTE)  # LLDB also writes stacks alone: no code
-            memory.append((address, file.take(offset, in_file, f"the memory at {address:#x}; {_AGAIN}:")))
+            memory.append((address, file.take(offset, in_file, f"the memory at {address:#x}; {TAKE_IT_AGAIN}:")))
             if address + in_file > 1 << 64:
-                raise file.error(at, f"memory at {address:#x} leaves the address space; {_AGAIN}")
+                raise file.error(at, f"memory at {address:#x} leaves the address space; {TAKE_IT_AGAIN}")
         elif command == _THREAD:
             threads.append(part)
         elif command == _NOTE and part.take(8, 16, what).rstrip(b"\0") == MACHO_ADDRESS_BITS:

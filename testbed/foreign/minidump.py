@@ -17,7 +17,7 @@ from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
 from testbed.export.register_layouts import LAYOUTS, MINIDUMP_MAPPINGS, MINIDUMP_PAC_MASK, RegisterBlock
-from testbed.foreign.model import MOST_PIECES, Dump, DumpBytes, Module, disjoint, registers_in
+from testbed.foreign.model import MOST_PIECES, TAKE_IT_AGAIN, Dump, DumpBytes, Module, disjoint, registers_in
 from testbed.words.budget import Account
 
 _THREADS, _MODULES, _MEMORY, _EXCEPTION, _SYSTEM, _MEMORY64 = 3, 4, 5, 6, 7, 9
@@ -26,7 +26,6 @@ _THREAD_SIZE, _MODULE_SIZE = 48, 108
 _LINUX_MAPS = 0x4767_0009
 _COMMIT, _INFO_SIZE = 0x1000, 48  # MEM_COMMIT: mapped and not only reserved
 _MOST_STREAMS = 4096
-_AGAIN = "the file is cut off or damaged: take it again"
 
 
 def read_minidump(path: Path, content: bytes, account: Account, thread: int | None = None) -> Dump:
@@ -44,9 +43,9 @@ def read_minidump(path: Path, content: bytes, account: Account, thread: int | No
     for entry in threads:
         where = (entry.unsigned(at, size, "a thread's stack") for at, size in ((24, 8), (32, 4), (36, 4)))
         address, size, at = where
-        memory.append((address, file.take(at, size, f"a thread's stack; {_AGAIN}")))
+        memory.append((address, file.take(at, size, f"a thread's stack; {TAKE_IT_AGAIN}")))
     if any(address + len(data) > 1 << 8 * arch.word for address, data in memory):
-        raise file.error(streams[_SYSTEM].start, f"memory leaves the address space of {arch}; {_AGAIN}")
+        raise file.error(streams[_SYSTEM].start, f"memory leaves the address space of {arch}; {TAKE_IT_AGAIN}")
     return Dump(
         path,
         "minidump",
@@ -66,15 +65,15 @@ def _streams(file: DumpBytes) -> dict[int, DumpBytes]:
         raise file.error(0, "not a minidump (no MDMP)")
     count, at = file.unsigned(8, 4, "the header"), file.unsigned(12, 4, "the header")
     if count > _MOST_STREAMS:
-        raise file.error(8, f"{count} streams; {_AGAIN}")
+        raise file.error(8, f"{count} streams; {TAKE_IT_AGAIN}")
     found: dict[int, DumpBytes] = {}
     for i in range(count):
         kind, size, offset = (file.unsigned(at + 12 * i + 4 * j, 4, f"directory entry {i}") for j in range(3))
         if kind:
-            found.setdefault(kind, file.part(offset, size, f"the stream of type {kind:#x}; {_AGAIN}:"))
+            found.setdefault(kind, file.part(offset, size, f"the stream of type {kind:#x}; {TAKE_IT_AGAIN}:"))
     for kind, name in _NAMES.items():
         if kind not in found:
-            raise file.error(at, f"no {name} stream; {_AGAIN}")
+            raise file.error(at, f"no {name} stream; {TAKE_IT_AGAIN}")
     return found
 
 
@@ -91,24 +90,24 @@ def _items(stream: DumpBytes, size: int, what: str) -> Iterator[DumpBytes]:
     """The entries of a list: a count, then (some writers pad to 8 bytes) the entries."""
     count = stream.unsigned(0, 4, what)
     if count > MOST_PIECES:
-        raise stream.error(0, f"{what} claims {count} entries; {_AGAIN}")
+        raise stream.error(0, f"{what} claims {count} entries; {TAKE_IT_AGAIN}")
     start = 8 if len(stream) == 8 + count * size else 4
     for i in range(count):
         stream.account.spend("entries", 1, stream.start + start + i * size)
-        yield stream.part(start + i * size, size, f"entry {i} of {what}; {_AGAIN}:")
+        yield stream.part(start + i * size, size, f"entry {i} of {what}; {TAKE_IT_AGAIN}:")
 
 
 def _context(file: DumpBytes, streams: dict[int, DumpBytes], threads: list[DumpBytes], thread: int | None) -> DumpBytes:
     if thread is None and _EXCEPTION in streams:
         where = streams[_EXCEPTION].part(160, 8, "the exception's context")
     elif not threads:
-        raise streams[_THREADS].error(0, f"no thread; {_AGAIN}")
+        raise streams[_THREADS].error(0, f"no thread; {TAKE_IT_AGAIN}")
     elif not 0 <= (thread or 0) < len(threads):
         raise streams[_THREADS].error(0, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
     else:
         where = threads[thread or 0].part(40, 8, "a thread's context")
     return file.part(
-        where.unsigned(4, 4, "a context"), where.unsigned(0, 4, "a context"), f"the CPU context; {_AGAIN}:"
+        where.unsigned(4, 4, "a context"), where.unsigned(0, 4, "a context"), f"the CPU context; {TAKE_IT_AGAIN}:"
     )
 
 
@@ -123,9 +122,9 @@ def _mapped(streams: dict[int, DumpBytes]) -> tuple[tuple[int, int], ...]:
         what = "MemoryInfoList"
         header, size, count = (stream.unsigned(at, n, what) for at, n in ((0, 4), (4, 4), (8, 8)))
         if count > MOST_PIECES or size < _INFO_SIZE:
-            raise stream.error(0, f"{what} claims {count} entries of {size} bytes; {_AGAIN}")
+            raise stream.error(0, f"{what} claims {count} entries of {size} bytes; {TAKE_IT_AGAIN}")
         stream.account.spend("entries", count, stream.start)
-        entries = [stream.part(header + i * size, size, f"entry {i} of {what}; {_AGAIN}:") for i in range(count)]
+        entries = [stream.part(header + i * size, size, f"entry {i} of {what}; {TAKE_IT_AGAIN}:") for i in range(count)]
         used = [entry for entry in entries if entry.unsigned(32, 4, what) == _COMMIT]
         ranges = [(entry.unsigned(0, 8, what), entry.unsigned(24, 8, what)) for entry in used]
         return tuple((start, start + length) for start, length in ranges if 0 < length <= (1 << 64) - start)
@@ -146,13 +145,13 @@ def _memory(file: DumpBytes, streams: dict[int, DumpBytes]) -> Iterator[tuple[in
     if stream := streams.get(_MEMORY):
         for entry in _items(stream, 16, "MemoryList"):
             address, size, at = (entry.unsigned(a, s, "MemoryList") for a, s in ((0, 8), (8, 4), (12, 4)))
-            yield address, file.take(at, size, f"the memory at {address:#x}; {_AGAIN}:")
+            yield address, file.take(at, size, f"the memory at {address:#x}; {TAKE_IT_AGAIN}:")
     if stream := streams.get(_MEMORY64):
         count, at = stream.unsigned(0, 8, "Memory64List"), stream.unsigned(8, 8, "Memory64List")
         for i in range(min(count, MOST_PIECES)):
             stream.account.spend("entries", 1, stream.start + 16 + 16 * i)
             address, size = (stream.unsigned(16 + 16 * i + 8 * j, 8, "Memory64List") for j in range(2))
-            yield address, file.take(at, size, f"the memory at {address:#x}; {_AGAIN}:")
+            yield address, file.take(at, size, f"the memory at {address:#x}; {TAKE_IT_AGAIN}:")
             at += size
 
 

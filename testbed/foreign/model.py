@@ -12,6 +12,7 @@ from testbed.image.file_bytes import FileBytes
 from testbed.words.budget import Account
 from testbed.words.errors import SnapshotFileError
 
+TAKE_IT_AGAIN = "the file is cut off or damaged: take it again"
 MOST_PIECES = 1 << 20  # of memory, modules, notes: a file that claims more is damaged
 
 

@@ -14,15 +14,11 @@ Mapping symbols (``$a``, ``$t``, ``$x``, ``$d``) name nothing. Source: System V 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from weakref import WeakKeyDictionary
 
-from testbed.image.demangling import demangled
+from testbed.image.demangling import demangled, whole_function
 from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering
-
-_SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
-
 
 MOST_NESTED = 1 << 12  # symbols inside another one that are looked through: more is damage
 
@@ -115,5 +111,4 @@ def place_in(image: Image, symbol: Symbol | None, address: int) -> str:
 
 def readable(symbol: Symbol) -> str:
     """A symbol's name as people read it; a split-off piece keeps its mark, since offsets count from the piece."""
-    match = _SPLIT.fullmatch(symbol.name)
-    return demangled(symbol.name) + (symbol.name[match.end("name") :] if match else "")
+    return demangled(symbol.name) + symbol.name[len(whole_function(symbol.name)) :]

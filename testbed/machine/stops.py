@@ -32,7 +32,7 @@ _ACCESS = {
     const.UC_MEM_FETCH_UNMAPPED: "wild jump: {address:#x} is not mapped",
     const.UC_MEM_FETCH_PROT: "wild jump: {address:#x} is not executable",
 }
-_FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
+FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
 
 
 def out_of_budget(budget: int, pc: int) -> Fault:
@@ -70,11 +70,11 @@ class Stops:
         return Fault(f"the emulator stopped by itself (Unicorn status {status})", pc)
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
-        if access in _FETCHES and self.ending is None and self.arrivals.catches_faults:
+        if access in FETCHES and self.ending is None and self.arrivals.catches_faults:
             self.wild_jump = self._machine.arch.code_address(address)
             return False
         detail = _ACCESS.get(access, "touches {size} bytes at {address:#x}, which it may not")
-        jumped_to = self._machine.arch.code_address(address) if access in _FETCHES else None
+        jumped_to = self._machine.arch.code_address(address) if access in FETCHES else None
         self.end(Fault(detail.format(size=size, address=address), jumped_to))
         return False
 

@@ -9,12 +9,12 @@ from unicorn import unicorn_const as const
 from testbed.arch import PerArch
 from testbed.image import describe
 from testbed.image.disassembly import disassemble
+from testbed.machine.stops import FETCHES
 from testbed.process.kernel_entry import Raised, Refused
 from testbed.process.refusal import Refusal
 from testbed.process.signals import fault_info, force
 from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Process
 
-FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
 _VERBS = {
     const.UC_MEM_READ_UNMAPPED: "reads",
     const.UC_MEM_READ_PROT: "reads",

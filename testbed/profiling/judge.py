@@ -28,15 +28,13 @@ from testbed.truth import observe
 from testbed.truth.frame_sites import frame_sites
 from testbed.truth.frame_traits import LazyTraits
 from testbed.verdicts.one import judge_backtrace
-from testbed.verdicts.trace import OUTCOMES, UNEXPLAINED, judge_trace
+from testbed.verdicts.trace import EXACT, LYING, OUTCOMES, UNEXPLAINED, judge_trace
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
-_EXACT = OUTCOMES.index(Outcome.EXACT)
 _STOPS = [OUTCOMES.index(outcome) for outcome in (Outcome.REFUSED, Outcome.STOPPED)]
-_LYING = np.array([outcome.lying for outcome in OUTCOMES])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +107,7 @@ def judge_thread(
         tables = traits_of_tables(thread.watched, believed_by(unwinder, readers, thread.watched), evaluate)
         found = _one_by_one(thread, unwinder, steps, declared_of(thread), tables)
     counted = ~thread.watched.transition[found.steps]
-    differs = counted & (found.outcome != _EXACT)
+    differs = counted & (found.outcome != EXACT)
     numbers = np.bincount(found.outcome[counted], minlength=len(OUTCOMES)).tolist()
     outcomes = {outcome: n for outcome, n in zip(OUTCOMES, numbers, strict=True) if n}
     is_whole = differs & np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
@@ -252,5 +250,5 @@ def _places(
     why = tables.masks(sites) if by_table else (found.limit[wrong].astype(np.int64) + 1).astype(np.uint64)
     gave_up = (sites.depth == MOST_FRAMES - 1) & np.isin(found.outcome[wrong], _STOPS)
     why = np.where((why == 0) & gave_up, GAVE_UP, why)
-    wrongs = WrongSteps(thread, sites, why, _LYING[found.outcome[wrong]])
+    wrongs = WrongSteps(thread, sites, why, LYING[found.outcome[wrong]])
     return wrong_places(wrongs, tables, None if by_table else tuple(limit.because for limit in limits))

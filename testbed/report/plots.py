@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.campaign.results import Cell, Matrix
+from testbed.campaign.results import Matrix
 from testbed.report.phrases import activation_name
+from testbed.report.step_lines import Judged
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, Phase, phases
 from testbed.verdicts.one import Verdict
@@ -47,8 +48,6 @@ _HATCHES = {
     Outcome.HUNG: "ooo",
 }
 _TRANSITION = "#d9d6cf"
-
-Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 
 
 def phase_counts(run: Run, verdicts: Sequence[Verdict]) -> dict[Phase, dict[Outcome, int]]:

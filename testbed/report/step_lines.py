@@ -26,13 +26,11 @@ from testbed.campaign.results import Cell
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import OUTCOMES, Verdicts
-from testbed.words.outcome import Outcome
+from testbed.verdicts.trace import EXACT, OUTCOMES, Verdicts
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 Marks = NDArray[np.uint8]  # an index of OUTCOMES each, plus the two below
 UNEXPLAINED, TRANSITION = 64, 128
-EXACT = OUTCOMES.index(Outcome.EXACT)
 _MOST_PC, _LEAST_PC, _MOST_CODE, _LEAST_CODE = 30, 14, 34, 16
 
 

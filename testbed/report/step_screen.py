@@ -19,17 +19,15 @@ from testbed.report.listing import CodeLine, listing
 from testbed.report.phrases import FRAME_STYLES, STYLES, count, frame_pointer, stack_pointer
 from testbed.report.show_text import word_label
 from testbed.report.stack_drawing import StackWord, changed_registers, draw_stack
-from testbed.report.step_lines import EXACT, TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark
+from testbed.report.step_lines import TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark
 from testbed.report.table_text import row_cells
 from testbed.runs.frames_beside import told
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import OUTCOMES
-from testbed.words.outcome import Outcome
+from testbed.verdicts.trace import EXACT, LYING
 
 Lines = list[Text]
 StepNumbers = Sequence[int]
-_LYING = [OUTCOMES.index(outcome) for outcome in Outcome if outcome.lying]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class ScreenRun:
 
     def lies(self, focus: int) -> Sequence[int]:
         """Those of `differs` at which it claims something false."""
-        return [step for step in self.differs(focus) if self.marks[focus][step] % UNEXPLAINED in _LYING]
+        return [step for step in self.differs(focus) if LYING[self.marks[focus][step] % UNEXPLAINED]]
 
     def visits(self, pc: int) -> Sequence[int]:
         """The steps at an address."""

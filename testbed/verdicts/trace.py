@@ -26,7 +26,8 @@ from testbed.words.traits import NARROWED, Trait
 
 OUTCOMES = tuple(Outcome)
 UNEXPLAINED = -1
-_LYING = np.array([outcome.lying for outcome in OUTCOMES])
+EXACT = OUTCOMES.index(Outcome.EXACT)
+LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Verdicts(Sequence[Verdict]):
     def at(self, step: int) -> Verdict:
         """The verdict on one step, with the words that no column holds; an exact one needs none."""
         depth = self.backtraces.depth(step)
-        if depth is not None and self.outcome[step] == OUTCOMES.index(Outcome.EXACT):
+        if depth is not None and self.outcome[step] == EXACT:
             return exact_verdict(depth, transition=bool(self.transition[step]))
         return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
 
@@ -77,9 +78,9 @@ class Verdicts(Sequence[Verdict]):
         outcome, why, transition = (column[first:end] for column in (self.outcome, self.explained, self.transition))
         pairs = np.zeros((len(self.limits) + 1, len(OUTCOMES)), np.int64)  # a row for the unexplained comes first
         firsts = np.full(3, -1, np.int64)
-        count_verdicts(outcome, why, transition, _LYING, pairs, firsts)
+        count_verdicts(outcome, why, transition, LYING, pairs, firsts)
         outcomes = pairs.sum(axis=0).tolist()
-        unexplained = sum(pairs[0].tolist()) - outcomes[OUTCOMES.index(Outcome.EXACT)]
+        unexplained = sum(pairs[0].tolist()) - outcomes[EXACT]
         shown: dict[tuple[str, Outcome], int] = {}
         for limit, column in zip(*(place.tolist() for place in np.nonzero(pairs[1:])), strict=True):
             shown_as = self.limits[limit].mechanism, OUTCOMES[column]
@@ -121,7 +122,7 @@ def judge_trace(
     if beside.any():
         outcome, frame, callers = _outcomes(truth, backtraces, counted & ~beside)
         outcome[beside] = UNJUDGED
-    changed = _changes_an_address(truth) & (outcome != OUTCOMES.index(Outcome.EXACT)) & (outcome != UNJUDGED)
+    changed = _changes_an_address(truth) & (outcome != EXACT) & (outcome != UNJUDGED)
     if changed.any():  # more than one pc may be right of a frame: only the specification knows
         outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed & ~beside)
         outcome[changed | beside] = UNJUDGED
@@ -226,7 +227,7 @@ def explained_by(
 ) -> NDArray[np.int8]:
     """For every step the first limit that covers its outcome, or UNEXPLAINED; an exact one needs none."""
     out = np.full(len(outcome), UNEXPLAINED, np.int8)
-    steps = np.flatnonzero(outcome != OUTCOMES.index(Outcome.EXACT))
+    steps = np.flatnonzero(outcome != EXACT)
     if not len(steps) or not limits:
         return out
     shown, last, first = outcome[steps], frame[steps, 0].astype(np.int64), frame[steps, 1].astype(np.int64)

@@ -16,10 +16,10 @@ from testbed.arch import ARCHES
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Difference
 from testbed.report.run_text import run_page
-from testbed.report.step_lines import EXACT, TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
+from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
-from testbed.verdicts.trace import OUTCOMES
+from testbed.verdicts.trace import EXACT, OUTCOMES
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 

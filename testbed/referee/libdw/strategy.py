@@ -120,7 +120,7 @@ class LibDw:
         def call(*arguments: object) -> int:
             try:
                 return callback(*arguments)
-            except Exception as error:
+            except Exception as error:  # `frames` raises it again
                 self._raised = error
                 return failure
 
