@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# By strategy: all but what only finds the rows of another one.
+# The strategies that read tables, those first that promise a row for every instruction; not those that only find the
+# rows of another one.
 TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
 
 

@@ -37,7 +37,6 @@ from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
 from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 
-# The strategies that read the tables of a file, those first that promise a row for every instruction.
 _FLAGS = "testbed.check.flags"
 _DEFAULT = CheckOptions()
 _FILE = click.Path(dir_okay=False, path_type=Path)
