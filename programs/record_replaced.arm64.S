@@ -3,6 +3,7 @@
 // trap: 36 https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html
 // frames: install_half = install, raiser, middle, main, _start
 // frames: install_done = install, raiser, middle, main, _start
+// frames: install_landing = install, raiser, middle, main, _start
 // frames: raiser_installed = raiser, middle, main, _start
 // frames: middle_back = middle, main, _start
 
@@ -30,6 +31,8 @@ main:
     .cfi_def_cfa_register x29
     mov x0, #9
     bl middle
+    nop
+.Lpad:
     ldp x29, x30, [sp], #0x10
     .cfi_def_cfa sp, 0
     .cfi_restore x29
@@ -80,7 +83,7 @@ raiser_installed:
     .cfi_endproc
 .size raiser, . - raiser
 
-// install(x, record): into the record what its caller's has
+// install(x, record): into the record what its caller's has, and then where an exception would land
 .type install, %function
 install:
     .cfi_startproc
@@ -96,6 +99,9 @@ install:
 install_half:
     str x3, [x1, #8]
 install_done:
+    adr x3, .Lpad
+    str x3, [x1, #8]
+install_landing:
     ldp x29, x30, [sp], #0x10
     .cfi_def_cfa sp, 0
     .cfi_restore x29

@@ -4,6 +4,7 @@
 // traits: REALIGNED
 // frames: install_half = install, raiser, middle, main, _start
 // frames: install_done = install, raiser, middle, main, _start
+// frames: install_landing = install, raiser, middle, main, _start
 // frames: raiser_installed = raiser, middle, main, _start
 // frames: middle_back = middle, main, _start
 
@@ -30,6 +31,8 @@ main:
     .cfi_def_cfa_register rbp
     mov eax, 9
     call middle
+    nop
+.Lpad:
     pop rbp
     .cfi_def_cfa rsp, 8
     .cfi_restore rbp
@@ -80,7 +83,7 @@ raiser_installed:
     .cfi_endproc
 .size raiser, . - raiser
 
-// install(x, record): into the record what its caller's has
+// install(x, record): into the record what its caller's has, and then where an exception would land
 .type install, %function
 install:
     .cfi_startproc
@@ -96,6 +99,9 @@ install:
 install_half:
     mov [rdi + 8], rdx
 install_done:
+    lea rdx, [rip + .Lpad]
+    mov [rdi + 8], rdx
+install_landing:
     pop rbp
     .cfi_def_cfa rsp, 8
     .cfi_restore rbp

@@ -41,11 +41,13 @@ def record_replaced(truth: Watched, at: FrameSite) -> bool:
         return False
     if not int(truth.trace.sp[at.own]) <= pointer < activation.cfa:
         return False
-    found = _words(truth, at, pointer)
-    if found is None or found[1] == int(sites.frame_pointer[opened]):
+    if (found := _words(truth, at, pointer)) is None:
         return False
-    own = (activation.return_address, activation.goes_on)
-    return found[0] in own or _belongs_further_out(truth, at, found[0])
+    returns, saved = found
+    is_other = saved != int(sites.frame_pointer[opened])
+    if returns in (activation.return_address, activation.goes_on):
+        return is_other
+    return _belongs_further_out(truth, at, returns) or (is_other and _is_fp_further_out(truth, at, saved))
 
 
 def _record(truth: Watched, at: FrameSite) -> tuple[int, int] | None:
@@ -78,4 +80,14 @@ def _belongs_further_out(truth: Watched, at: FrameSite, address: int) -> bool:
         if outer.return_address == address:
             return True
         parent = outer.parent
+    return False
+
+
+def _is_fp_further_out(truth: Watched, at: FrameSite, pointer: int) -> bool:
+    """Is an address the FP of an activation further out, as it was when that one made its call?"""
+    inner = truth.activations[at.node]
+    while inner.parent is not None:
+        if int(truth.sites.frame_pointer[inner.opened - 1]) == pointer:
+            return True
+        inner = truth.activations[inner.parent]
     return False

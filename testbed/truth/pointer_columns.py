@@ -50,12 +50,12 @@ def record_replaced(truth: Watched, at: FrameSites) -> Bools:
     found: Bools = called(truth, at) & (truth.trace.sp[at.own] <= pointer) & (pointer < activations.cfa[at.node])
     found &= sites.isa[at.own] == sites.isa[opened]
     here = np.flatnonzero(found)
-    saved, mapped = _kept(truth, at.some(here), [record.saved_pointer for record in truth.records])
-    found[here] = mapped & (saved != sites.frame_pointer[opened[here]])
-    here = np.flatnonzero(found)
-    kept, mapped = _kept(truth, at.some(here), [record.return_address for record in truth.records])
-    address = kept & np.uint64(arch.code_mask & ~arch.signature)
-    found[here] = mapped & (_returns_there(truth, at.node[here], address) | _returned_to(truth, at.node[here], address))
+    some, node = at.some(here), at.node[here]
+    saved, has_saved = _kept(truth, some, [record.saved_pointer for record in truth.records])
+    kept, has_kept = _kept(truth, some, [record.return_address for record in truth.records])
+    address, is_other = kept & np.uint64(arch.code_mask & ~arch.signature), saved != sites.frame_pointer[opened[here]]
+    own = _returns_there(truth, node, address)
+    found[here] = has_saved & has_kept & np.where(own, is_other, _is_further_out(truth, node, address, saved, is_other))
     return found
 
 
@@ -77,17 +77,27 @@ def _returns_there(truth: Watched, node: NDArray[np.int32], address: NDArray[np.
     return found
 
 
-def _returned_to(truth: Watched, node: NDArray[np.int32], address: NDArray[np.uint64]) -> Bools:
-    """For which of the activations one further out goes back to the address: few addresses are any return address."""
-    activations = truth.activations
-    found: Bools = np.isin(address, activations.return_address[activations.parent >= 0])
+def _is_further_out(
+    truth: Watched,
+    node: NDArray[np.int32],
+    address: NDArray[np.uint64],
+    pointer: NDArray[np.uint64],
+    is_other: Bools,
+) -> Bools:
+    """For which of the activations one further out goes back to the address, or has called with that FP, an other one.
+
+    Few addresses are that of any.
+    """
+    activations, called_with = truth.activations, truth.sites.frame_pointer[truth.activations.opened - 1]
+    inner = activations.parent >= 0
+    found: Bools = np.isin(address, activations.return_address[inner]) | is_other & np.isin(pointer, called_with[inner])
     for i in np.flatnonzero(found).tolist():
-        outer = int(activations.parent[node[i]])
-        while outer >= 0 and (
-            activations.parent[outer] < 0 or int(activations.return_address[outer]) != int(address[i])
-        ):
-            outer = int(activations.parent[outer])
-        found[i] = outer >= 0
+        at, own, known = int(node[i]), True, False
+        while activations.parent[at] >= 0 and not known:
+            known = bool(is_other[i] and called_with[at] == pointer[i])
+            known |= not own and bool(activations.return_address[at] == address[i])
+            at, own = int(activations.parent[at]), False
+        found[i] = known
     return found
 
 

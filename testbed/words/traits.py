@@ -26,8 +26,8 @@ class Trait(Enum):
     LINKED_FURTHER_ON = "FP leads past this activation to the record of one further out, and that one leads on"
     LAST_RECORD = "FP leads to the record of this activation, and none of its caller's can be reached from there"
     RECORD_REPLACED = (
-        "FP leads into the activation's own part of the stack, to a record with its return address or one further out, "
-        "and with another FP than the activation began with: it was written over"
+        "FP leads into the activation's own part of the stack, to the record of a frame further out, by its return "
+        "address or its FP, or to the activation's own with another FP: it was written over"
     )
     FP_AT_RETURN = "FP leads to this activation's return address; the other word of its record lies in front of that"
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"

@@ -103,6 +103,7 @@ back:
     mov [rbp], rsi
 restored:
     mov [rbp+8], rdx
+whole:
     pop rbp
     ret
 fn install
@@ -140,6 +141,7 @@ back:
     str x2, [x29]
 restored:
     str x3, [x29, #8]
+whole:
     ldp x29, x30, [sp], #16
     ret
 fn install
@@ -174,6 +176,7 @@ back:
     str r2, [r11]
 restored:
     str r3, [r11, #4]
+whole:
     pop {r11, pc}
 fn install
     ldm r1, {r2, r3}
@@ -191,15 +194,15 @@ done:
 
 @pytest.mark.parametrize("isa", REPLACED)
 def test_a_record_is_replaced_while_it_has_what_one_further_out_has(isa: str) -> None:
-    """First its FP alone, then the return address too, whoever stands where; no longer once the FP is back."""
+    """First its FP alone, then the return address too, whoever stands where; until both are back."""
     truth = watch(isa, REPLACED[isa], "done = install, raiser, middle, main, _start")
     agree_in_columns(truth)
     seen = {
         name: [depth for depth in range(5) if Trait.RECORD_REPLACED in truth.frame_traits(step, depth)]
-        for name in ("before", "half", "done", "back", "restored")
+        for name in ("before", "half", "done", "back", "restored", "whole")
         for step in steps_at(truth, name)
     }
-    assert seen == {"before": [], "half": [1], "done": [1], "back": [0], "restored": []}
+    assert seen == {"before": [], "half": [1], "done": [1], "back": [0], "restored": [0], "whole": []}
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -208,3 +211,14 @@ def test_no_record_of_a_whole_run_is_replaced_where_nobody_writes_over_one(arch:
         run = run_program(PROGRAMS[name], ARCHES[arch], "clang-O2" if name == "alloca_vla" else "keystone")
         agree_in_columns(run.watched)
         assert not any(holds(run, Trait.RECORD_REPLACED, step, depth) for step in range(len(run)) for depth in range(4))
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_a_record_with_the_fp_of_one_further_out_is_replaced_wherever_it_returns_to(arch: str) -> None:
+    """As where an exception lands: no call has that return address."""
+    run = run_program(PROGRAMS["record_replaced"], ARCHES[arch], "keystone")
+    agree_in_columns(run.watched)
+    step = run.step_at("install_landing")
+    assert [holds(run, Trait.RECORD_REPLACED, step, depth) for depth in range(5)] == [False, True, False, False, False]
+    assert holds(run, Trait.RECORD_REPLACED, run.step_at("raiser_installed"))
+    assert not holds(run, Trait.RECORD_REPLACED, run.step_at("raiser_installed") + 3)

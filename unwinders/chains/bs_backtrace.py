@@ -56,8 +56,8 @@ LIMITS = limits_of(
     SIGNAL                     x86_64  refused ended_early skipped
     SIGNAL                     arm64   ended_early skipped wrong
     SIGNAL                     arm32   refused ended_early skipped wrong
-    RECORD_REPLACED            x86_64  skipped
-    RECORD_REPLACED            arm64   skipped
+    RECORD_REPLACED            x86_64  skipped wrong
+    RECORD_REPLACED            arm64   skipped wrong
     LINK_STALE                 arm64   refused stopped phantom wrong
     LINK_STALE                 arm32   refused stopped skipped phantom wrong
     LINK_LIVE+LINKED<1         arm64   ended_early phantom wrong
@@ -88,7 +88,7 @@ LIMITS = limits_of(
     PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
     PROLOGUE+UNLINKED          arm64   refused ended_early wrong
     PROLOGUE+UNLINKED          arm32   refused ended_early
-    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped
+    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
     EPILOGUE+UNLINKED          arm64   refused ended_early wrong
     EPILOGUE+UNLINKED          arm32   refused
     FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped

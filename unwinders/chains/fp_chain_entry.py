@@ -68,8 +68,8 @@ LIMITS = limits_of(
     SIGNAL                     x86_64  refused stopped ended_early skipped wrong
     SIGNAL                     arm64   skipped phantom wrong_register wrong
     SIGNAL                     arm32   refused stopped skipped wrong
-    RECORD_REPLACED            x86_64  skipped
-    RECORD_REPLACED            arm64   skipped
+    RECORD_REPLACED            x86_64  skipped wrong
+    RECORD_REPLACED            arm64   skipped wrong
     NO_CODE                    x86_64  skipped
     NO_CODE                    arm64   skipped
     NO_CODE                    arm32   ended_early skipped

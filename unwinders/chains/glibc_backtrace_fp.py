@@ -46,8 +46,8 @@ LIMITS = limits_of(
     SIGNAL                     x86_64  ended_early skipped wrong
     SIGNAL                     arm64   skipped wrong_register wrong
     SIGNAL                     arm32   ended_early skipped wrong
-    RECORD_REPLACED            x86_64  skipped
-    RECORD_REPLACED            arm64   skipped
+    RECORD_REPLACED            x86_64  skipped wrong
+    RECORD_REPLACED            arm64   skipped wrong
     RECORD_REPLACED<1          x86_64  skipped
     RECORD_REPLACED<1          arm64   skipped
     NO_CODE                    x86_64  skipped

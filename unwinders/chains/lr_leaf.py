@@ -51,7 +51,7 @@ LIMITS = limits_of(
     SIGNAL+MIXED_ISA                 arm32   stopped ended_early
     SIGNAL                           arm64   skipped wrong_register wrong
     SIGNAL                           arm32   refused skipped wrong
-    RECORD_REPLACED                  arm64   skipped
+    RECORD_REPLACED                  arm64   skipped wrong
     NO_CODE<1                        arm32   ended_early
     LINK_STALE+LINK_OUTSIDE          arm64   phantom wrong
     LINK_STALE+LINK_OUTSIDE          arm32   skipped phantom wrong

@@ -190,7 +190,7 @@ _AMD64_LIMITS = limits_of(
     """
     NO_CODE                                   x86_64  ended_early
     SIGNAL                                    x86_64  ended_early skipped
-    RECORD_REPLACED                           x86_64  skipped
+    RECORD_REPLACED                           x86_64  skipped wrong
     SPLIT_FUNCTION                            x86_64  ended_early phantom wrong
     OTHER_STACK+CHANGED_INSIDE                x86_64  phantom wrong_register
     FP_OMITTED+HOLDING                        x86_64  ended_early skipped phantom wrong_register wrong
