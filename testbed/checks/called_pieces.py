@@ -4,12 +4,14 @@ Who can be called from outside is called, whatever its first row says: that row 
 code the first row decides. It is not called if it begins with a frame: a part of a function that lies elsewhere, a
 helper with a convention of its own. So is nameless code of which a no-operation is said to make a frame: GCC puts one
 before a landing pad that would begin a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined
-return address is called by nobody.
+return address is called by nobody. What is asked for by its address is called, also where nothing names it, such as a
+linker's stubs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from testbed.arch import Arch
@@ -21,9 +23,13 @@ from testbed.micro.functions import CodePiece, pieces_of
 from testbed.micro.merged_entries import with_merged
 from testbed.words.errors import UnwindError
 
+_ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 
-def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
-    """The pieces of a file; ``is_entry`` where someone calls them."""
+
+def pieces_for(
+    image: Image, tables: Mapping[str, RowTable | UnwindError], asked: Sequence[str] = ()
+) -> tuple[CodePiece, ...]:
+    """The pieces of a file; ``is_entry`` where someone calls them. ``asked`` are names and addresses, ``0x1000``."""
     known = _known(tables)
     exported = {symbol.address for symbol in image.symbols if symbol.is_function and not symbol.local}
 
@@ -39,9 +45,34 @@ def pieces_for(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> tu
         behind = _rows_at(known, piece.start + filling) if filling else ()
         return not behind or any(row.cfa == _first_cfa(image.arch) for row in behind)
 
-    return tuple(
+    pieces = [
         replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in with_merged(image, pieces_of(image))
-    )
+    ]
+    added = tuple(_at_addresses(image, pieces, asked))
+    return tuple(sorted((*_cut(pieces, added), *added), key=lambda piece: piece.start))
+
+
+def _at_addresses(image: Image, pieces: Sequence[CodePiece], asked: Sequence[str]) -> Iterator[CodePiece]:
+    """Code that is asked for by its address, and in no piece of its section: up to the next one or the section's end.
+
+    A function whose symbol has no size, as `_init`, is said to reach over the linker's stubs behind its section.
+    """
+    addresses = sorted({int(name, 16) for name in asked if _ADDRESS.fullmatch(name)})
+    starts = (*addresses, *(piece.start for piece in pieces))
+    for address in addresses:
+        section = next((s for s in image.sections.values() if s.address <= address < s.address + len(s.data)), None)
+        executable = any(s.executable and s.address <= address < s.address + len(s.data) for s in image.segments)
+        if section is None or not executable:
+            continue
+        if not any(section.address <= piece.start <= address < piece.end for piece in pieces):
+            ends = (section.address + len(section.data), *(start for start in starts if start > address))
+            yield CodePiece(address, min(ends), "", is_entry=True)
+
+
+def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[CodePiece]:
+    """Pieces that end where one that was added begins: none lies over another."""
+    for piece in pieces:
+        yield replace(piece, end=min((piece.end, *(each.start for each in added if each.start > piece.start))))
 
 
 def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:

@@ -143,7 +143,7 @@ def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> F
     """A file's image, tables and machine. Raises ImageError, UsageError."""
     image = read_program(file, path, options.arch)
     tables = readers.tables(image, options.tables)
-    pieces = pieces_for(image, tables)
+    pieces = pieces_for(image, tables, options.functions)
     image = with_names(image, pieces)
     plans, data = users_plans(options.calls, image.arch)
     callable_image = make_callable(image, data)

@@ -18,7 +18,7 @@ from rich.console import Console
 from testbed.arch import arch_named
 from testbed.checks.kept import keep_check, kept_check, stands_alone
 from testbed.checks.model import FileCheck, Severity
-from testbed.checks.options import TABLES, CheckOptions
+from testbed.checks.options import MOST_STEPS, TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.file_lists import files_named
@@ -39,6 +39,7 @@ from testbed.words.printable import printable
 
 _FLAGS = "testbed.check.flags"
 _DEFAULT = CheckOptions()
+_STEPS = click.IntRange(1, MOST_STEPS)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 Told = Callable[[int, int], None]
 
@@ -106,9 +107,7 @@ class _HowTold:
 @click.option(
     "--runs", type=click.IntRange(1), default=_DEFAULT.runs, show_default=True, help="Most calls of one function."
 )
-@click.option(
-    "--steps", type=click.IntRange(1), default=_DEFAULT.steps, show_default=True, help="Most instructions of a call."
-)
+@click.option("--steps", type=_STEPS, default=_DEFAULT.steps, show_default=True, help="Most instructions of a call.")
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )

@@ -31,6 +31,7 @@ from testbed.trace import Writes
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
 _ROOM = 1 << 16  # rows of one path, and entries of its journal at first
+MOST_STEPS = _ROOM - 1  # of one path
 
 
 class Over(Enum):

@@ -114,7 +114,7 @@ def _one_of(group: list[WrongPlace]) -> WrongPlace:
 
 
 def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int, node: int) -> tuple[str, str]:
-    """What the function at a link-time pc is called, and how `testbed check` calls it; "" where it cannot be asked.
+    """What the function at a link-time pc is called, and how `testbed check` calls it; "" of code that no file has.
 
     Without a symbol a function is where its entry in the file's table begins, or where it was entered. What a linker
     wrote into a `.plt` is no part of the function in front of it, whose symbol may have no size.
@@ -124,13 +124,13 @@ def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int,
     image = thread.watched.trace.images[number].image
     plt = next((each for each in image.sections.values() if each.name.startswith(".plt") and _inside(each, link)), None)
     if plt is not None:
-        return plt.name, ""
+        return plt.name, f"{link:#x}"
     symbol = symbol_for(image, link)
     if symbol is not None:
         return readable(symbol), symbol.name
     watched = thread.watched
     if link - image.entry in range(_START):
-        return ENTRY, ""
+        return ENTRY, f"{image.entry:#x}"
     starts, ends = _described(image)
     i = bisect_right(starts, link) - 1
     if i >= 0 and link < ends[i]:
@@ -140,7 +140,7 @@ def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int,
     start = entered - loaded.bias
     if not image.covers(start) or not start <= link < start + _FAR or symbol_for(image, start) is not None:
         start = tables.start_of(number, link)
-    return f"+{start - image.base:#x}", ""
+    return f"+{start - image.base:#x}", f"{start:#x}"
 
 
 @lru_cache(maxsize=16)

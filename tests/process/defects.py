@@ -25,6 +25,7 @@ from unwinders import UNWINDERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes-findings.md"
 _CHECK_SECONDS = 240
+_ZIGS = re.compile(r"/\S*/ziglang/lib/libc/")  # where sources of musl lie is no matter of the defect
 _MUSL = {"x86_64": "x86_64-linux-musl", "arm64": "aarch64-linux-musl", "arm32": "arm-linux-musleabihf"}
 
 
@@ -32,7 +33,8 @@ _MUSL = {"x86_64": "x86_64-linux-musl", "arm64": "aarch64-linux-musl", "arm32": 
 class LibraryDefect:
     """A wrong or missing row: ``functions`` and ``because`` are patterns for the place, ``title`` says what is wrong.
 
-    ``by_design``: no table could say it, or the format promises nothing there.
+    ``by_design``: no table could say it, or the format promises nothing there. ``alone``: why the function alone does
+    not show it, where it does not.
     """
 
     title: str
@@ -44,6 +46,7 @@ class LibraryDefect:
     functions: str
     because: str
     by_design: bool = False
+    alone: str = ""
 
     @property
     def file(self) -> str:
@@ -80,6 +83,7 @@ DEFECTS = (
         "A context's start code says that its return address is below the CFA, where nobody put one",
         *("glibc: `__start_context`", "contexts", "x86_64", "static", "eh_frame"),
         *("__start_context", "the return address is"),
+        alone="a call puts a return address where the row says; `makecontext` has it entered by a return, without one",
     ),
     LibraryDefect(
         "Calls through IRELATIVE slots go through a `.plt` without rows",
@@ -106,17 +110,20 @@ DEFECTS = (
         *("Linux: arm64's vDSO, left out", "signals", "arm64", "static", "eh_frame"),
         *("code", "no file has this code"),
         by_design=True,
+        alone="no file has this code, so there is none to check",
     ),
     LibraryDefect(
         "A function that never returns does not save r4 to r10, and its table says that they are unchanged",
         *("glibc: `__libc_start_main`", "hello", "thumb", "static", "ehabi"),
         *("__libc_start_main.*|__libc_start_call_main", "r4 is|r5 is|r6 is|r7 is"),
+        alone="`.ARM.exidx` promises rows at calls only, and called alone, without a process, the function makes none",
     ),
     LibraryDefect(
         "A frame in which another one is installed has the target's registers in its slots",
         *("libgcc: `_Unwind_RaiseException`, `_Unwind_Resume`", "exceptions", "x86_64", "dynamic", "eh_frame"),
         *("_Unwind_RaiseException|_Unwind_Resume.*", "was written over|.*since the call.*|.*"),
         by_design=True,
+        alone="its rows are right: what it calls writes over its slots, and only while an exception is thrown",
     ),
     LibraryDefect(
         "The trampoline behind `sigaction` has no rows: the stack ends at every handler",
@@ -151,13 +158,14 @@ def defective(defect: LibraryDefect, folder: Path) -> Path:
     return output
 
 
-def found_in(defect: LibraryDefect, process: WatchedProcess) -> WrongPlace | None:
-    """The place that shows a defect, in a process that was watched; None where there is none."""
+def found_in(defect: LibraryDefect, process: WatchedProcess) -> list[WrongPlace]:
+    """The places that show a defect, in a process that was watched; those with the most steps first."""
     share = judge_process(process, UNWINDERS[defect.table], evaluate=evaluate_rule)
-    for place in share.places:
-        if re.fullmatch(defect.functions, place.function) and re.search(defect.because, place.because):
-            return place
-    return None
+    return [
+        place
+        for place in share.places
+        if re.fullmatch(defect.functions, place.function) and re.search(defect.because, place.because)
+    ]
 
 
 def main() -> int:
@@ -176,30 +184,41 @@ def main() -> int:
         path = defective(defect, given.folder.resolve())
         if path not in watched:
             watched = {path: watch_process(run_process(path))}
-        place = found_in(defect, watched[path])
-        found.append(FoundDefect(defect, place, _alone(place) if place else "not found"))
-        print(f"{defect.whose}, {defect.file}: {place or 'NOT FOUND'}; {found[-1].said}", file=sys.stderr, flush=True)
+        found.append(_asked(defect, found_in(defect, watched[path])))
+        told = f"{found[-1].place or 'NOT FOUND'}; {found[-1].said}"
+        print(f"{defect.whose}, {defect.file}: {told}", file=sys.stderr, flush=True)
         given.page.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
     return int(any(each.place is None for each in found))
+
+
+def _asked(defect: LibraryDefect, places: list[WrongPlace]) -> FoundDefect:
+    """The first place that the check confirms, or the first of all: several functions may show one defect."""
+    asked = [FoundDefect(defect, None, "not found")]
+    for place in places:
+        said = _alone(place)
+        if said.startswith("confirmed"):
+            return FoundDefect(defect, place, said)
+        asked.append(FoundDefect(defect, place, f"{said}: {defect.alone}" if defect.alone else said))
+    return asked[:2][-1]
 
 
 def _alone(place: WrongPlace) -> str:
     """What `testbed check` says of the function alone."""
     if not place.command:
-        return "no function that can be called alone"
+        return "not confirmed"
     command = [sys.executable, "-m", "testbed.cli", *place.command.split()[1:], "--jobs", "1"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_CHECK_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return f"no answer within {_CHECK_SECONDS} s"
-    said = [line.strip() for line in done.stdout.splitlines()]
+    said = [_ZIGS.sub("", line.strip()) for line in done.stdout.splitlines()]
     if done.returncode == 1:
         errors = [line for line in said if ": error: " in line]
         return f"confirmed: `{errors[0]}`" if errors else "confirmed"
     if place.because.startswith("no row") and any("have no row" in line for line in said):
         return f"confirmed: {said[-1].partition(': ')[2].rstrip('.')}"
     answer = said[-1] if said else done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
-    return f"not confirmed: {answer}"
+    return f"not confirmed: {answer.rstrip('.')}"
 
 
 _INTRODUCTION = """# Defects of real libraries, found by running
@@ -214,7 +233,8 @@ def _page(found: list[FoundDefect]) -> Iterator[str]:
     yield _INTRODUCTION
     shown = [each for each in found if each.place]
     confirmed = sum(each.said.startswith("confirmed") for each in shown)
-    yield f"{len(shown)} of {len(found)} are found; `testbed check` confirms {confirmed} of them by the function alone."
+    yield f"{len(shown)} of {len(found)} are found; `testbed check` confirms {confirmed} of them by the function alone,"
+    yield "and of each of the others it is said why it does not."
     for number, each in enumerate(found, 1):
         defect, place = each.defect, each.place
         yield f"\n## {number}. {defect.whose} ({defect.target}, `.{defect.table}`)\n".replace(
