@@ -67,12 +67,16 @@ class Readers:
         if not found and not patterns and name in self.names and image.content.startswith(_ELF):
             return {name: RowTable(source, ())}
         if not found:
-            wanted = f" that matches {' or '.join(patterns)}" if patterns else ""
-            raise UsageError(
-                f"{image.path}: no unwind table{wanted} in it; of .eh_frame, .debug_frame, .ARM.exidx, .sframe, "
-                f"ORC and __unwind_info it has none that is read ({', '.join(self.names)})"
-            )
+            raise UsageError(f"{image.path}: no unwind table{self._instead(image, patterns)}")
         return found
+
+    def _instead(self, image: Image, patterns: tuple[str, ...]) -> str:
+        """What a file has, of which nothing matches."""
+        if not patterns:
+            return f" in it that is read ({', '.join(self.names)})"
+        others = self.tables(image, ()).items()
+        there = [name for name, table in others if isinstance(table, UnwindError) or len(table)]
+        return f" that matches {' or '.join(patterns)} in it; it has {', '.join(there) or 'no other either'}"
 
     @property
     def rows_of_instructions(self) -> RowAt | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from testbed.campaign.names import true_frames
+from testbed.cli.budget_option import budget_option
 from testbed.cli.corpus import corpus
 from testbed.cli.strategies import strategy_named
 from testbed.contract.frames import Backtrace
@@ -23,7 +24,7 @@ from testbed.runs.by_name import named_run
 )
 @click.option("--style", "-s", type=click.Choice(list(STYLES)), default="gdb", show_default=True, help="How to print.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 def command(
     program: str,
     location: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from testbed.cli.budget_option import budget_option
 from testbed.cli.corpus import corpus
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.runs.by_name import named_run
@@ -23,7 +24,7 @@ from testbed.runs.by_name import named_run
 @click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 def command(
     program: str,
     location: str,

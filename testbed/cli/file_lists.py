@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.words.errors import UsageError
+from testbed.words.files import regular_bytes
 
 
 def files_named(files: Sequence[str]) -> tuple[Path, ...]:
@@ -21,8 +22,9 @@ def files_named(files: Sequence[str]) -> tuple[Path, ...]:
 def _listed_in(path: Path) -> list[str]:
     """The lines of a list that are neither empty nor begin with ``#``."""
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()]
+        text = regular_bytes(path).decode("utf-8", "surrogateescape")  # a pipe that nobody writes to has an end, too
     except (OSError, ValueError) as error:  # a name with a zero in it
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"the list {path} cannot be read: {said}") from error
+    lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]

@@ -13,6 +13,7 @@ from functools import partial
 
 import click
 
+from testbed.cli.budget_option import budget_option
 from testbed.cli.corpus import corpus
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
@@ -42,7 +43,7 @@ _SETTINGS = (
 @click.option("--serve", "serving", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
 @click.option("--port", default=0, metavar="N", help="Listen at this port of 127.0.0.1 (default: a free one).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 def command(
     program: str,
     arguments: tuple[str, ...],

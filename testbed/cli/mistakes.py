@@ -21,7 +21,10 @@ def told(error: click.ClickException, commands: Iterable[str]) -> str:
 def _sentence(error: click.ClickException, context: click.Context | None, commands: Iterable[str]) -> str:
     if isinstance(error, click.NoSuchOption):
         options = [name for param in context.command.params for name in param.opts] if context else []
-        return f"no option {error.option_name}; {nearest(error.option_name, options)}"
+        # Only of commands with arguments for somebody else: a program, a compiler.
+        others = context and any(isinstance(p, click.Argument) and p.nargs == -1 for p in context.command.params)
+        hint = "; what is not for testbed stands behind --" if others else ""
+        return f"no option {error.option_name}; {nearest(error.option_name, options)}{hint}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         choices = error.param.type.choices if isinstance(error.param.type, click.Choice) else ()
         return f"{_name(error.param)} is missing" + (f"; there are: {', '.join(map(str, choices))}" if choices else "")

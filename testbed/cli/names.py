@@ -15,6 +15,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.names import NameOutcome, NameReport, judge_names
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
+from testbed.cli.budget_option import budget_option
 from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
 from testbed.naming.symbolize import with_places
@@ -28,7 +29,7 @@ from testbed.words.errors import ToolchainMissing, UsageError
 @click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 def command(program: str | None, every: bool, arch: str | None, recipe: str | None, seed: int, budget: int) -> None:
     """Judge the names of PROGRAM's frames at every instruction: functions, tail calls, declared inlined calls.
 

@@ -27,6 +27,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import TestbedError, UsageError
+from testbed.words.files import regular_bytes
 from testbed.words.printable import printable_lines
 from unwinders import UNWINDERS
 
@@ -50,6 +51,14 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
             )
         return False
     return options.asked or needs_a_kernel(path)
+
+
+def _bytes_of(path: Path) -> bytes:
+    """What a process is to read, of a file or of a pipe that somebody writes to."""
+    try:
+        return regular_bytes(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--stdin {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _what_instead(path: Path) -> str:
@@ -93,7 +102,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         "arguments": options.arguments,
         "seed": seed,
         "budget": budget,
-        "stdin": options.stdin.read_bytes() if options.stdin else b"",
+        "stdin": _bytes_of(options.stdin) if options.stdin else b"",
         "sysroot": options.sysroot,
         "folders": folders,
         "debug": DebugDirs(options.debug_dirs),
@@ -196,7 +205,10 @@ def _in_pieces(
 
 
 def _show_thread(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
-    """One step of a process, or a page of its first thread. Raises UsageError where it is too long for that."""
+    """One step of a process, or a page of its first thread. Exits with 1 where something at the step is unexplained.
+
+    Raises UsageError where it is too long for that.
+    """
     from testbed.cli.process_thread import show_page, show_step
 
     if given["chunk"] or budget > BUDGET:
@@ -204,10 +216,11 @@ def _show_thread(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
     process = watched_process(given["program"], given["seed"], budget, own)
     images = [loaded.image for loaded in process.run.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
-    if given["location"] is not None:
-        show_step(process, given["location"], applicable, explain=given["explain"])
+    told = given["location"] is None or show_step(process, given["location"], applicable, explain=given["explain"])
     if given["html"] is not None:
         show_page(process, applicable, given["html"])
+    if not told:
+        sys.exit(1)
 
 
 def _profiles(

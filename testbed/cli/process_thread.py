@@ -20,8 +20,11 @@ from testbed.words.errors import UsageError
 MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a browser lays all of them out
 
 
-def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwinder], *, explain: bool) -> None:
-    """What is true at a location, and what each strategy says there, with the functions whose rows are wrong."""
+def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwinder], *, explain: bool) -> bool:
+    """What is true at a location, and what each strategy says there, with the functions whose rows are wrong.
+
+    True: nothing that is said there is unexplained.
+    """
     from testbed.report.site_text import print_site
 
     run, row = thread_at(process, location)
@@ -30,7 +33,7 @@ def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwind
         return reason_at(run, row, unwinder, evaluate_rule)
 
     number = row - run.thread.begins
-    print_site(console_for_reports(), run, row, unwinders, number=number, explain=explain, reason=reason)
+    return print_site(console_for_reports(), run, row, unwinders, number=number, explain=explain, reason=reason)
 
 
 def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:

@@ -22,6 +22,7 @@ from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
+from testbed.cli.budget_option import budget_option
 from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
 from testbed.cli.process_options import ProcessOptions, process_options, taken
@@ -46,7 +47,7 @@ _LEFT = 20  # and of all runs
 @click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for; all).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it; with --all or --generated a pattern.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )

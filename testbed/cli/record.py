@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from testbed.cli.budget_option import budget_option
 from testbed.cli.corpus import corpus
 from testbed.cli.long_runs import named_part, pieces_of
 from testbed.cli.progress import long_work
@@ -25,7 +26,7 @@ from testbed.words.errors import EmulationError
 @click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 @click.option(
     "--chunk",
     type=click.IntRange(LEAST),

@@ -101,7 +101,13 @@ class RunOptions:
 @click.option("--steps", "every_step", is_flag=True, help="Every step (default: of runs up to 200 steps).")
 @click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=1_000_000,
+    show_default="1000000, of a process 4000000",
+    help="Give up after this many instructions.",
+)
 @click.option("--jobs", "-j", type=click.IntRange(1, 2), default=1, help="2: judge a run in pieces by threads.")
 @click.option(
     "--chunk",
@@ -124,7 +130,12 @@ class RunOptions:
     help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
 )
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON (schema: testbed/report/schema/run.json).")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the run as JSON (schema: testbed/report/schema/run.json, of a process process.json).",
+)
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run."
 )
@@ -174,8 +185,7 @@ def command(**given: Any) -> None:
         from testbed.report.site_text import print_site
 
         step = run.step_at(options.location)
-        print_site(console_for_reports(), run, step, applicable, explain=options.explain)
-        return
+        sys.exit(0 if print_site(console_for_reports(), run, step, applicable, explain=options.explain) else 1)
     _show(run, applicable, options)
 
 
@@ -259,8 +269,8 @@ def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions)
         step = run.step_at(options.location)
         piece, window = run.piece(step)
         row, explain = window.row(step), options.explain
-        print_site(console_for_reports(), piece, row, unwinders, title=str(run), number=step, explain=explain)
-        return
+        told = print_site(console_for_reports(), piece, row, unwinders, title=str(run), number=step, explain=explain)
+        sys.exit(0 if told else 1)
     cells = judged(run, for_long_runs(unwinders, named=options.asked))
     console = console_for_reports(record=bool(options.svg))
     console.print(long_page(run, cells, explain=options.explain))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from testbed.cli.budget_option import budget_option
 from testbed.cli.corpus import corpus
 from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, status
@@ -28,7 +29,7 @@ from testbed.words.errors import UsageError
 )
 @click.option("--step", "stepping", is_flag=True, help="Move about in the run, full screen.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option("--budget", default=1_000_000, show_default=True, help="Give up after this many instructions.")
+@budget_option
 def command(
     program: str,
     arch: str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Limit, Unwinder
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.causes import Causes
@@ -19,8 +20,10 @@ from testbed.report.phrases import FRAME_STYLES, STYLES, frame_pointer, stack_po
 from testbed.runs.frames_beside import LEGEND, told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
+from testbed.verdicts.one import Verdict
 
 Reason = Callable[[Unwinder], str | None]  # None: the limit that holds, as ever
+UNEXPLAINED, _IN_TRANSITION = "UNEXPLAINED", "in transition: no single answer is right"
 
 
 def print_site(
@@ -33,8 +36,10 @@ def print_site(
     number: int | None = None,
     explain: bool = False,
     reason: Reason | None = None,
-) -> None:
+) -> bool:
     """Print one step: where it is, what is true there, and every strategy's frames beside the true ones.
+
+    True: nothing that was said there is unexplained.
 
     ``explain``: with the meaning of each trait. ``title`` and ``number`` are what run and step are called, where
     ``run`` is a piece of a long one. ``reason`` says why a strategy is not exact, where limits are not what does.
@@ -52,29 +57,53 @@ def print_site(
             f"what holds here (--explain says what it means): {', '.join(t.name for t in traits)}", style="dim"
         )
     console.print()
-    console.print(frames_tables(run, step, unwinders, reason))
+    asked = _asked(run, step, unwinders)
+    console.print(_tables(run, step, asked, reason))
+    return not any(_why(each, reason) == UNEXPLAINED for each in asked)
 
 
 def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder], reason: Reason | None = None) -> RenderableType:
     """The true frames, then every strategy's, the differing ones marked; below, what differs first and why."""
+    return _tables(run, step, _asked(run, step, unwinders), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a strategy said at a step, and the verdict on it."""
+
+    unwinder: Unwinder
+    said: Backtrace
+    verdict: Verdict
+
+
+def _asked(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[_Answer]:
     snapshot = run[step]
-    said = [unwinder.unwind(snapshot) for unwinder in unwinders]
-    verdicts = [judge(run, snapshot, backtrace, unwinder) for backtrace, unwinder in zip(said, unwinders, strict=True)]
+    said = [(unwinder, unwinder.unwind(snapshot)) for unwinder in unwinders]
+    return [_Answer(unwinder, each, judge(run, snapshot, each, unwinder)) for unwinder, each in said]
+
+
+def _why(answer: _Answer, reason: Reason | None) -> str | Limit:
+    """Why an answer is not exact; "": it is."""
+    if answer.verdict.exact or answer.verdict.transition:
+        return _IN_TRANSITION if answer.verdict.transition and not answer.verdict.exact else ""
+    if reason is not None and (given := reason(answer.unwinder)) is not None:
+        return given or UNEXPLAINED
+    return answer.verdict.explained_by or UNEXPLAINED
+
+
+def _tables(run: Run, step: int, answers: Sequence[_Answer], reason: Reason | None) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for title in ("strategy", "verdict", "says"):
         table.add_column(title)
-    for unwinder, backtrace, verdict in zip(unwinders, said, verdicts, strict=True):
-        label = Text(verdict.outcome.label, style=STYLES[verdict.outcome])
-        table.add_row(unwinder.name, label, _said(run, step, backtrace))
+    for answer in answers:
+        label = Text(answer.verdict.outcome.label, style=STYLES[answer.verdict.outcome])
+        table.add_row(answer.unwinder.name, label, _said(run, step, answer.said))
     causes, notes = Causes(), []
-    for unwinder, verdict in zip(unwinders, verdicts, strict=True):
-        if not verdict.exact:
-            limit = verdict.explained_by
-            why = f"{limit.mechanism} {causes.letter(limit.because, limit.reference)}" if limit else "UNEXPLAINED"
-            if reason is not None and (given := reason(unwinder)) is not None:
-                why = given or "UNEXPLAINED"
-            why = "in transition: no single answer is right" if verdict.transition else why
-            notes.append(Text(f"{unwinder.name}: {run.difference(verdict)}. {why}"))
+    for answer in answers:
+        if why := _why(answer, reason):
+            if not isinstance(why, str):
+                why = f"{why.mechanism} {causes.letter(why.because, why.reference)}"
+            notes.append(Text(f"{answer.unwinder.name}: {run.difference(answer.verdict)}. {why}"))
     legend = [Text(LEGEND, "dim"), Text()] if notes else []
     return Group(*_true_stack(run, step), Text(), table, *legend, *notes, *causes.lines())
 

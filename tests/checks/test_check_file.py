@@ -208,7 +208,7 @@ def test_a_file_without_a_table_and_a_source_that_does_not_compile(tmp_path: Pat
     (finding,) = checked(written(tmp_path, text)).findings
     assert (finding.kind, finding.severity, finding.instructions) == (FindingKind.NO_ROW, Severity.ERROR, 4)
     assert finding.repair is not None and finding.repair.directives[0] == ".cfi_startproc"
-    with pytest.raises(UsageError, match="no unwind table that matches debug_frame"):
+    with pytest.raises(UsageError, match="no unwind table that matches debug_frame in it; it has"):
         checked(written(tmp_path, text), tables=("debug_frame",))
     with pytest.raises(BuildError, match=r"code\.S:2") as told:
         checked(written(tmp_path, ".text\nf: nonsense %rax\n"))

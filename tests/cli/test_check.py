@@ -109,6 +109,13 @@ def test_what_is_no_file_is_not_waited_for(testbed: Testbed, asked: Asked) -> No
     assert "pipe is no file" in said.out and "folder is no file" in said.out
 
 
+def test_a_list_from_a_pipe_is_waited_for_some_seconds(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("testbed.words.files.PIPE_SECONDS", 0.1)
+    os.mkfifo("pipe")
+    said = testbed("check", "@pipe")
+    assert said.status == 2 and "the list pipe cannot be read: a pipe to which nobody wrote" in said.err
+
+
 def test_a_name_that_is_no_text_is_told_in_every_format(testbed: Testbed, asked: Asked) -> None:
     for name in ("odd\udcff.o", "line\nfeed.o"):
         Path(name).write_bytes(b"\x7fELF")

@@ -137,3 +137,9 @@ def test_lines_come_from_debug_information(testbed: Testbed, tmp_path: Path) -> 
     data = json.loads(testbed("lint", str(source), "-a", "x86_64", "-r", "clang-O0", "-f", "eh_frame", "--json").out)
     (finding,) = data["tables"][0]["findings"]
     assert (Path(finding["source"]).name, finding["line"], finding["where"]) == ("debugged.c", 3, "odd+0x1")
+
+
+def test_a_run_that_was_cut_disagrees_with_no_header(testbed: Testbed) -> None:
+    said = testbed("lint", "leaf_call", "--arch", "x86_64", "--budget", "5")
+    assert said.status == 2 and "only the 5 steps" in said.err
+    assert "declares" not in said.err and "never executed" not in said.err

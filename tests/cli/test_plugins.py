@@ -212,3 +212,10 @@ def test_the_matrix_in_python_takes_programs_and_processes(folder: Path) -> None
     assert package.matrix(programs=[program], unwinders=ours, recipe="keystone").planned == 1
     with pytest.raises(UsageError, match="there is no folder"):
         package.matrix(programs="nowhere")
+
+
+def test_what_is_unexplained_at_one_site_is_status_1_too(testbed: Testbed, folder: Path) -> None:
+    site = ("run", "leaf_call", "--arch", "x86_64", "--at", "middle+0x1")
+    assert "UNEXPLAINED" not in testbed(*site, "-u", "eh_frame").out
+    said = testbed(*site, "-u", "my_unwinding:liar", "-u", "eh_frame")
+    assert "liar: " in said.out and "UNEXPLAINED" in said.out and said.status == 1

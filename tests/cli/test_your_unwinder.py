@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "your-unwinder.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.S)
-EXIT_1 = re.compile(r"-u my_unwinder:MY_UNWINDER$|--unwinder-cmd \./my_unwinder$|^pytest")  # frame pointers lie
+EXIT_1 = re.compile(r"-u my_unwinder:MY_UNWINDER( |$)|--unwinder-cmd \./my_unwinder$|^pytest")  # frame pointers lie
 
 
 def consoles() -> list[str]:
