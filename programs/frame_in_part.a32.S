@@ -1,5 +1,5 @@
 // summary: functions that make a frame, or give it back, with other instructions between: EHABI has one row for each
-// exit: 73
+// exit: 80
 // frames: early_behind#1 = early, main, _start
 // frames: early_behind#2 = early, numbered, main, _start
 // frames: between = behind, main, _start
@@ -49,6 +49,7 @@ main:
     bl first
     adds r0, r0, r4
     bl numbered
+    bl helper
     pop {r4, r11, pc}
     .cfi_endproc
     .fnend

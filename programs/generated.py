@@ -97,6 +97,9 @@ _FLAGGED = {
     ),  # arm64: at an entry, an equal address that is left comes in between
     "fc2c1+f16c2+fc3+f": ("clang-O0-fp",),  # A32: behind a caller known by lr, an equal address further out, then none
     "fc2c1+f320c2+fc3+fc4+fa1": ("gcc-O0-fp", "gcc-O2-fp"),  # arm64: the same, of an earlier call with two more frames
+    "fr5i1c1+fa1s2t2+f": ("clang-Os",),  # A32: a chain skips a caller that was called from where the next one was
+    "f8r1,-fstack-protector-all,-mstack-protector-guard=global": ("clang-thumb-O2",),  # an it in front of the last pop
+    "fc1+fv1e,-mrestrict-it": ("clang-thumb-O2",),  # Thumb: the frame that was never taken would be a number's
     "fc1t1+ft2+f4104s1": ("gcc-thumb-Os",),  # Thumb: a large frame is given back in two, below a recursion
 }
 

@@ -116,6 +116,11 @@ RECORDS: Reasons = MappingProxyType(
             "for the callee's locals, and what lies there is taken for a record",
             _UNLINKED,
         ),
+        "SAME_RETURN+UNLINKED": (
+            "the function has no record linked, so the chain skips its caller; that one was called from the same "
+            "place, so that the pcs are right all the same, and the registers are those of the frame further out",
+            _UNLINKED,
+        ),
         "SIGNED": (
             "a return address is signed, and listed as it lies there: its upper bits are no part of the address",
             _SIGNATURE,

@@ -110,6 +110,7 @@ LIMITS = limits_of(
     LAST_RECORD                arm64   refused stopped
     LAST_RECORD                arm32   refused stopped
     FP_REUSED                  arm64   wrong
+    SAME_RETURN+UNLINKED       arm32   wrong_register
     """,
     RECORDS,
 )

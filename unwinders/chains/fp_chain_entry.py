@@ -112,6 +112,7 @@ LIMITS = limits_of(
     LAST_RECORD                arm32   refused stopped
     FP_REUSED                  arm64   wrong
     FRAMELESS+TAIL_CALLED+CHANGED  arm32   phantom wrong_register
+    SAME_RETURN+UNLINKED       arm32   wrong_register
     """,
     {
         "ENTERED_FRAMED": (

@@ -81,7 +81,7 @@ LIMITS = limits_of(
     NAMELESS+UNLINKED                arm64   refused ended_early skipped
     HANDLER                          arm32   skipped wrong
     NAMELESS+UNLINKED                arm32   refused ended_early skipped
-    SAME_RETURN+LINK_LIVE+UNLINKED   arm32   skipped
+    SAME_RETURN+LINK_LIVE+UNLINKED   arm32   skipped wrong_register
     FP_FOR_LOCALS                    arm32   stopped ended_early skipped wrong
     OPEN_END                         arm64   refused stopped phantom
     OPEN_END                         arm32   refused stopped phantom

@@ -52,11 +52,11 @@ LIMITS = limits_of(
     NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
     NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped wrong_register
     NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early skipped wrong
-    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early skipped wrong_register
+    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   refused ended_early skipped wrong_register
     GIVEN_BACK_IN_PART                          arm32   refused ended_early wrong_register wrong
     EPILOGUE                                    arm32   refused
     FP_MOVED_IN_PART                            arm32   ended_early wrong_register
-    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART     arm32   ended_early wrong
+    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART     arm32   ended_early skipped wrong
     """,
     {
         **CFI,

@@ -103,10 +103,13 @@ _REASONS = {
         "changed nothing, and what was pushed is on the stack still",
         _EPILOGUES,
     ),
-    "FP_REUSED+FRAME_IN_PART": (
-        "the frame is counted from SP, by all that the prologue pushes: that some of it has been given back, in the "
-        "middle of the function, is not seen",
-        _GUESSES,
+    **dict.fromkeys(
+        ("FP_REUSED+FRAME_IN_PART", "FRAMELESS+FRAME_IN_PART"),
+        (
+            "the frame is counted from SP, by all that the prologue pushes: that some of it has been given back, in "
+            "the middle of the function, is not seen",
+            _GUESSES,
+        ),
     ),
     "FP_REUSED": (
         "the frame pointer was set in the prologue, so the frame is counted from it: here it holds something else",
@@ -166,7 +169,6 @@ WITH_EHABI = limits_of(
     LINKED+FP_SET_LATE                        arm32   refused ended_early phantom wrong_register wrong
     HOLDING+PROLOGUE+SETS_FP_LATE             arm32   wrong_register wrong
     FP_FOR_LOCALS+WITHOUT_EFFECT              arm32   wrong_register
-    FP_REUSED+FRAME_IN_PART                   arm32   ended_early
     FAR+FP_FOR_LOCALS                         arm32   ended_early
     FAR+LINKED+REALIGNED                      arm32   ended_early
     FAR+LINKED+LINK_LIVE                      arm32   ended_early wrong_register
@@ -183,6 +185,8 @@ WITH_EHABI = limits_of(
     LINKED+BEHIND_LABEL+LINK_STALE            arm32   ended_early
     CHANGED+HOLDING+UNKEPT                    arm32   wrong
     ROOT                                      arm32   stopped
+    FP_REUSED+FRAME_IN_PART                   arm32   ended_early
+    FRAMELESS+FRAME_IN_PART                   arm32   ended_early
     """,
     _REASONS,
 )
@@ -234,7 +238,6 @@ _ARM_LIMITS = limits_of(
     LINKED+FP_SET_LATE                        arm32   refused stopped ended_early phantom wrong_register wrong
     HOLDING+PROLOGUE+SETS_FP_LATE             arm32   ended_early wrong_register wrong
     FP_FOR_LOCALS+WITHOUT_EFFECT              arm32   wrong_register
-    FP_REUSED+FRAME_IN_PART                   arm32   ended_early
     FAR+FP_FOR_LOCALS                         arm32   ended_early
     FAR+LINKED+REALIGNED                      arm32   ended_early
     FAR+LINKED+LINK_LIVE                      arm32   ended_early wrong_register
@@ -250,6 +253,8 @@ _ARM_LIMITS = limits_of(
     LINKED+BEHIND_LABEL                       arm32   ended_early
     NO_TABLE+BEHIND_LABEL                     arm32   skipped
     ROOT                                      arm32   stopped
+    FP_REUSED+FRAME_IN_PART                   arm32   ended_early
+    FRAMELESS+FRAME_IN_PART                   arm32   ended_early
     """,
     _REASONS,
 )

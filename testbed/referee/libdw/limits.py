@@ -40,7 +40,7 @@ LIMITS = (
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",
             "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early skipped wrong",
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register wrong",
-            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early wrong",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped wrong",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
             "GIVEN_BACK_IN_PART": "ended_early wrong_register",
         }

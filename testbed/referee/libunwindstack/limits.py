@@ -97,7 +97,7 @@ LIMITS = limits_of(
     REALIGNED+EPILOGUE<1  x86_64  stopped skipped
     NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
     NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped wrong_register
-    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART     arm32   ended_early wrong
+    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART     arm32   ended_early skipped wrong
     GIVEN_BACK_IN_PART         arm32   refused ended_early wrong_register
     EPILOGUE                   arm32   refused
     PROLOGUE+ALLOCATED_IN_PART  arm32   ended_early

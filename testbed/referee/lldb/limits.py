@@ -116,7 +116,7 @@ WITH_TABLES = (
             "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "ended_early skipped",
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register",
             "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": "wrong_register",
-            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
             "GIVEN_BACK_IN_PART": "ended_early wrong_register",
             "PROLOGUE+ALLOCATED_IN_PART": "ended_early",

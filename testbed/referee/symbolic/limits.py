@@ -155,8 +155,8 @@ DEBUG_FRAME = (
         {
             "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early refused skipped wrong",
             "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "skipped",
-            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early skipped wrong_register",
-            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early wrong",
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early refused skipped wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped wrong",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
         }
     ),
