@@ -1,10 +1,10 @@
 """How much a strategy's limits would explain: the share of sites at which some made-up lie would go unnoticed.
 
-A lie is made up at every frame of every site and of every lying kind; the site counts if one of them is covered by a
-limit. Where the header or the recipe declares that a table is wrong, missing, synchronous or without an end, limits
-have to be wide, so the share is also taken without such sites. Beside it stands at which share of the sites the
-strategy really lies, and at which it is not right, since it lies or gives up: a technique that is wrong by design needs
-limits about as wide as that, and no wider.
+A lie is made up at every frame of every site and of every lying kind that can be told there; the site counts if one of
+them is covered by a limit. Where the header or the recipe declares that a table is wrong, missing, synchronous or
+without an end, limits have to be wide, so the share is also taken without such sites. Beside it stands at which share
+of the sites the strategy really lies, and at which it is not right, since it lies or gives up: a technique that is
+wrong by design needs limits about as wide as that, and no wider.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from testbed.program.model import Program
 from testbed.referee import FOLDER_OF
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
-from testbed.truth.frame_sites import FrameSites, frame_sites
+from testbed.truth.frame_sites import FrameSites, frame_sites, heights
+from testbed.verdicts.comparing import outermost_wrong
 from testbed.verdicts.trace import FrameTraits
 from testbed.words.errors import ToolchainMissing
 from testbed.words.traits import Trait
@@ -154,8 +155,9 @@ def _hidden(run: Run, unwinder: Unwinder, levels: FrameLevels) -> NDArray[np.boo
     """The steps at which one of a strategy's limits would explain some lie."""
     hidden = np.zeros(len(run), np.bool_)
     lying = [li for li in unwinder.limits_on(run.arch) if any(outcome.lying for outcome in li.outcomes)]
+    root = heights(run.watched.activations.parent)[run.watched.node]
     for at, traits in levels:
-        hidden[at.step[_covered(traits, len(at), lying)]] = True
+        hidden[at.step[_covered(traits, at, root[at.step], lying)]] = True
     return hidden
 
 
@@ -190,11 +192,18 @@ def _levels(run: Run) -> Sequence[FrameSites]:
     return found
 
 
-def _covered(traits: FrameTraits | _OneByOne, size: int, limits: Sequence[Limit]) -> NDArray[np.bool_]:
-    """The frames that one of the limits covers."""
-    found = np.zeros(size, np.bool_)
+def _covered(
+    traits: FrameTraits | _OneByOne, at: FrameSites, root: NDArray[np.int64], limits: Sequence[Limit]
+) -> NDArray[np.bool_]:
+    """The frames whose traits make one of the limits cover a lie; ``root`` are the depths of the outermost frames."""
+    found = np.zeros(len(at), np.bool_)
     for limit in limits:
-        found |= np.logical_and.reduce([traits.at(trait) for trait in (limit.trait, *limit.also)])
+        can = np.zeros(len(at), np.bool_)
+        for depth in np.unique(root).tolist():
+            outermost = max(outermost_wrong(outcome, depth) for outcome in limit.outcomes if outcome.lying)
+            can |= (root == depth) & (at.depth + limit.inner >= 0) & (at.depth + limit.inner <= outermost)
+        if can.any():
+            found |= can & np.logical_and.reduce([traits.at(trait) for trait in (limit.trait, *limit.also)])
     return found
 
 

@@ -55,6 +55,21 @@ def compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Out
     return kind, agreed, _difference(true, said, agreed), frames
 
 
+def outermost_wrong(outcome: Outcome, root: int) -> int:
+    """The outermost frame at which a lie of some kind can go wrong, of a stack whose outermost frame is ``root``.
+
+    Negative where the stack is too short for it: no caller can be left out where there are no two, and a backtrace that
+    has all of them does not end early. What has all frames and is not right has one too many, or a false register.
+    """
+    if outcome is Outcome.SKIPPED:
+        return root - 2
+    if outcome is Outcome.ENDED_EARLY:
+        return root - 1
+    if outcome is Outcome.WRONG:
+        return max(root - 1, 0)  # the interrupted frame itself may be another one
+    return root
+
+
 def _kind(true: list[int], claimed: list[int], said: Backtrace, is_prefix: bool) -> Outcome:
     if is_prefix and isinstance(said.stopped, ToolCrashed | ToolHung):
         return Outcome.CRASHED if isinstance(said.stopped, ToolCrashed) else Outcome.HUNG

@@ -28,6 +28,7 @@ from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS, trait_at
 from testbed.truth.frame_sites import frame_sites
+from testbed.verdicts.comparing import outermost_wrong
 from testbed.verdicts.trace import FrameTraits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import NARROWED, Trait
@@ -144,22 +145,42 @@ def test_a_jump_that_follows_later_does_not_explain_a_record_that_is_not_linked_
 WRONG_EVERYWHERE = frozenset({"bs_backtrace", "qi_stack_frame", "stack_scan_breakpad"})
 
 
+@pytest.mark.parametrize("name", ["fp_chain", "perf", "llvm_libunwind"])  # perf's act a frame further out, too
 @pytest.mark.parametrize("arch", ARCHES)
-def test_a_share_counts_what_a_lie_at_any_frame_would_be_explained_by(arch: str) -> None:
-    """Beside asking each limit at each frame, one by one."""
+def test_a_share_counts_what_a_lie_at_any_frame_would_be_explained_by(arch: str, name: str) -> None:
+    """Beside asking each limit at each frame at which its lies can be told, one by one."""
+    unwinder = UNWINDERS[name] if name in UNWINDERS else _TOOLS[name]
     run = min(runs(arch), key=len)
-    unwinder = UNWINDERS["fp_chain"]
+    if not unwinder.applies_to(run.built.image):
+        pytest.skip("it is not for these files")
     hidden = 0
     for step in range(len(run)):
-        frames = range(len(run.truth(step).frames))
+        root = len(run.truth(step).frames) - 1
         hidden += not run.watched.transition[step] and any(
             limit.covers(outcome, frame, _traits(run, step))
             for limit in unwinder.limits_on(run.arch)
             for outcome in limit.outcomes
             if outcome.lying
-            for frame in frames
+            for frame in range(outermost_wrong(outcome, root) + 1)
+            if frame - limit.inner <= root
         )
-    assert shares(run, (unwinder,))["fp_chain"].explained == hidden
+    assert shares(run, (unwinder,))[name].explained == hidden
+
+
+def test_a_lie_that_no_stack_is_long_enough_for_is_not_explained() -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
+    roots = np.array([len(run.truth(step).frames) - 1 for step in range(len(run))])
+    everywhere = replace(UNWINDERS["fp_chain"].limits[0], trait=Trait.ROOT, also=frozenset(), arches=None)
+    for outcome, further, hidden in (
+        (Outcome.PHANTOM, 0, len(run)),  # more frames can be said of any stack
+        (Outcome.PHANTOM, 1, 0),  # no frame lies beyond the outermost one
+        (Outcome.ENDED_EARLY, 0, 0),  # it ends there
+        (Outcome.ENDED_EARLY, -1, int((roots >= 1).sum())),  # one caller is left out of two frames
+        (Outcome.SKIPPED, -1, 0),  # the outermost one cannot be left out
+        (Outcome.SKIPPED, -2, int((roots >= 2).sum())),
+    ):
+        limit = replace(everywhere, outcomes=frozenset({outcome}), inner=further)
+        assert shares(run, (replace(UNWINDERS["eh_frame"], limits=(limit,)),))["eh_frame"].explained == hidden
 
 
 def _traits(run: Run, step: int) -> Callable[[int], frozenset[Trait]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
 from testbed.referee.model import Finding
-from testbed.referee.perf.limits import MINUS_ONE, POPPED, UNSAID_VECTOR_RULE
+from testbed.referee.perf.limits import POPPED, REMEMBERED, UNSAID_VECTOR_RULE
 
 
 def _finding(title: str, program: str, recipe: str, at: str, limit: Limit) -> Finding:
@@ -30,11 +30,11 @@ FINDINGS = (
         POPPED,
     ),
     _finding(
-        "perf lists a caller at ffffffffffffffff where a return address is zero",
+        "perf uses a remembered row of another function at an instruction to which a return address led before",
         "coroutine",
         "keystone",
         "@24",
-        MINUS_ONE,
+        REMEMBERED,
     ),
     _finding(
         "perf ends the stack at a function that saves vector registers",

@@ -24,23 +24,23 @@ POPPED = replace(
         Trait.EPILOGUE,
         "ended_early",
         "a sample's stack begins at SP. Behind the instruction that pops the frame pointer, the table still says that "
-        "it is in the word that was popped, as every compiler's table does: that word is not there, so the caller is "
-        "unknown, and the list just ends",
+        "it is in the word that was popped, as every compiler's table does: that word is not there, so the caller, "
+        "whose record the frame pointer leads to, is unknown, and the list just ends",
         _SAMPLE,
         _X86,
-        Trait.UNLINKED,
+        Trait.LINKED_FURTHER,
     ),
     inner=1,
 )
-MINUS_ONE = limit(
-    Trait.OTHER_STACK,
-    "phantom",
-    "a return address of zero is the end of the stack; perf has made ffffffffffffffff of it before it looks, and lists "
-    "that as one more caller",
-    "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/tools/perf/util/unwind-libunwind-local.c",
-    _X86,
-    Trait.ROOT,
+_CACHED = (
+    "libunwind remembers rows by address for all samples, and does not say whether it was a return address, for which "
+    "it took the row in front. One was put at this instruction by hand, the first of a function; so the row in front "
+    "of the function, which has a caller, is used when the instruction is interrupted. A return address of zero ends "
+    "the stack, but perf has made ffffffffffffffff of it by then, and lists that"
 )
+_GPARSER = "https://github.com/libunwind/libunwind/blob/v1.6.2/src/dwarf/Gparser.c"
+REMEMBERED = limit(Trait.FIRST, "phantom", _CACHED, _GPARSER, _X86, Trait.ROOT, Trait.OTHER_STACK)
+REMEMBERED_AGAIN = replace(REMEMBERED, trait=Trait.JUMPED_TO)  # in a loop
 UNSAID_VECTOR_RULE = replace(
     VECTOR_RULE, outcomes=frozenset({Outcome.ENDED_EARLY}), because=f"{VECTOR_RULE.because}; the list just ends"
 )
@@ -73,7 +73,8 @@ LIMITS = (
         _X86,
         Trait.FP_REUSED,
     ),
-    MINUS_ONE,
+    REMEMBERED,
+    REMEMBERED_AGAIN,
     STALE_ROW,
     STALE_ROW_OF_ANOTHER,
     UNSAID_VECTOR_RULE,
