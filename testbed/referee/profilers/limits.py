@@ -75,6 +75,8 @@ BELIEVED = (
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
 )
+# On x86_64 nothing further out is counted from that register: LLVM's lists addresses only.
+BELIEVED_BY_LLVM = tuple(replace(limit, arches=_ARM | {"arm64"}) if limit is LOST else limit for limit in BELIEVED)
 # Where one row for a whole function, true at its calls, is not what holds: as for our own reader of EHABI's tables.
 _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
     (Trait.RETURN_UNSAVED,),
@@ -173,7 +175,7 @@ _OLD_ROW = (
 )
 # A row can begin in the middle of a function, too: .cfi_restore_state behind an early return.
 OLD_ROW_INSIDE = Limit(
-    Trait.JUMPED_TO,
+    Trait.OTHER_IN_FRONT,
     frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
     _OLD_ROW,
     PARSER,
@@ -188,9 +190,19 @@ OLD_ROW_FURTHER_IN = Limit(
     frozenset({Trait.REALIGNED}),
     inner=1,
 )
+_X86 = frozenset({"x86_64"})
 OLD_ROWS = (
+    Limit(Trait.CFA_MOVED, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _X86),
+    Limit(
+        Trait.ROW_BEGINS,
+        frozenset({Outcome.ENDED_EARLY}),
+        f"{_OLD_ROW}; here rows count from SP all through, as Go's do, though FP leads to a record",
+        PARSER,
+        _X86,
+        frozenset({Trait.COUNTED_FROM_SP}),
+    ),
     *(
-        Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _CFI)
+        Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, frozenset({"arm64"}))
         for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
     ),
     ROW_BEFORE_ENTERED,

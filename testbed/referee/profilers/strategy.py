@@ -31,6 +31,7 @@ from testbed.referee.profilers.limits import (
     AT_CALLS_ONLY,
     AT_CALLS_ONLY_FURTHER_OUT,
     BELIEVED,
+    BELIEVED_BY_LLVM,
     CANNOT_UNWIND,
     END_AT_THE_END,
     ERROR_AT_THE_END,
@@ -163,7 +164,7 @@ LLVM_BACKTRACE = _referee(
     "LLVM libunwind's _Unwind_Backtrace, executed in a signal handler",
     "pip install ziglang==0.17.0",
     (
-        *BELIEVED,
+        *BELIEVED_BY_LLVM,
         *AT_CALLS_ONLY,
         *NO_END,
         END_AT_THE_END,
