@@ -57,20 +57,20 @@ LIMITS = limits_of(
     IN_NO_FILE            arm32   refused
     NO_CODE               arm32   refused
     PROLOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
-    PROLOGUE+UNSAVED           arm32   wrong_register
-    EPILOGUE              arm32   refused ended_early skipped wrong_register wrong
+    PROLOGUE+LINKED+UNSAVED    arm32   wrong_register
+    EPILOGUE+UNLINKED          arm32   refused ended_early skipped wrong_register wrong
     FRAME_ELSEWHERE       arm32   refused ended_early skipped wrong_register wrong
     UNSAVED+FRAMELESS+UNKEPT   arm32   ended_early wrong_register wrong
-    FRAMELESS+BARE+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
+    FRAMELESS+BARE+LINK_LIVE+PARTLY_RUN  arm32   refused ended_early skipped wrong_register wrong
     FRAMELESS+FRAME_IN_PART  arm32   ended_early skipped wrong_register wrong
     RETURN_UNSAVED+UNKEPT      arm32   ended_early wrong
     SIGNAL                arm32   ended_early skipped wrong_register wrong
     INEXPRESSIBLE+CHANGED      arm32   wrong_register
-    LOST_REGISTER+CHANGED_INSIDE  arm32   skipped
+    LOST_REGISTER+FP_REUSED       arm32   skipped
     OPEN_END              arm32   stopped phantom
     OTHER_STACK+ROOT      arm32   stopped
     WRONG_TABLE           arm32   stopped wrong
-    FP_MOVED_ON           arm32   ended_early wrong_register
+    FP_MOVED_ON           arm32   ended_early skipped wrong_register wrong
     FP_REUSED+FRAME_IN_PART  arm32   ended_early
     """,
     {
@@ -104,7 +104,7 @@ LIMITS = limits_of(
             "or counts from a frame pointer that is still the caller's",
             _SYNCHRONOUS,
         ),
-        "EPILOGUE": (
+        "EPILOGUE+UNLINKED": (
             "the one row of a function describes its finished frame: in the epilogue it pops once more what is already "
             "popped",
             _SYNCHRONOUS,
@@ -114,9 +114,9 @@ LIMITS = limits_of(
             "mid-function, nothing of it is there",
             _SYNCHRONOUS,
         ),
-        "PROLOGUE+UNSAVED": (
-            "the one row of a function describes its finished frame: a register that the prologue has yet to store is "
-            "read from an empty place",
+        "PROLOGUE+LINKED+UNSAVED": (
+            "the one row of a function describes its finished frame: the record is there, and a register that the "
+            "prologue has yet to store is read from an empty place",
             _SYNCHRONOUS,
         ),
         "UNSAVED+FRAMELESS+UNKEPT": (
@@ -124,7 +124,7 @@ LIMITS = limits_of(
             "from empty places",
             _SYNCHRONOUS,
         ),
-        "FRAMELESS+BARE+PARTLY_RUN": (
+        "FRAMELESS+BARE+LINK_LIVE+PARTLY_RUN": (
             "the one row of a function describes its finished frame: here it returns before it takes one, and the "
             "path on which it does was not run",
             _SYNCHRONOUS,
@@ -135,7 +135,7 @@ LIMITS = limits_of(
         ),
         "FP_MOVED_ON": (
             "the one row of a function counts from a frame pointer; behind a function's last call GCC adds to it what "
-            "the epilogue wants there, long before the epilogue",
+            "the epilogue wants there, at the epilogue's first instruction or long before",
             _SYNCHRONOUS,
         ),
         "FRAMELESS+FRAME_IN_PART": (
@@ -158,7 +158,7 @@ LIMITS = limits_of(
             "the opcodes pop registers and move SP; that a register was changed in another way cannot be said",
             _SYNCHRONOUS,
         ),
-        "LOST_REGISTER+CHANGED_INSIDE": (
+        "LOST_REGISTER+FP_REUSED": (
             "that a register's value is lost cannot be said: the opcodes know pops only",
             _SYNCHRONOUS,
         ),
