@@ -18,7 +18,6 @@ LIMITS = table_limits(
         Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
         Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
-        Trait.LOST_REGISTER: frozenset({Outcome.WRONG_REGISTER}),
         Trait.SYNCHRONOUS: frozenset(
             {
                 Outcome.REFUSED,
@@ -30,7 +29,6 @@ LIMITS = table_limits(
         ),
     },
     {
-        Trait.LOST_REGISTER: "a register whose rule is DW_CFA_undefined is set to zero, and given out as known",
         Trait.NO_TABLE: "unw_step returns 0, as at the end of the stack, where no table covers the function",
         Trait.NO_CODE: "unw_step returns 0, as at the end of the stack, where no table covers the pc",
     },
@@ -42,7 +40,14 @@ BAD_REGISTER = Limit(
     "https://github.com/llvm/llvm-project/blob/main/libunwind/src/Registers.hpp",
     frozenset({"x86_64"}),
 )
-LIMITS = (*LIMITS, BAD_REGISTER, GCC_REALIGNED)
+SET_TO_ZERO = Limit(
+    Trait.LOST_REGISTER,
+    frozenset({Outcome.WRONG_REGISTER}),
+    "a register whose rule is DW_CFA_undefined is set to zero, and given out as known: here FP, which is the caller's",
+    "https://github.com/llvm/llvm-project/blob/main/libunwind/src/DwarfInstructions.hpp",
+    also=frozenset({Trait.LINKED_FURTHER}),
+)
+LIMITS = (*LIMITS, BAD_REGISTER, GCC_REALIGNED, SET_TO_ZERO)
 _LIES = frozenset(
     {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
 )
@@ -77,8 +82,9 @@ NO_ROW_FOR_THE_CALLER = Limit(
 ROW_BEFORE_LANDED = Limit(
     Trait.OTHER_IN_FRONT,
     frozenset({Outcome.ENDED_EARLY, Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
-    f"{_ROW_BEFORE}; here it is that of code in front of a jump's target, which is on another path",
+    f"{_ROW_BEFORE}; here it is that of code in front of a jump's target, which is on another path, and has no frame",
     EXACT_PC,
+    also=frozenset({Trait.HOLDING}),
 )
 ROW_BEFORE_EXPRESSION = Limit(
     Trait.INEXPRESSIBLE,
@@ -121,6 +127,7 @@ ROW_BEFORE_SIGNAL = Limit(
     "behind a signal frame the interrupted function is looked up by its pc, but its row still as behind a call: the "
     "row that begins at the pc is not applied",
     EXACT_PC,
+    also=frozenset({Trait.CFA_MOVED}),
 )
 ONE_WORD_HIGH = Limit(
     Trait.FRAMELESS,
