@@ -111,9 +111,17 @@ ROW_BEFORE_ENTERED = Limit(
     frozenset({"x86_64"}),
     frozenset({Trait.FIRST}),
 )
+ROW_BEFORE_STARTED = Limit(
+    Trait.FIRST,
+    frozenset({Outcome.PHANTOM}),
+    f"{_ROW_BEFORE}; here that of the function in front of a stack's first one, which has a caller",
+    EXACT_PC,
+    frozenset({"arm64"}),
+    frozenset({Trait.OTHER_STACK, Trait.ROOT}),
+)
 ROWS_BEFORE = (
     *(ROW_BEFORE_TOP, ROW_BEFORE_SP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION),
-    *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_ENTERED),
+    *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED),
 )
 ROW_BEFORE_COMPACT = Limit(
     Trait.ROW_BEGINS,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from testbed.contract.unwinder import Limit
 from testbed.referee.limits import GCC_REALIGNED
-from testbed.referee.llvm_libunwind.limits import BAD_REGISTER, ROW_BEFORE_ENTERED
+from testbed.referee.llvm_libunwind.limits import BAD_REGISTER, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -206,6 +206,7 @@ OLD_ROWS = (
         for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
     ),
     ROW_BEFORE_ENTERED,
+    ROW_BEFORE_STARTED,
     replace(BAD_REGISTER, outcomes=frozenset({Outcome.ENDED_EARLY})),
     *(replace(OLD_ROW_FURTHER_IN, inner=further) for further in (2, 3)),
 )
