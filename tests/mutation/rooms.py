@@ -157,7 +157,11 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "checks",
                 ("testbed/checks/*.py",),
                 (
-                    ("tests/checks/test_code_spans.py", "tests/checks/test_headers.py"),
+                    (
+                        "tests/checks/test_code_spans.py",
+                        "tests/checks/test_headers.py",
+                        "tests/checks/test_table_findings.py",
+                    ),
                     (
                         "tests/checks/test_impossible.py",
                         "tests/checks/test_overwritten.py",

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from testbed.cli.expressions import evaluate_rule
 from testbed.cli.process_run import BELIEVED
 from testbed.contract.unwinder import Unwinder
+from testbed.process import ProcessRun
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import StrategyShare
 from testbed.referee import present
@@ -38,6 +39,10 @@ WHY = "### Why"
 SAMPLE = 60  # steps of a process that each tool is asked about
 
 
+Runs = dict[tuple[str, str, str], int]
+"""The steps of each run: of a program, on a target, linked so."""
+
+
 @dataclass(frozen=True, slots=True)
 class AskedTool:
     """One real unwinder on one process."""
@@ -45,7 +50,6 @@ class AskedTool:
     program: str
     target: str
     link: str
-    steps: int
     result: StrategyShare
 
 
@@ -62,11 +66,14 @@ def main() -> None:
     everywhere = not (given.program or given.target or given.link or given.sample != SAMPLE)
     tools = present(given.tool or TOOLS)
     asked: list[AskedTool] = []
+    runs: Runs = {}
     for program in given.program or PROGRAMS:
         for target in given.target or TARGETS:
             for link in given.link or LINKS:
-                asked += _asked(program, target, link, list(tools.values()), given.sample)
-    text = "\n".join(section(asked, given.sample))
+                run = ran(program, target, link)
+                runs[program, target, link] = run.steps
+                asked += _asked(run, (program, target, link), list(tools.values()), given.sample)
+    text = "\n".join(section(asked, runs, given.sample))
     if everywhere:
         page = PAGE.read_text(encoding="utf-8")
         text = (
@@ -100,24 +107,24 @@ def _tool_of(line: str) -> str:
     return line.split("`")[1] if line.startswith("| `") else ""
 
 
-def _asked(program: str, target: str, link: str, tools: Sequence[Unwinder], sample: int) -> Iterator[AskedTool]:
-    run = ran(program, target, link)
+def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinder], sample: int) -> Iterator[AskedTool]:
+    on = [tool for tool in tools if run.arch.name != "arm32" or tool.name in ON_ARM32]
+    on = [tool for tool in on if any(tool.applies_to(loaded.image) for loaded in run.images)]
+    if not on:
+        return
     process = watch_process(run)
-    for tool in tools:
-        asked = run.arch.name != "arm32" or tool.name in ON_ARM32
-        if not asked or not any(tool.applies_to(loaded.image) for loaded in run.images):
-            continue
+    program, target, link = named
+    for tool in on:
         result = judge_process(process, tool, evaluate=evaluate_rule, sample=sample, readers=READERS)
         print(f"{program} {target} {link}: {tool.name}, {result.unexplained} unexplained", file=sys.stderr, flush=True)
         for place in result.places:
             if not place.explained:
                 print(f"    {place}: {place.steps}, first at {place.first}, {place.where}", file=sys.stderr, flush=True)
-        yield AskedTool(program, target, link, run.steps, result)
+        yield AskedTool(program, target, link, result)
 
 
-def section(asked: Sequence[AskedTool], sample: int) -> Iterator[str]:
-    """The section of the page."""
-    runs = {(each.program, each.target, each.link): each.steps for each in asked}
+def section(asked: Sequence[AskedTool], runs: Runs, sample: int) -> Iterator[str]:
+    """The section of the page. ``runs`` are all of them, also those of which no tool was asked."""
     yield "## Real processes\n"
     yield "Made by `python -m tests.process.referees`: programs that GCC builds with glibc, each run as a Linux process"
     yield f"(`testbed run ./program -u TOOL`), {len(runs)} runs of {sum(runs.values()):,} steps. Every tool that reads"

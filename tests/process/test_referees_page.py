@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
-from testbed.report.referees_text import PAGE, section_of
-from tests.process.referees import with_rows
+from testbed.profiling.result import StrategyShare
+from testbed.referee import REFEREES
+from testbed.report.referees_text import PAGE, section_of, with_section
+from tests.process import referees
+from tests.process.referees import ON_ARM32, with_rows
 
 
 def section() -> str:
@@ -30,3 +37,42 @@ def test_a_tool_may_have_more_reasons_or_fewer() -> None:
 def test_rows_of_other_runs_are_not_mixed_in() -> None:
     with pytest.raises(SystemExit, match="other runs"):
         with_rows(section(), section().replace(" runs of ", " other runs of "), ["symbolic"])
+
+
+def test_a_tool_that_is_not_asked_on_every_target_is_made_anew_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs of the page are those of all targets, whoever is asked there."""
+    page, exact = tmp_path / "referees.md", [50]
+    page.write_text(with_section("# Real unwinders\n", "## Real processes"), encoding="utf-8")
+    monkeypatch.setattr(referees, "PAGE", page)
+    monkeypatch.setattr(referees, "ran", _run)
+    monkeypatch.setattr(referees, "watch_process", lambda run: run)
+    monkeypatch.setattr(referees, "judge_process", lambda run, tool, **_: _judged(tool.name, exact[0]))
+    tools = {unwinder.name: unwinder for each in REFEREES.values() for unwinder in each.unwinders}
+    monkeypatch.setattr(referees, "present", lambda names: {name: tools[name] for name in names})
+    _make(monkeypatch)
+    whole = page.read_text(encoding="utf-8")
+    assert " 36 runs of 36,000 steps." in whole and "drgn" not in ON_ARM32
+    exact[0] = 30
+    _make(monkeypatch, "--tool", "drgn")
+    before, after = (text.split("\n") for text in (whole, page.read_text(encoding="utf-8")))
+    assert [old.split("`")[1] for old, new in zip(before, after, strict=True) if old != new] == ["drgn"]
+
+
+def _run(program: str, target: str, link: str) -> SimpleNamespace:
+    arch = "arm32" if target == "thumb" else target
+    sections = {".eh_frame": None, ".eh_frame_hdr": None, ".ARM.exidx": None}
+    image = SimpleNamespace(arch=SimpleNamespace(name=arch), sections=sections)
+    return SimpleNamespace(steps=1000, arch=image.arch, images=[SimpleNamespace(image=image)])
+
+
+def _judged(name: str, exact: int) -> StrategyShare:
+    return StrategyShare(name, 60, exact, 0, 60 - exact, 0, 0, 60 - exact, 0, True)
+
+
+def _make(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["referees", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        referees.main()
+    assert not ended.value.code
