@@ -52,6 +52,20 @@ def test_without_tables_only_its_analysers_are_left(program: str, arch: str, rec
     assert found_by and all(name.endswith(("prologue", "epilogue")) for name in found_by)
 
 
+@pytest.mark.parametrize("name", ["gdb_exidx", "gdb_no_tables"])
+@pytest.mark.parametrize(("recipe", "pop"), [("keystone", "roomy+0x14"), ("keystone-thumb", "roomy+0xa")])
+def test_the_epilogue_unwinder_reads_what_earlier_calls_have_left(recipe: str, pop: str, name: str) -> None:
+    run = run_of("made_caller", "arm32", recipe)
+    theirs = strategy("gdb", name)
+    there = [run[step] for step in range(len(run)) if run.where(run[step].pc) == pop]
+    assert there
+    for snapshot in there:
+        verdict = judge(run, snapshot, theirs.unwind(snapshot), theirs)
+        assert verdict.outcome is Outcome.PHANTOM
+        assert verdict.explained_by is not None
+        assert verdict.explained_by.mechanism == "EPILOGUE+LINKED+ROW_BEGINS"
+
+
 def test_of_ehabi_it_says_so() -> None:
     run = run_of("leaf_call", "arm32", "clang-asm")
     said = strategy("gdb", "gdb_exidx").unwind(run.at("leaf"))

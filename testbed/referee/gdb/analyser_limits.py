@@ -98,6 +98,11 @@ _REASONS = {
         "without it the frame is still seen that is gone by then",
         _EPILOGUES,
     ),
+    "EPILOGUE+LINKED+ROW_BEGINS": (
+        "the epilogue unwinder takes SP for the CFA at a pop that a return follows, behind an instruction that gives "
+        "SP back; so it reads the frame's words below SP, where earlier calls have left theirs",
+        _EPILOGUES,
+    ),
     "FP_FOR_LOCALS+WITHOUT_EFFECT": (
         "the epilogue unwinder takes SP for the CFA, from the instruction behind mov sp, r7 on: here that one has "
         "changed nothing, and what was pushed is on the stack still",
@@ -165,6 +170,7 @@ WITH_EHABI = limits_of(
     MOVED_UP                                  arm32   stopped phantom wrong
     BEHIND_START                              arm32   ended_early skipped wrong_register wrong
     EPILOGUE                                  arm32   stopped ended_early skipped wrong_register wrong
+    EPILOGUE+LINKED+ROW_BEGINS                arm32   phantom
     FP_REUSED                                 arm32   stopped skipped wrong_register wrong
     LINKED+FP_SET_LATE                        arm32   refused ended_early phantom wrong_register wrong
     HOLDING+PROLOGUE+SETS_FP_LATE             arm32   wrong_register wrong
@@ -234,6 +240,7 @@ _ARM_LIMITS = limits_of(
     OTHER_STACK                               arm32   stopped ended_early phantom wrong_register
     MOVED_UP                                  arm32   ended_early wrong_register
     EPILOGUE                                  arm32   refused stopped ended_early skipped wrong_register wrong
+    EPILOGUE+LINKED+ROW_BEGINS                arm32   phantom
     FP_REUSED                                 arm32   stopped skipped wrong_register wrong
     LINKED+FP_SET_LATE                        arm32   refused stopped ended_early phantom wrong_register wrong
     HOLDING+PROLOGUE+SETS_FP_LATE             arm32   ended_early wrong_register wrong
