@@ -50,6 +50,24 @@ def test_without_tables_it_follows_instructions(program: str, arch: str, recipe:
     assert any("insn" in name or "Emulate" in name for name in found_by)
 
 
+@pytest.mark.parametrize(
+    ("program", "mechanisms"),
+    [("signal_bare", {"HANDLER+FIRST+LINK_INSIDE"}), ("signal_no_record", {"SIGNAL"})],
+)
+def test_without_tables_a_trampoline_is_looked_up_before_its_first_instruction(
+    program: str, mechanisms: set[str]
+) -> None:
+    """So it is the handler's end: the handler is its own caller, or what was interrupted is said to have called it."""
+    run = run_of(program, "arm64", "keystone")
+    theirs = strategy("lldb", "lldb_no_tables")
+    shown = set()
+    for step in range(len(run)):
+        verdict = judge(run, step, theirs.unwind(run[step]), theirs)
+        assert not verdict.unexplained, f"{run.where(run[step].pc)}: {verdict}"
+        shown |= {verdict.explained_by.mechanism} if verdict.explained_by else set()
+    assert mechanisms <= shown
+
+
 def test_what_it_says_does_not_hang_on_what_it_was_asked_before() -> None:
     """In `early_return` a label stands in a function: kept plans would give another row there."""
     run = run_of("early_return", "arm64", "clang-asm")

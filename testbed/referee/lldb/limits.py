@@ -170,6 +170,23 @@ WITHOUT_TABLES = (
     ),
     limit(Trait.SIGNAL, "ended_early skipped wrong", _SIGNAL, "https://github.com/libunwind/libunwind/issues/924"),
     limit(
+        Trait.SIGNAL,
+        "phantom wrong_register",
+        _SIGNAL,
+        "https://github.com/libunwind/libunwind/issues/924",
+        _ARM64,
+    ),
+    limit(
+        Trait.HANDLER,
+        "wrong",
+        "a trampoline is looked up before its first instruction, as after a call: right behind the handler that is the "
+        "handler itself, which at its own first instruction is found once more as its caller",
+        "https://github.com/libunwind/libunwind/issues/924",
+        _ARM64,
+        Trait.FIRST,
+        Trait.LINK_INSIDE,
+    ),
+    limit(
         Trait.LOST_REGISTER,
         "ended_early phantom skipped wrong wrong_register",
         "the frame's registers are already those of the place that a jump goes to",
