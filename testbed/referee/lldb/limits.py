@@ -159,7 +159,7 @@ WITHOUT_TABLES = (
             arches,
             also,
         )
-        for also, arches in ((Trait.LINK_STALE, _ARMS), (Trait.PROLOGUE, _ARMS), (Trait.HOLDING, _ARM64))
+        for also, arches in ((Trait.LINK_STALE, _ARMS), (Trait.HOLDING, _ARM64))
     ),
     limit(Trait.NO_CODE, "skipped wrong", "a pc of zero has no function, and no instructions to follow", _NULL),
     limit(
@@ -245,7 +245,14 @@ WITHOUT_TABLES = (
         "are shown as they are now; behind a label in a function, what came before it is not known",
         _EMULATION,
     ),
-    limit(Trait.BEHIND_LABEL, "ended_early phantom skipped wrong wrong_register", _FROM_THE_SYMBOL, _PLANS),
+    limit(
+        Trait.BEHIND_LABEL,
+        "ended_early phantom skipped wrong wrong_register",
+        _FROM_THE_SYMBOL,
+        _PLANS,
+        (*_X86, *_ARM64, *_ARM32),
+        Trait.HOLDING,
+    ),
     limit(
         Trait.REALIGNED,
         "ended_early phantom wrong wrong_register",
@@ -272,7 +279,6 @@ WITHOUT_TABLES = (
             (Trait.LINKED, "ended_early wrong", _LATE, _ARM32, (Trait.FP_SET_LATE, Trait.APART)),
             (Trait.LINKED, "ended_early", _BRANCHES, _ARMS, (Trait.FP_SET_LATE, Trait.PARTLY_RUN)),
             (Trait.LINKED, "ended_early", _BRANCHES, _ARM32, (Trait.CALLED_BY_ROOT, Trait.PARTLY_RUN)),
-            (Trait.LINKED, "ended_early phantom", _BRANCHES, _ARM32, (Trait.CALLED_BY_ROOT, Trait.CHANGED)),
             (Trait.DISTANT, "ended_early phantom wrong", _LARGE, _ARMS, ()),
             (Trait.FRAMELESS, "ended_early", _LARGE, _ARM64, (Trait.FAR, Trait.FP_OMITTED, Trait.HOLDING)),
             (Trait.FRAMELESS, "wrong", _BRANCHES, _ARM32, (Trait.REALIGNED,)),
