@@ -51,8 +51,9 @@ def judged(
             continue
         click.echo(f"{name}: {len(left)} mutants of {len(mutants)} to try", err=True)
         for number, trial in enumerate(tried(name, left, jobs=jobs), 1):
-            told = f" {trial.mutant}" if trial.fate is Fate.SURVIVED else ""
-            click.echo(f"{name} {number}/{len(left)} {trial.fate.value} {trial.seconds:.0f} s{told}", err=True)
+            told = f", stage {trial.stage}" + (f" {trial.mutant}" if trial.fate is Fate.SURVIVED else "")
+            took = f"{trial.seconds or 0:.1f} CPU s"
+            click.echo(f"{name} {number}/{len(left)} {trial.fate.value} {took}{told}", err=True)
             kept.add(trial)
             yield trial
 

@@ -30,7 +30,7 @@ class KeptTrials:
     def last(self, room: str, mutant: Mutant) -> Trial | None:
         """The last trial of a mutant, whatever became of it; None where there is none yet."""
         told = self._told.get((room, mutant.key))
-        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["stage"], told["seconds"])
+        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["stage"], told.get("cpu_seconds"))
 
     def add(self, trial: Trial) -> None:
         """A trial more, written at once."""
@@ -39,6 +39,6 @@ class KeptTrials:
         m = trial.mutant
         told = {"room": trial.room, "key": m.key, "module": m.module, "line": m.line, "operator": m.operator}
         told |= {"before": m.before, "after": m.after}
-        told |= {"fate": trial.fate.value, "stage": trial.stage, "seconds": round(trial.seconds, 1)}
+        told |= {"fate": trial.fate.value, "stage": trial.stage, "cpu_seconds": trial.seconds}
         with self._file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(told) + "\n")

@@ -21,9 +21,9 @@ Without `--everything` it is a sample: so many places of each room, drawn by num
 modules, which take minutes a mutant, are left out. Only those of a room's tests are asked that end soon
 (`tests/mutation/rooms.py`), so what the whole suite would notice besides is not counted. What the first run of a sample
 finds becomes tests: the score says what these tests hold now, not what they would find among other mutants. What was
-killed, or survived and is equivalent, is not tried again as long as its line stays (`--kept FILE`); the minutes are
-those of its trial by the clock, beside whatever else the machine did. Rooms that the command left out are those of the
-page before.
+killed, or survived and is equivalent, is not tried again as long as its line stays (`--kept FILE`). The minutes are
+those that the trials took of a processor, of rooms tried up to 2026-11-23 those by the clock, beside whatever else the
+machine did. Rooms that the command left out are those of the page before.
 
 Made by `{command}` on {date}.
 
@@ -71,7 +71,7 @@ def _row(trials: Sequence[Trial], places: int, verdicts: Mapping[str, SurvivorVe
     survived = [trial for trial in trials if trial.fate is Fate.SURVIVED]
     equivalent = sum(1 for t in survived if t.mutant.key in verdicts and verdicts[t.mutant.key].equivalent)
     killed, holes = len(trials) - len(survived), len(survived) - equivalent
-    minutes = round(sum(trial.seconds for trial in trials) / 60)
+    minutes = round(sum(trial.seconds or 0 for trial in trials) / 60)
     return _RoomCounts((places, len(trials), killed, len(survived), equivalent, holes, minutes), date)
 
 

@@ -97,11 +97,50 @@ def test_a_mutant_meets_its_fate(
     monkeypatch.setattr(trial, "_SPARE", 3.0)
     monkeypatch.setattr(trial, "_WAITS", 2)
     monkeypatch.setattr(trial, "_seconds", {})
+    monkeypatch.setattr(trial, "_noticed", {})
     monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
     (equal,) = (m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))
     found = trial._try("small", equal)
     assert found.fate is fate
+    assert (
+        found.seconds is not None and 0.05 < found.seconds < 60
+    )  # of the processor, whatever the machine does besides
     assert (tree / "code_under_test.py").read_text() == CODE
+
+
+def test_what_noticed_other_mutants_of_a_module_is_asked_first(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = ("test_a.py",), ("test_b.py",), ("test_c.py",)
+    monkeypatch.setattr(trial, "ROOMS", {"small": MutatedRoom("small", ("*.py",), stages, 1)})
+    for name in ("_seconds", "_noticed"):
+        monkeypatch.setattr(trial, name, {})
+    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+    asked: list[str] = []
+
+    def tests(stage: tuple[str, ...], root: Path, *, most: float) -> tuple[int, float]:
+        asked.append(stage[0])
+        changed = (root / "code.py").read_text() != CODE
+        return int(changed and stage == notices), 1.5
+
+    monkeypatch.setattr(trial, "_tests", tests)
+    first, second, third = list(all_mutants([Path("code.py")]))[:3]
+    notices = ("test_c.py",)
+    found = trial._try("small", first)
+    assert (found.stage, found.seconds) == (2, 4.5)  # what the unchanged code took is no part of it
+    asked.clear()
+    found = trial._try("small", second)
+    assert (found.stage, found.seconds, asked) == (2, 1.5, ["test_c.py"])
+    asked.clear()
+    notices = ()
+    assert trial._try("small", third).fate is Fate.SURVIVED
+    assert asked == ["test_c.py", "test_a.py", "test_b.py"]
+
+
+def test_seconds_of_the_clock_that_were_kept_are_not_taken_for_the_processors(tmp_path: Path) -> None:
+    change, kept = Mutant("a.py", "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2"), tmp_path / "kept"
+    KeptTrials(kept).add(Trial("truth", change, Fate.KILLED, 0, 30.0))
+    assert (again := KeptTrials(kept).last("truth", change)) and again.seconds == 30.0
+    kept.write_text(kept.read_text().replace("cpu_seconds", "seconds"))
+    assert (again := KeptTrials(kept).last("truth", change)) and again.seconds is None
 
 
 def test_tests_that_fail_without_any_mutant_tell_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
