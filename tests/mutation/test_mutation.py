@@ -123,7 +123,7 @@ def test_what_noticed_other_mutants_of_a_module_is_asked_first(tree: Path, monke
 
     monkeypatch.setattr(trial, "_tests", tests)
     first, second, third = list(all_mutants([Path("code.py")]))[:3]
-    notices = ("test_c.py",)
+    notices: tuple[str, ...] = ("test_c.py",)
     found = trial._try("small", first)
     assert (found.stage, found.seconds) == (2, 4.5)  # what the unchanged code took is no part of it
     asked.clear()
