@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
-budget_option = click.option(
-    "--budget",
-    type=click.IntRange(1),
-    default=1_000_000,
-    show_default=True,
-    help="Give up after this many instructions.",
-)
+_option = partial(click.option, "--budget", type=click.IntRange(1), metavar="N", default=1_000_000)
+_GIVE_UP = "Give up after this many instructions (default: 1000000{})."
+budget_option = _option(help=_GIVE_UP.format(""))
+budget_of_processes_too = _option(help=_GIVE_UP.format("; of a process 4000000"))

@@ -13,6 +13,7 @@ import click
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
+from testbed.cli.budget_option import budget_of_processes_too
 from testbed.cli.corpus import corpus, programs_option
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, for_long_runs, judged, long_page, named_part, pieces_of, watched
@@ -101,13 +102,7 @@ class RunOptions:
 @click.option("--steps", "every_step", is_flag=True, help="Every step (default: of runs up to 200 steps).")
 @click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur.")
 @click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@click.option(
-    "--budget",
-    type=click.IntRange(1),
-    default=1_000_000,
-    show_default="1000000, of a process 4000000",
-    help="Give up after this many instructions.",
-)
+@budget_of_processes_too
 @click.option("--jobs", "-j", type=click.IntRange(1, 2), default=1, help="2: judge a run in pieces by threads.")
 @click.option(
     "--chunk",
@@ -130,12 +125,7 @@ class RunOptions:
     help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
 )
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print the run as JSON (schema: testbed/report/schema/run.json, of a process process.json).",
-)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (testbed/report/schema/run.json, or process.json).")
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run."
 )

@@ -68,7 +68,7 @@ def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder], reason: Re
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Asked:
     """What a strategy said at a step, and the verdict on it."""
 
     unwinder: Unwinder
@@ -76,13 +76,13 @@ class _Answer:
     verdict: Verdict
 
 
-def _asked(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[_Answer]:
+def _asked(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[_Asked]:
     snapshot = run[step]
     said = [(unwinder, unwinder.unwind(snapshot)) for unwinder in unwinders]
-    return [_Answer(unwinder, each, judge(run, snapshot, each, unwinder)) for unwinder, each in said]
+    return [_Asked(unwinder, each, judge(run, snapshot, each, unwinder)) for unwinder, each in said]
 
 
-def _why(answer: _Answer, reason: Reason | None) -> str | Limit:
+def _why(answer: _Asked, reason: Reason | None) -> str | Limit:
     """Why an answer is not exact; "": it is."""
     if answer.verdict.exact or answer.verdict.transition:
         return _IN_TRANSITION if answer.verdict.transition and not answer.verdict.exact else ""
@@ -91,7 +91,7 @@ def _why(answer: _Answer, reason: Reason | None) -> str | Limit:
     return answer.verdict.explained_by or UNEXPLAINED
 
 
-def _tables(run: Run, step: int, answers: Sequence[_Answer], reason: Reason | None) -> RenderableType:
+def _tables(run: Run, step: int, answers: Sequence[_Asked], reason: Reason | None) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for title in ("strategy", "verdict", "says"):
         table.add_column(title)
