@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from testbed.referee.lldb.limits import WITH_TABLES, WITHOUT_TABLES
+from testbed.referee.lldb.emulation_limits import WITHOUT_TABLES
+from testbed.referee.lldb.limits import WITH_TABLES
 from testbed.referee.model import Finding, limit_for
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait

@@ -27,8 +27,9 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.limits import in_no_file
+from testbed.referee.lldb.emulation_limits import WITHOUT_TABLES
 from testbed.referee.lldb.findings import FINDINGS
-from testbed.referee.lldb.limits import WITH_TABLES, WITHOUT_TABLES
+from testbed.referee.lldb.limits import WITH_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
 from testbed.referee.process.every_register import all_kept, with_every_register
