@@ -17,7 +17,7 @@ from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
 
 FAR = 40  # words: the shortest distance after which a stack scanner of the field gives up
-KEPT = 10_000  # frames whose part is remembered: several traits ask, and every strategy that is judged
+KEPT = 100_000  # frames whose part is remembered: several traits ask, and every strategy that is judged
 DISTANT = 8192  # bytes of the stack that a profiler's sample holds: perf record --call-graph dwarf
 
 
