@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
 
-    Any debugger that knows the architecture opens it together with the program's file, which is named in it.
-    `testbed unwind` reads all of these formats again.
+    Any debugger that knows the architecture opens it together with the program's file, which is named in it, with its
+    address. `testbed unwind` reads all of these formats again: with --sysroot /, the file where it lies.
     """
     run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)

@@ -56,7 +56,8 @@ def command(
     """Every strategy's backtrace of the snapshot in PATH, with names and lines.
 
     PATH is an ELF core file, a minidump, a Mach-O core file, a JSON snapshot (testbed export), or a folder that holds
-    one. Nobody watched that stack, so nothing is judged: where strategies differ, at most one is right.
+    one. Nobody watched that stack, so nothing is judged: where strategies differ, at most one is right. Exit status 1:
+    no strategy found a caller, nor says that there is none.
     """
     asked = strategies_named(names, commands) if names or commands else []
     places = Places(tuple(_file(text) for text in files), sysroot, skip_missing, debug_dirs)
@@ -64,9 +65,21 @@ def command(
     said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in asked or _all_for(foreign)}
     if as_json:
         click.echo(json.dumps(foreign_data(foreign, said), indent=1))
-        return
-    for line in foreign_text(foreign, said):
-        click.echo(line)
+    else:
+        for line in foreign_text(foreign, said):
+            click.echo(line)
+    if not foreign.snapshot.images:
+        click.echo(_no_file(foreign), err=True)
+    if all(len(backtrace.frames) < 2 and backtrace.stopped is not None for backtrace in said.values()):
+        click.echo("no strategy found a caller", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _no_file(foreign: Foreign) -> str:
+    """That no table and no name can be had, and what would help."""
+    start = next((f"{module.start:#x}" for module in foreign.dump.modules if module.start is not None), "0x400000")
+    example = "" if foreign.left_out else ", the address where the file is mapped from"
+    return f"no program file is known, so there are no tables and no names: --file PATH@{start} gives one{example}"
 
 
 def _file(text: str) -> tuple[Path, int | None]:
@@ -88,9 +101,14 @@ def _existing(path: str, text: str) -> Path:
 
 
 def _all_for(foreign: Foreign) -> list[Unwinder]:
-    """The strategies that exist for the architecture and find their tables."""
-    images = [loaded.image for loaded in foreign.snapshot.images]
-    return [unwinder for unwinder in UNWINDERS.values() if any(unwinder.applies_to(image) for image in images)]
+    """The strategies that exist for the architecture and find their tables, or need none, with or without a file."""
+    images, arch = [loaded.image for loaded in foreign.snapshot.images], foreign.dump.arch.name
+    return [
+        unwinder
+        for unwinder in UNWINDERS.values()
+        if any(unwinder.applies_to(image) for image in images)
+        or (not unwinder.needs and (unwinder.arches is None or arch in unwinder.arches))
+    ]
 
 
 def _unwound(unwinder: Unwinder, snapshot: Snapshot) -> Backtrace:

@@ -18,7 +18,7 @@ _HASHED = 4096
 def build_id(image: Image) -> bytes:
     """The identifier of an image: of any length, 16 bytes where it is computed."""
     note = image.sections.get(".note.gnu.build-id")
-    return (note and gnu_build_id(note.data)) or _uuid(image.content) or _folded(image)
+    return (note and gnu_build_id(note.data)) or mach_o_uuid(image.content) or _folded(image)
 
 
 def debug_identifier(identifier: bytes) -> str:
@@ -29,7 +29,8 @@ def debug_identifier(identifier: bytes) -> str:
     return b"".join(fields).hex().upper() + "0"
 
 
-def _uuid(content: bytes) -> bytes:
+def mach_o_uuid(content: bytes) -> bytes:
+    """The 16 bytes of a Mach-O file's LC_UUID; nothing where it has none, and for other files."""
     if content[:4] != b"\xcf\xfa\xed\xfe" or len(content) < 32:
         return b""
     count, at = struct.unpack_from("<I", content, 16)[0], 32

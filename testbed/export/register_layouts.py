@@ -18,6 +18,7 @@ CORE_PAC_MASK = 0x406  # NT_ARM_PAC_MASK
 MINIDUMP_PAC_MASK = 0x5442_0406  # a stream of ours, beyond those that are reserved: nobody else has defined one
 # LLDB's note in Mach-O cores says it as the number of bits that are the address.
 MACHO_ADDRESS_BITS = b"addrable bits"
+MACHO_IMAGES = b"all image infos"  # LLDB's note of the program files: their names, UUIDs and addresses
 
 # Of a core one takes its segments for all that was mapped. A note of ours says that there was more.
 PARTIAL_OWNER, PARTIAL = "TESTBED", 1

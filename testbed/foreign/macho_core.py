@@ -1,23 +1,26 @@
 """Mach-O core files (MH_CORE), as LLDB and `testbed export` write them: registers and memory.
 
-Read too is which bits of a pointer may be its signature. Where the images lie is not said in one: `--file PATH@BASE`
-does.
+Read too is which bits of a pointer may be its signature, and which program files were loaded where, if the note "all
+image infos" says it. In a core without that note nothing does: `--file PATH@BASE` is for it.
 
-Source: Mach-O, mach-o/loader.h.
+Source: Mach-O, mach-o/loader.h; LLDB, ObjectFileMachO.cpp (GetCorefileAllImageInfos).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS
-from testbed.foreign.model import MOST_PIECES, TAKE_IT_AGAIN, Dump, DumpBytes, disjoint, registers_in
+from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS, MACHO_IMAGES
+from testbed.foreign.model import MOST_PIECES, TAKE_IT_AGAIN, Dump, DumpBytes, Module, disjoint, registers_in
 from testbed.image.macho_arches import MACH_O, arch_of_cpu
 from testbed.words.budget import Account
 
 _CORE, _SEGMENT, _THREAD, _NOTE = 4, 0x19, 0x4, 0x31
 _HEADER = 32
+_IMAGE_SIZE, _SEGMENT_SIZE = 48, 32
+_NOT_KNOWN = (1 << 64) - 1
 _EXECUTE = 4  # VM_PROT_EXECUTE, in the protection that a segment begins with
 
 
@@ -39,6 +42,7 @@ def read_macho_core(path: Path, content: bytes, account: Account, thread: int = 
     if count > MOST_PIECES:
         raise file.error(16, f"{count} load commands; {TAKE_IT_AGAIN}")
     memory, mapped, threads, at, mask, whole = [], [], [], _HEADER, None, False
+    modules: tuple[Module, ...] = ()
     for number in range(count):
         file.account.spend("entries", 2, at)
         what = f"load command {number}; {TAKE_IT_AGAIN}:"
@@ -53,14 +57,18 @@ def read_macho_core(path: Path, content: bytes, account: Account, thread: int = 
                 raise file.error(at, f"memory at {address:#x} leaves the address space; {TAKE_IT_AGAIN}")
         elif command == _THREAD:
             threads.append(part)
-        elif command == _NOTE and part.take(8, 16, what).rstrip(b"\0") == MACHO_ADDRESS_BITS:
-            mask = _signature_mask(file.part(part.unsigned(24, 8, what), 8, "the note of the addresses' bits"))
+        elif command == _NOTE:
+            owner, place = part.take(8, 16, what).rstrip(b"\0"), part.unsigned(24, 8, what)
+            if owner == MACHO_ADDRESS_BITS:
+                mask = _signature_mask(file.part(place, 8, "the note of the addresses' bits"))
+            elif owner == MACHO_IMAGES:
+                modules = tuple(_modules(file, place))
         at += max(size, 8)
     if not 0 <= thread < len(threads):
         raise file.error(16, f"there is no thread {thread}: the file has {len(threads)}, counted from 0")
     registers = _registers(arch, threads[thread])
     mappings = tuple((start, end) for start, end in mapped if start < end) if whole else ()
-    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), (), len(threads), mask, mappings, account)
+    return Dump(path, "Mach-O core", arch, registers, disjoint(memory), modules, len(threads), mask, mappings, account)
 
 
 def _signature_mask(note: DumpBytes) -> int | None:
@@ -70,6 +78,42 @@ def _signature_mask(note: DumpBytes) -> int | None:
     """
     version, bits = (note.unsigned(at, 4, "the note of the addresses' bits") for at in (0, 4))
     return (1 << 64) - (1 << bits) if version in (3, 4) and 0 < bits < 64 else None
+
+
+def _modules(file: DumpBytes, at: int) -> Iterator[Module]:
+    """LLDB's note "all image infos", version 1: {version, count, where the entries begin, size of one}.
+
+    An entry: where its path is (0: not known), UUID, address (all ones: each segment has its own), where its segments
+    are {name, address, 0}, how many. One without a path names no file, and one without an address lies nowhere.
+    """
+    what = "the note of all images"
+    version, count = (file.unsigned(at + 4 * i, 4, what) for i in range(2))
+    if version != 1:
+        return
+    if count > MOST_PIECES:
+        raise file.error(at + 4, f"{count} images; {TAKE_IT_AGAIN}")
+    first, size = file.unsigned(at + 8, 8, what), max(file.unsigned(at + 16, 4, what), _IMAGE_SIZE)
+    for entry in range(first, first + count * size, size):
+        file.account.spend("entries", 1, file.start + entry)
+        path_at, start = file.unsigned(entry, 8, what), file.unsigned(entry + 24, 8, what)
+        if start == _NOT_KNOWN:
+            segments, number = file.unsigned(entry + 32, 8, what), file.unsigned(entry + 40, 4, what)
+            start = _lowest(file, segments, number)
+        if path_at and start != _NOT_KNOWN:
+            uuid = file.take(entry + 8, 16, what)
+            name = file.string(path_at, "the path of an image")
+            yield Module(name, start, file.start + entry, identifier=uuid if any(uuid) else b"")
+
+
+def _lowest(file: DumpBytes, at: int, count: int) -> int:
+    """The lowest address of segments that were loaded; all ones where there is none. Nothing is at __PAGEZERO."""
+    lowest = _NOT_KNOWN
+    for segment in range(at, at + count * _SEGMENT_SIZE, _SEGMENT_SIZE):
+        file.account.spend("entries", 1, file.start + segment)
+        name = file.take(segment, 16, "a segment of an image").rstrip(b"\0")
+        if name != b"__PAGEZERO":
+            lowest = min(lowest, file.unsigned(segment + 16, 8, "a segment of an image"))
+    return lowest
 
 
 def _registers(arch: Arch, command: DumpBytes) -> dict[str, int]:

@@ -117,7 +117,8 @@ class Snapshot:
 
     def __str__(self) -> str:
         where = "" if self.step is None else f"step {self.step}: "
-        return f"{where}pc {self.pc:#x} {describe(self.images, self.pc)}, sp {self.sp:#x}"
+        pc, name = f"{self.pc:#x}", describe(self.images, self.pc)
+        return f"{where}pc {pc if name == pc else f'{pc} {name}'}, sp {self.sp:#x}"
 
     @classmethod
     def from_parts(

@@ -66,17 +66,48 @@ def test_a_folder_with_a_snapshot_and_its_program_file(testbed: Testbed, tmp_pat
     assert status == 0 and "_start ()" in out
 
 
-def test_a_mach_o_core_needs_to_be_told_where_the_program_lies(testbed: Testbed) -> None:
+@pytest.mark.parametrize("recipe", ["macho-O2", "keystone"])
+def test_a_mach_o_core_names_its_program_file(testbed: Testbed, recipe: str) -> None:
+    program, at = {"macho-O2": ("alloca_vla", "main+0x8"), "keystone": ("leaf_call", "leaf")}[recipe]
+    out = testbed("export", program, "-a", "arm64", "-r", recipe, "--at", at, "-f", "macho-core", "-o", "a.mcore")[1]
+    file = out.rsplit(": ", 1)[1].strip()
+    status, _, err = testbed("unwind", "a.mcore")
+    assert status == 2 and f"no file for the module {file}" in err and "--sysroot /" in err
+    status, out, err = testbed("unwind", "a.mcore", "--sysroot", "/")
+    assert (status, err) == (0, "") and f"{file} at 0x" in out and "_start ()" in out
+
+
+def test_a_mach_o_core_without_that_note_needs_to_be_told_where_the_program_lies(
+    testbed: Testbed, tmp_path: Path
+) -> None:
     out = testbed(
         "export", "alloca_vla", "-a", "arm64", "-r", "macho-O2", "--at", "main+0x8", "-f", "macho-core", "-o", "a.mcore"
     )[1]
-    program = out.rsplit(": ", 1)[1].strip()
-    status, out, _ = testbed("unwind", "a.mcore", "-u", "compact_unwind")
-    assert status == 0 and "no image covers" in out
+    program, core = out.rsplit(": ", 1)[1].strip(), tmp_path / "a.mcore"
+    core.write_bytes(core.read_bytes().replace(b"all image infos", b"not known to us"))
+    status, out, err = testbed("unwind", "a.mcore", "-u", "compact_unwind")
+    assert status == 1 and "no image covers" in out and "--file PATH@0x400000" in err
     status, _, err = testbed("unwind", "a.mcore", "--file", program)
     assert status == 2 and "@0x..." in err
-    status, out, _ = testbed("unwind", "a.mcore", "--file", f"{program}@0x10a5c4000", "-u", "compact_unwind")
-    assert status == 0 and "main ()" in out
+    status, out, _ = testbed("unwind", "a.mcore", "--file", f"{program}@0x10a5c4000", "-u", "lr_leaf")
+    assert status == 0 and "_start ()" in out
+
+
+@pytest.mark.parametrize("form", ["core", "minidump", "json", "macho-core"])
+def test_without_any_program_file_what_needs_none_is_asked_and_it_is_said_what_would_help(
+    testbed: Testbed, form: str
+) -> None:
+    testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf", "-f", form, "-o", "a")
+    status, out, err = testbed("unwind", "a", "--skip-missing")
+    assert status == 0 and "no program file is known" in err and "--file PATH@0x" in err
+    assert out.splitlines()[0].endswith("arm64, pc 0x41004c, sp 0x7ffffffeffd0")  # the pc once: there is no name
+    (chain,) = (part for part in out.split("\n\n") if part.startswith("fp_chain"))
+    assert [line.split()[1] for line in chain.splitlines() if " in " in line] == [
+        f"{pc:#018x}" for pc in (0x41004C, 0x410024, 0x41000C)
+    ]
+    status, out, err = testbed("unwind", "a", "--skip-missing", "--json")
+    assert status == 0 and len(json.loads(out)["backtraces"]["fp_chain"]["frames"]) == 3
+    assert "no program file is known" in err
 
 
 @pytest.mark.parametrize(
@@ -108,6 +139,6 @@ def test_a_strategy_for_other_architectures_says_so(testbed: Testbed) -> None:
     """A tool for one of them would look for its registers among those of another one."""
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
     status, out, err = testbed("unwind", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")
-    assert (status, err) == (0, "")
+    assert (status, err) == (1, "no strategy found a caller\n")
     assert "NoUnwindInfo: ehabi is for arm32, not for arm64" in out
     assert "NoUnwindInfo: orc is for x86_64, not for arm64" in out

@@ -52,24 +52,12 @@ def test_every_strategy_says_the_same_of_a_file_that_was_read_back(
                 continue
             path = tmp_path / f"{step}{how.suffix}"
             write_snapshot(snapshot, path, how)
-            back = read_snapshot(path, places(snapshot, how.name)).snapshot
+            back = read_snapshot(path, HERE).snapshot
             assert back.registers == snapshot.registers
             assert [image.bias for image in back.images] == [image.bias for image in snapshot.images]
             expected = snapshot if how.name == "json" else without_frame_records(snapshot)
             for unwinder in strategies:
                 assert told(unwinder, back) == told(unwinder, expected), f"{how.name}, {unwinder}, step {step}"
-
-
-def places(snapshot: Snapshot, how: str) -> Places:
-    """A Mach-O core does not say where the images lie."""
-    if how != "macho-core":
-        return HERE
-    return Places(
-        tuple(
-            (loaded.image.path, (min(s.address for s in loaded.image.segments) & -0x1000) + loaded.bias)
-            for loaded in snapshot.images
-        )
-    )
 
 
 def without_frame_records(snapshot: Snapshot) -> Snapshot:
