@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import assert_never
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -29,9 +30,11 @@ from testbed.image import Image, LoadedImage
 from testbed.image.symbols import readable, symbol_for
 from testbed.words.errors import UnwindError
 
+_GAP = 3  # between two columns: a cell's padding, and the box's line of spaces
 LEGEND = (
     "c-8: stored at CFA-8   v-8: is CFA-8   rsp+8: a register and an offset   [rbp+8]: stored there   "
-    "s: same value   u: unknown   exp, vexp: a DWARF expression"
+    "s: same value   -: no rule, the register is unchanged   u: lost; of ra: no caller, the outermost frame   "
+    "exp, vexp: a DWARF expression"
 )
 
 
@@ -85,16 +88,57 @@ def _name(image: Image, address: int) -> str:
     return readable(symbol) if symbol else f"{address:#x}"
 
 
-def _rows(rows: list[UnwindRow]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
+def _rows(rows: list[UnwindRow]) -> _FunctionRows:
     own = rows[0].return_address
     named = sorted({name for row in rows for name in row.registers} - {own})
-    for column in ("loc", "CFA", *named, "ra"):
-        table.add_column(column)
-    for row in rows:
-        rules = (rule_text(row.registers.get(name)) for name in (*named, own))
-        table.add_row(f"{row.start:x}", cfa_text(row.cfa), *rules)
-    return table
+    cells = tuple(
+        (f"{row.start:x}", cfa_text(row.cfa), *(rule_text(row.registers.get(name)) for name in (*named, own)))
+        for row in rows
+    )
+    return _FunctionRows(("loc", "CFA", *named, "ra"), cells)
+
+
+@dataclass(frozen=True, slots=True)
+class _FunctionRows:
+    """A function's rows for whatever width they are printed at: loc and CFA first, ra last.
+
+    Where they are too wide, a register with the same rule in all rows is told below them instead of in a column; what
+    still does not fit beside the others stands in a table of its own, behind loc again. Nothing is cut.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        columns = list(zip(self.heads, *self.rows, strict=True))
+        loc, cfa, *registers, ra = range(len(columns))
+        widths = [max(map(len, column)) + _GAP for column in columns]
+        same: dict[str, list[str]] = {}
+        if sum(widths) - _GAP > options.max_width:
+            for i in registers:
+                if len(set(columns[i][1:])) == 1:
+                    same.setdefault(columns[i][1], []).append(self.heads[i])
+            told = {name for names in same.values() for name in names}
+            registers = [i for i in registers if self.heads[i] not in told]
+        blocks = [[cfa]]
+        for i in (*registers, ra):
+            if widths[loc] + sum(widths[at] for at in blocks[-1]) + widths[i] - _GAP > options.max_width:
+                blocks.append([])
+            blocks[-1].append(i)
+        for number, block in enumerate(blocks):
+            if number:
+                yield Text()
+            yield self._table((loc, *block))
+        for rule, names in same.items():
+            yield Text(f"{rule} in all these rows: {', '.join(names)}", style="dim")
+
+    def _table(self, chosen: tuple[int, ...]) -> Table:
+        table = Table(box=SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), show_edge=False, pad_edge=False)
+        for i in chosen:
+            table.add_column(self.heads[i], no_wrap=True)
+        for row in self.rows:
+            table.add_row(*(row[i] for i in chosen))
+        return table
 
 
 def cfa_text(rule: Rule | None) -> str:
@@ -103,9 +147,15 @@ def cfa_text(rule: Rule | None) -> str:
 
 
 def rule_text(rule: Rule | None) -> str:
-    """A register rule in the legend's few letters; None is a return address without a rule."""
+    """A register rule in the legend's few letters; None is a register without a rule.
+
+    A return address without one is still in its register (arm64: x30 at a function's first instruction). One that is
+    undefined (``.cfi_undefined``) cannot be recovered: there is no caller.
+    """
     match rule:
-        case None | Undefined():
+        case None:
+            return "-"
+        case Undefined():
             return "u"
         case AtCfa(offset):
             return f"c{offset:+d}"

@@ -20,10 +20,10 @@ def test_table_prints_the_rows_of_a_program(testbed: Testbed) -> None:
     rows = [line.split() for line in said.out.partition("\nleaf\n")[2].splitlines()[2:6]]
     start = int(rows[0][0], 16)
     assert [(int(loc, 16) - start, cfa, rbp, ra) for loc, cfa, rbp, ra in rows] == [
-        (0, "rsp+8", "u", "c-8"),
+        (0, "rsp+8", "-", "c-8"),
         (1, "rsp+16", "c-16", "c-8"),
         (4, "rbp+16", "c-16", "c-8"),
-        (12, "rsp+8", "u", "c-8"),
+        (12, "rsp+8", "-", "c-8"),
     ]
 
 
