@@ -8,7 +8,11 @@ import click
 @click.command("cache")
 @click.option("--clear", is_flag=True, help="Remove every built file, kept result, kept check and compiled function.")
 def command(clear: bool) -> None:
-    """Where built files, results, checks and compiled functions are kept, and how much there is."""
+    """Where built files, results, checks and compiled functions are kept, and how much there is.
+
+    The folder is the one for caches of this user, or the one that the environment variable TESTBED_CACHE names. It need
+    not exist yet. All in it is made again when it is missing.
+    """
     from testbed.build import cache
     from testbed.campaign import kept_answers as answers
     from testbed.campaign import kept_results as results

@@ -57,7 +57,7 @@ def judge_edits(names: Sequence[str], budget: int) -> Callable[[Question], dict[
 def _run(edit: EditedSource, folder: Path | None, budget: int) -> Run:
     """The source built and run; of one that does not end, its beginning."""
     with _written(edit, folder) as path:
-        run = run_program(read_program(path), arch_named(edit.arch), edit.recipe or None, budget=budget)
+        run = run_program(read_program(path, own=True), arch_named(edit.arch), edit.recipe or None, budget=budget)
     return run if isinstance(run.trace.end, Exited) else run_built(run.built, budget=min(budget, UNENDING))
 
 

@@ -2,8 +2,8 @@
 ``//`` comment; a line ``//   more`` (three spaces or more) continues the value above. Keys:
 
 ========================  ======================================================================
-``summary``               one sentence: what is interesting here (required)
-``exit``                  the status that the program exits with (required): proof that it ran right
+``summary``               one sentence: what is interesting here (required in the corpus)
+``exit``                  the status that the program exits with (required there): proof that it ran right
 ``entry``                 the entry symbol (default ``_start``)
 ``traits``                declared traits, comma-separated names of ``Trait`` members
 ``frames``                ``LOCATION = f, g, h``: the true frames whenever execution is at LOCATION (a
@@ -135,30 +135,35 @@ _KEYS = (
     *("summary", "exit", "entry", "traits", "frames", "logical", "frame-record", "recipes", "clang-only"),
     *("trap", "twin", "wrong", "untabled", "exchanged", "signal", "cpu", "sources", "include", "flags", "syntax"),
 )
+_RECORDS = [record.name for arch in ARCHES.values() for isa in arch.isas for record in isa.records]
+_CPUS = [name for arch in ARCHES.values() for name in arch.cpus]
 
 
-def parse_header(path: Path | str, text: str) -> Header:
-    """The header of a source. Raises ProgramError with the line for anything that is not in the grammar."""
-    values = _values(path, text)
+def parse_header(path: Path | str, text: str, *, own: bool = False) -> Header:
+    """The header of a source. Raises ProgramError with the line for anything that is not in the grammar.
+
+    A user's ``own`` source needs neither ``summary`` nor ``exit``, which then may be any, nor a header at all: it has
+    one where its first line is ``// key: value``.
+    """
+    values = {} if own and not _KEY_LINE.match(text.partition("\n")[0]) else _values(path, text)
 
     def given(key: str) -> tuple[str, int]:
         return values[key][0]
 
-    for required in ("summary", "exit"):
+    for required in () if own else ("summary", "exit"):
         if required not in values:
             line = next((i for i, content in enumerate(text.splitlines(), 1) if not content.startswith("//")), 1)
             raise ProgramError(path, line, f"the header has no '// {required}: ...' line")
-    status, at = given("exit")
-    if not status.isdecimal() or len(status) > 9 or int(status) > 255:
-        raise ProgramError(path, at, f"exit: a status from 0 to 255 is needed, not {status!r}")
     return Header(
-        summary=given("summary")[0],
-        exit=int(status),
+        summary=given("summary")[0] if "summary" in values else f"the source {Path(path).name}",
+        exit=_status(path, *given("exit")) if "exit" in values else None,
         entry=given("entry")[0] if "entry" in values else "_start",
         traits=_traits(path, *given("traits")) if "traits" in values else frozenset(),
         frames=tuple(_expectation(path, "frames", value, line) for value, line in values.get("frames", ())),
         logical=tuple(_expectation(path, "logical", value, line) for value, line in values.get("logical", ())),
-        frame_record=_frame_record(path, *given("frame-record")) if "frame-record" in values else None,
+        frame_record=_one_of(path, "frame record", _RECORDS, *given("frame-record"))
+        if "frame-record" in values
+        else None,
         recipes=_listed(given("recipes")[0]) if "recipes" in values else (),
         clang_only=given("clang-only")[0] if "clang-only" in values else None,
         traps=tuple(_trap(path, value, line) for value, line in values.get("trap", ())),
@@ -167,12 +172,18 @@ def parse_header(path: Path | str, text: str) -> Header:
         untabled=_spans(path, "untabled", *given("untabled")) if "untabled" in values else (),
         exchanged=_exchanged(path, *given("exchanged")) if "exchanged" in values else (),
         signals=tuple(_signal(path, value, line) for value, line in values.get("signal", ())),
-        cpu=_cpu(path, *given("cpu")) if "cpu" in values else None,
+        cpu=_one_of(path, "CPU model", _CPUS, *given("cpu")) if "cpu" in values else None,
         sources=_beside(path, "sources", *given("sources")) if "sources" in values else (),
         include=_beside(path, "include", *given("include")) if "include" in values else (),
         flags=_flags(path, *given("flags")) if "flags" in values else (),
         syntax=_syntax(path, *given("syntax")) if "syntax" in values else None,
     )
+
+
+def _status(path: Path | str, value: str, line: int) -> int:
+    if not value.isdecimal() or len(value) > 9 or int(value) > 255:
+        raise ProgramError(path, line, f"exit: a status from 0 to 255 is needed, not {value!r}")
+    return int(value)
 
 
 def _values(path: Path | str, text: str) -> dict[str, list[tuple[str, int]]]:
@@ -221,17 +232,9 @@ def _traits(path: Path | str, value: str, line: int) -> frozenset[Trait]:
     return frozenset(declared[name] for name in _listed(value))
 
 
-def _frame_record(path: Path | str, value: str, line: int) -> str:
-    known = [record.name for arch in ARCHES.values() for isa in arch.isas for record in isa.records]
+def _one_of(path: Path | str, what: str, known: list[str], value: str, line: int) -> str:
     if value not in known:
-        raise ProgramError(path, line, f"no frame record {value!r}; {nearest(value, known)}")
-    return value
-
-
-def _cpu(path: Path | str, value: str, line: int) -> str:
-    known = [name for arch in ARCHES.values() for name in arch.cpus]
-    if value not in known:
-        raise ProgramError(path, line, f"no CPU model {value!r}; {nearest(value, known)}")
+        raise ProgramError(path, line, f"no {what} {value!r}; {nearest(value, known)}")
     return value
 
 

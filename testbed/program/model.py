@@ -96,20 +96,21 @@ class Program:
         return tuple(a for a in ARCHES.values() if any(self.source_for(isa) for isa in a.isas))
 
 
-def read_source(path: Path) -> Source:
-    """One source file with its header. The name says what it is: ``name.c`` or ``name.<isa>.S``."""
+def read_source(path: Path, *, own: bool = False) -> Source:
+    """One source file with its header, which an ``own`` one need not have. The name says what it is: ``name.c`` or
+    ``name.<isa>.S``."""
     try:
         text = source_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise ProgramError(path, 1, f"cannot be read: {error}") from error
     if path.suffix in COMPILED:
-        header = parse_header(path, text)
+        header = parse_header(path, text, own=own)
         return Source(path, Language.C, None, text, header, named_files(path, header))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     isa = path.stem.rpartition(".")[2]
     if path.suffix != ".S" or isa not in isas or isa == path.stem:
         raise ProgramError(path, 1, f"a source is named NAME.c or NAME.ISA.S with ISA one of {', '.join(isas)}")
-    header = parse_header(path, text)
+    header = parse_header(path, text, own=own)
     return Source(path, Language.ASSEMBLY, isa, text, header, (*read_fragments(path, text), *named_files(path, header)))
 
 
@@ -118,9 +119,9 @@ def program_name(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-def read_program(*paths: Path) -> Program:
-    """A program from its source files, which have its name."""
-    sources = [read_source(path) for path in paths]
+def read_program(*paths: Path, own: bool = False) -> Program:
+    """A program from its source files, which have its name; a user's ``own`` ones need no header."""
+    sources = [read_source(path, own=own) for path in paths]
     return Program(program_name(paths[0]), MappingProxyType({source.isa or "c": source for source in sources}))
 
 

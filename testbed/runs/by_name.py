@@ -92,7 +92,7 @@ def named_program(programs: Programs, name: str) -> Program:
     if path.suffix in SOURCES or os.sep in name:
         if not path.is_file():
             raise UsageError(f"no file {name!r}")
-        return read_program(path)
+        return read_program(path, own=True)
     raise UsageError(f"no program {name!r}; {nearest(name, programs)}")
 
 

@@ -7,6 +7,7 @@ the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -103,9 +104,12 @@ def open_run(path: Path | str) -> tuple[SavedTrace, Built]:
 
 def _source(notes: Mapping[str, str]) -> Source:
     path, text, language = Path(notes["source"]), notes["text"], Language[notes["language"]]
-    if text.startswith("// summary:"):
-        header = parse_header(path, text)
-    else:
-        header = Header(summary=notes["summary"], exit=int(notes["exit"]) if notes["exit"] else None)
+    exit = int(notes["exit"]) if notes["exit"] else None
+    try:
+        header = replace(parse_header(path, text, own=True), summary=notes["summary"], exit=exit)
+    except ProgramError:  # a snippet that begins with a comment of another kind
+        if text.startswith("// summary:"):
+            raise
+        header = Header(summary=notes["summary"], exit=exit)
     fragments = tuple(Fragment(k.removeprefix(_FRAGMENT), note) for k, note in notes.items() if k.startswith(_FRAGMENT))
     return Source(path, language, notes["source_isa"] or None, text, header, fragments)

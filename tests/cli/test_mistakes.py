@@ -103,3 +103,11 @@ def _no_zig() -> Path:
     from testbed.words.errors import ToolchainMissing
 
     raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
+
+
+def test_the_cache_command_says_how_its_folder_is_chosen(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "TESTBED_CACHE" in testbed("cache", "--help").out
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "mine"))
+    assert testbed("cache").out.startswith(f"{tmp_path / 'mine'}: 0 files")

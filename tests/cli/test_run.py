@@ -176,3 +176,26 @@ def test_calls_without_a_frame_are_marked_where_they_were(testbed: Testbed, comm
     assert re.search(r"level2 \[inlined\] .*\n +level1 \[inlined\] .*\n *0 +worker\+0x\w+ ", inlined.out), inlined.out
     gone = testbed(command, "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "last")
     assert re.search(r"0 +last .*\n +second \[tail call\].*\n +first \[tail call\].*\n *1 +main", gone.out), gone.out
+
+
+OWN = (
+    ".globl _start\n.type _start, %function\n_start:\n  mov x0, #7\n  mov x8, #93\n  svc #0\n.size _start, . - _start\n"
+)
+
+
+@pytest.mark.parametrize("begin", ["", "// a comment of mine\n", "// cpu: signing\n\n", "\n"])
+def test_a_source_of_ones_own_needs_no_header(testbed: Testbed, tmp_path: Path, begin: str) -> None:
+    path, kept = tmp_path / "mine.arm64.S", tmp_path / "mine.trace"
+    path.write_text(begin + OWN)
+    said = testbed("run", str(path), "-u", "fp_chain")
+    assert said.status == 0, said.err
+    assert "exit 7" in said.out
+    assert testbed("record", str(path), "-o", str(kept)).status == 0
+    assert "exit 7" in testbed("run", "--trace", str(kept), "-u", "fp_chain").out
+
+
+def test_what_its_header_says_is_checked(testbed: Testbed, tmp_path: Path) -> None:
+    path = tmp_path / "mine.arm64.S"
+    path.write_text("// exit: 6\n" + OWN)
+    said = testbed("run", str(path), "-u", "fp_chain")
+    assert said.status == 2 and "exit status 7; the header of mine.arm64.S says 6" in said.err
