@@ -65,4 +65,7 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        print(f"python docs/heat_map.py writes {__doc__}")
+        sys.exit(0 if {"-h", "--help"} & {*sys.argv[1:]} else 2)
     draw(ROOT / "docs" / "heat-map.svg")

@@ -131,6 +131,9 @@ def append(run: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] not in ([], ["--append"]) or sys.argv[2:3] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0 if {"-h", "--help"} & {*sys.argv[1:]} else 2)
     if sys.argv[1:2] == ["--append"]:
         append(run_of(sys.argv[3:], sys.argv[2]))
     (DOCS / "random-flags.md").write_text(made(), encoding="utf-8")

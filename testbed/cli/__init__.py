@@ -81,7 +81,8 @@ class _CommandGroup(_ListedCommands):
         return with_limits(cmd_name, command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        _ListedCommands().format_commands(ctx, formatter)
+        with formatter.section("Commands"):  # whole sentences, in as many lines as they take
+            formatter.write_dl([*COMMANDS.items()])
 
 
 @click.group(cls=_CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})

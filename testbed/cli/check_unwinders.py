@@ -46,7 +46,11 @@ def judge_and_tell(
             status = status or 1
         lines += called_text(path, verdicts)
         files.append(called_data(path, verdicts))
-    text = json.dumps({"status": status, "files": files}, indent=1) if form == "json" else "\n".join(lines).rstrip()
+    text = (
+        json.dumps({"schema": 1, "status": status, "files": files}, indent=1)
+        if form == "json"
+        else "\n".join(lines).rstrip()
+    )
     if output is not None:
         write_text(output, text + "\n")
     else:

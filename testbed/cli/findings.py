@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,9 +13,9 @@ from programs import PROGRAMS
 from testbed.campaign.findings import show
 from testbed.cli.choice import matching
 from testbed.cli.strategies import all_strategies
-from testbed.cli.terminal import console_for_reports
+from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder
-from testbed.referee import REFEREES
+from testbed.referee import REFEREES, Finding, Referee
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 
@@ -56,16 +56,23 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool, report: tuple
 
 
 def _report(name: str, folder: str, known: Mapping[str, Unwinder]) -> None:
-    from testbed.campaign.finding_evidence import evidence_for
-    from testbed.report.finding_report import write_report
-
     found = {finding.id: (referee, finding) for referee in REFEREES.values() for finding in referee.findings}
     if name not in found:
         raise UsageError(f"no finding {name!r}; {nearest(name, found)}; `testbed findings` prints each finding's id")
-    shown = show(*found[name], known, PROGRAMS)
+    with status(f"trying {name} again, and writing what is evidence of it"):
+        paths = _written_report(found[name], known, Path(folder))
+    for path in paths:
+        click.echo(path)
+
+
+def _written_report(found: tuple[Referee, Finding], known: Mapping[str, Unwinder], folder: Path) -> Sequence[Path]:
+    from testbed.campaign.finding_evidence import evidence_for
+    from testbed.report.finding_report import write_report
+
+    name = found[1].id
+    shown = show(*found, known, PROGRAMS)
     if shown.missing or shown.problem:
         raise UsageError(f"{name} cannot be shown here: {shown.missing or shown.problem}")
     if not shown.shows:
         raise UsageError(f"{name} does not show any more with {shown.tool}: there is nothing to report")
-    for path in write_report(evidence_for(shown, known, PROGRAMS), Path(folder)):
-        click.echo(path)
+    return write_report(evidence_for(shown, known, PROGRAMS), folder)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -69,7 +70,7 @@ def raised(error: BaseException) -> str:
 
 def _where(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    ours = ("/importlib/", "<frozen", __file__)
+    ours = ("/importlib/", "<frozen", str(Path(__file__).parent))
     theirs = [frame for frame in frames if not any(part in frame.filename for part in ours)]
     return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs else ""
 

@@ -184,4 +184,4 @@ def command(what: str, traps: bool, share: bool, every: int, names: tuple[str, .
         return
     console = console_for_reports()
     for part in listed(False):
-        console.print(part)
+        console.print(part, crop=False)

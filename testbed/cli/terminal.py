@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -13,13 +14,21 @@ from rich.console import Console
 from testbed.cli import WIDTH
 from testbed.cli.writing import written
 
+_WIDEST = 10_000
+
 
 def console_for_reports(**options: Any) -> Console:
     console = Console(highlight=False, markup=False, **options)
     if not console.is_terminal:
-        console.width = WIDTH
+        console.width = _asked_width() or WIDTH
         console.file = cast("IO[str]", _WithoutPadding(sys.stdout))
     return console
+
+
+def _asked_width() -> int | None:
+    """COLUMNS, where it is set to a number of columns."""
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isascii() and said.isdecimal() and 0 < int(said) < _WIDEST else None
 
 
 class _WithoutPadding:

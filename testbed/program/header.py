@@ -142,8 +142,7 @@ _CPUS = [name for arch in ARCHES.values() for name in arch.cpus]
 def parse_header(path: Path | str, text: str, *, own: bool = False) -> Header:
     """The header of a source. Raises ProgramError with the line for anything that is not in the grammar.
 
-    A user's ``own`` source needs neither ``summary`` nor ``exit``, which then may be any, nor a header at all: it has
-    one where its first line is ``// key: value``.
+    A user's ``own`` one needs no ``summary``, no ``exit``, and no header: it has one if line 1 is ``// key: value``.
     """
     values = {} if own and not _KEY_LINE.match(text.partition("\n")[0]) else _values(path, text)
 
@@ -176,7 +175,7 @@ def parse_header(path: Path | str, text: str, *, own: bool = False) -> Header:
         sources=_beside(path, "sources", *given("sources")) if "sources" in values else (),
         include=_beside(path, "include", *given("include")) if "include" in values else (),
         flags=_flags(path, *given("flags")) if "flags" in values else (),
-        syntax=_syntax(path, *given("syntax")) if "syntax" in values else None,
+        syntax=_one_of(path, "other syntax", ["att"], *given("syntax")) if "syntax" in values else None,
     )
 
 
@@ -250,12 +249,6 @@ def _flags(path: Path | str, value: str, line: int) -> tuple[str, ...]:
         if not _FLAG.fullmatch(flag) or _RUNS_CODE.match(flag):
             raise ProgramError(path, line, f"flags: {flag!r} is not among {_FLAGS_SAID}")
     return tuple(value.split())
-
-
-def _syntax(path: Path | str, value: str, line: int) -> str:
-    if value != "att":
-        raise ProgramError(path, line, f"syntax: 'att' is the only one that is not the usual, not {value!r}")
-    return value
 
 
 def _trap(path: Path | str, value: str, line: int) -> Trapped:

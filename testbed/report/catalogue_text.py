@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from testbed.report.narrow_tables import WordTable
 
 if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one catalogue
     from testbed.arch import Arch
@@ -16,26 +15,26 @@ if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one cat
     from testbed.referee import Referee
 
 
-def programs_table(programs: Mapping[str, Program]) -> Table:
+def programs_table(programs: Mapping[str, Program]) -> WordTable:
     rows = ((p.name, ", ".join(p.sources), p.summary) for p in programs.values())
     return _table(("program", "sources", "what is interesting"), rows)
 
 
-def unwinders_table(unwinders: Mapping[str, Unwinder]) -> Table:
+def unwinders_table(unwinders: Mapping[str, Unwinder]) -> WordTable:
     needs = {u.name: ", ".join(sorted(u.needs | (u.arches or set()))) for u in unwinders.values()}
     return _table(("strategy", "needs", "what it is"), ((n, needs[n] or "-", u.summary) for n, u in unwinders.items()))
 
 
-def referees_table(referees: Mapping[str, Referee]) -> Table:
+def referees_table(referees: Mapping[str, Referee]) -> WordTable:
     rows = ((r.name, ", ".join(u.name for u in r.unwinders), f"{r.summary}\n{_where(r)}") for r in referees.values())
     return _table(("referee", "strategies", "what it is, and where"), rows)
 
 
-def recipes_table(recipes: Mapping[str, Recipe]) -> Table:
+def recipes_table(recipes: Mapping[str, Recipe]) -> WordTable:
     return _table(("recipe", "builds", "how"), ((r.name, r.tool.takes.value, r.summary) for r in recipes.values()))
 
 
-def arches_table(arches: Mapping[str, Arch]) -> Table:
+def arches_table(arches: Mapping[str, Arch]) -> WordTable:
     rows = ((a.name, ", ".join(isa.name for isa in a.isas), ", ".join(a.aliases)) for a in arches.values())
     return _table(("architecture", "instruction sets", "also called"), rows)
 
@@ -57,11 +56,8 @@ def needed_by_recipes(arches: Iterable[Arch]) -> str:
     return "\n".join(lines)
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(*head, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> WordTable:
+    return WordTable(head, tuple(rows))
 
 
 def _where(referee: Referee) -> str:

@@ -6,6 +6,7 @@ each number behind the name of its column.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -72,6 +73,46 @@ class ColumnBlocks:
         for row in self.rows:
             table.add_row(*row[: len(self.words)], *(row[i] for i in chosen))
         return table
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """Names first, then words. A name is never cut or split, nor is a path, an address or any other long word.
+
+    Where the longest words do not fit beside each other, each row becomes a paragraph under its name. A word that is
+    longer than a line stands in a line of its own, whole: a terminal shows it in two, and copies it as one.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        columns = list(zip(self.heads, *self.rows, strict=True))
+        least = [_longest(columns[0]), *(_longest([w for c in column for w in c.split()]) for column in columns[1:])]
+        if sum(least) + (_GAP + 1) * (len(least) - 1) > options.max_width:
+            yield from (self._paragraph(row, options.max_width) for row in self.rows)
+            return
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for i, width in enumerate(least):
+            table.add_column(self.heads[i], min_width=width, no_wrap=not i)
+        for row in self.rows:
+            table.add_row(*row)
+        yield table
+
+    def _paragraph(self, row: tuple[str, ...], width: int) -> Text:
+        lines = [row[0]]
+        for head, cell in zip(self.heads[1:], row[1:], strict=True):
+            for part in cell.splitlines() if cell not in ("", "-") else ():
+                told = part if head == self.heads[-1] else f"{head}: {part}"
+                lines += textwrap.wrap(
+                    told,
+                    width,
+                    initial_indent="  ",
+                    subsequent_indent="    ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+        return Text("\n".join(lines), no_wrap=True, overflow="ignore")
 
 
 def numbered_table(

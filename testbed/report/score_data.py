@@ -9,6 +9,7 @@ from testbed.campaign.score_card import Placed, ScoreCard, ScoreShare, share_of
 from testbed.truth.phases import Phase
 from testbed.words.traps import TRAPS
 
+SCHEMA = 1
 Commands = Mapping[str, str]
 """The options by which the command line is told of each unwinder: ``-u fp_chain``, ``--unwinder-cmd ./mine``."""
 
@@ -16,6 +17,7 @@ Commands = Mapping[str, str]
 def score_data(card: ScoreCard, commands: Commands, *, everything: bool) -> dict[str, Any]:
     """The card as JSON has it."""
     return {
+        "schema": SCHEMA,
         "units": len(card.judged),
         "sites": sum(sum(result.sites) for result in card.judged),
         "sample": not everything,

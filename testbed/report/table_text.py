@@ -88,18 +88,18 @@ def _name(image: Image, address: int) -> str:
     return readable(symbol) if symbol else f"{address:#x}"
 
 
-def _rows(rows: list[UnwindRow]) -> _FunctionRows:
+def _rows(rows: list[UnwindRow]) -> _RowsAsTold:
     own = rows[0].return_address
     named = sorted({name for row in rows for name in row.registers} - {own})
     cells = tuple(
         (f"{row.start:x}", cfa_text(row.cfa), *(rule_text(row.registers.get(name)) for name in (*named, own)))
         for row in rows
     )
-    return _FunctionRows(("loc", "CFA", *named, "ra"), cells)
+    return _RowsAsTold(("loc", "CFA", *named, "ra"), cells)
 
 
 @dataclass(frozen=True, slots=True)
-class _FunctionRows:
+class _RowsAsTold:
     """A function's rows for whatever width they are printed at: loc and CFA first, ra last.
 
     Where they are too wide, a register with the same rule in all rows is told below them instead of in a column; what

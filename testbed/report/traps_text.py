@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from testbed.program.model import Program
+from testbed.report.narrow_tables import WordTable
 from testbed.report.trap_fates import ALWAYS, ShownCell, TrapFate, controls_of, fates
 from testbed.words.traps import TRAPS
 
@@ -36,13 +35,16 @@ def shown_traps(programs: Mapping[str, Program]) -> tuple[TrapInCorpus, ...]:
 
 def print_traps(console: Console, programs: Mapping[str, Program]) -> None:
     """Print a line per trap: its number, what goes wrong, the programs, the references."""
-    table = Table(
-        "trap", "what goes wrong", "programs", "happened in", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
+    rows = tuple(
+        (
+            str(trap.number),
+            TRAPS[trap.number],
+            ", ".join(program.name for program in trap.programs) or "-",
+            ", ".join(trap.references) or "-",
+        )
+        for trap in shown_traps(programs)
     )
-    for trap in shown_traps(programs):
-        names = ", ".join(program.name for program in trap.programs) or "-"
-        table.add_row(str(trap.number), TRAPS[trap.number], names, ", ".join(trap.references) or "-")
-    console.print(table)
+    console.print(WordTable(("trap", "what goes wrong", "programs", "happened in"), rows), crop=False)
 
 
 _HEAD = """# Traps

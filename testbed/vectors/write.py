@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,8 @@ def write_index(
 
 def new_folder(folder: Path) -> None:
     """Make the folder of a set. Raises UsageError for one that has something in it already, or cannot be made."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UsageError(f"{folder} exists, and is no folder: name a new one")
     _written(lambda: folder.mkdir(parents=True, exist_ok=True), folder)
     if any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty: name a new folder, so that nothing old is left among the vectors")

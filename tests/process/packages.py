@@ -102,6 +102,9 @@ def measured(case: PackagedProgram, folder: Path) -> Measured:
 
 
 def main() -> int:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        return 0 if {"-h", "--help"} & {*sys.argv[1:]} else 2
     folder = Path(sys.argv[1]).resolve()
     unpacked(folder)
     print("| program | steps | seconds | million steps/s | peak (MB) | output and status |")

@@ -65,6 +65,12 @@ class VectorMemory:
         return None
 
 
+WITHOUT_ANSWERS = """of {silent} files there was no answer at all. The command is started as `{command} FILE`, once for
+each file, and prints a line {{"id": ..., "frames": [...], "root": ...}} for each of its vectors: README.md beside
+index.json says it in full. It gets nothing on its standard input: a program that speaks the protocol of testbed's
+--unwinder-cmd is another kind, which `testbed score --unwinder-cmd COMMAND` judges."""
+
+
 def registers_of(file: Any, vector: Any) -> dict[str, int]:
     return {name: int(value, 16) for name, value in {**file["registers"], **vector["registers"]}.items()}
 
@@ -204,6 +210,7 @@ def main() -> None:
             refuse(f"--function {options.function}: {error}")
     counts: Counter[tuple[str, str, str]] = Counter()
     failures: dict[str, str] = {}  # the first of each file
+    silent = 0  # files of which the command said nothing
     for arch, name in entries:
         if options.arch and arch not in options.arch:
             continue
@@ -214,6 +221,7 @@ def main() -> None:
         except (LookupError, OSError, TypeError, ValueError) as error:
             refuse(f"{path} is no file of test vectors: {type(error).__name__}: {error}")
         told = answers_of(command, path) if command else {}
+        silent += bool(command and not told)
         for vector in file["vectors"]:
             if command:
                 answer = told.get(vector["id"])
@@ -232,6 +240,8 @@ def main() -> None:
             row = [counts[arch, phase, word] for word in words]
             print(f"{arch:8} {phase:9}" + "".join(f"{count:9}" for count in (sum(row), *row)))
     print("\n".join(failures.values()), end="\n" if failures else "")
+    if silent:
+        print(WITHOUT_ANSWERS.format(silent=silent, command=" ".join(command)), file=sys.stderr)
     if not counts:
         sys.exit("no vectors: is the architecture one of index.json?")
     sys.exit(any(word in FAILURES and count for (_, _, word), count in counts.items()))
