@@ -88,6 +88,7 @@ WITH_TABLES = (
         "https://github.com/libunwind/libunwind/issues/43",
         _X86,
         Trait.EPILOGUE,
+        Trait.UNLINKED,
     ),
     limit(
         Trait.MOVED_UP,

@@ -54,7 +54,7 @@ AFTER_LEAVE = Limit(
     "GCC keeps the registers of a realigned frame relative to the frame pointer, and writes no row where its epilogue "
     "has taken that one back: what is read through it then is believed, and if nothing can be read the stack ends",
     "https://github.com/libunwind/libunwind/issues/43",
-    also=frozenset({Trait.EPILOGUE}),
+    also=frozenset({Trait.EPILOGUE, Trait.UNLINKED}),
 )
 
 SP_AT_RECORD = Limit(
