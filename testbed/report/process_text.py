@@ -48,7 +48,8 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
         yield Text(said)
     calls = process.run.calls
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])
-    yield Text(f"calls   {count(sum(calls.values()), 'system call')}: {most}" + (", ..." if len(calls) > 8 else ""))
+    made = count(sum(calls.values()), "system call") + (f": {most}" if calls else "")
+    yield Text(f"calls   {made}" + (", ..." if len(calls) > 8 else ""))
     for refused in process.run.refused:
         where = describe(process.run.images, refused.pc)
         yield Text(f"refused {refused.name} at {where}, step {refused.step}: {refused.error}", "yellow")

@@ -12,7 +12,8 @@ from tests.cli.command import Said, Testbed
 
 @pytest.fixture
 def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Testbed:
-    """Run the command as `testbed ARGUMENTS` does."""
+    """Run the command as `testbed ARGUMENTS` does, whatever the width that these tests are run in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["testbed", *arguments])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 from rich.console import Console, Group
 
 from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
-from testbed.report.process_text import _places, _summary, process_answer
+from testbed.report.process_text import _places, _summary, _threads, process_answer
 
 WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the frame pointer for " * 4, 12, 12, 3, 1, "f")
 EXACT = StrategyShare("eh_frame", 100, 100, 0, 0, 0, 0, 0, 0, False)
@@ -53,3 +54,12 @@ def test_a_long_cause_wraps_below_its_beginning() -> None:
     begin = first.index("+0x1a2d0")
     assert first[:begin].split() == ["12"]
     assert len(lines) > 4 and all(not line[:begin].strip() for line in lines[lines.index(first) + 1 :])
+
+
+def test_a_process_without_system_calls_has_no_list_of_them() -> None:
+    def told(calls: dict[str, int]) -> str:
+        run = SimpleNamespace(calls=calls, refused=(), notes=(), status=0, why="")
+        return printed(Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=run))))).strip()
+
+    assert told({}) == "calls   0 system calls"
+    assert told({"write": 2, "exit": 1}) == "calls   3 system calls: write 2, exit 1"
