@@ -175,7 +175,9 @@ def command(**given: Any) -> None:
         from testbed.report.site_text import print_site
 
         step = run.step_at(options.location)
-        sys.exit(0 if print_site(console_for_reports(), run, step, applicable, explain=options.explain) else 1)
+        if not print_site(console_for_reports(), run, step, applicable, explain=options.explain):
+            sys.exit(1)
+        return
     _show(run, applicable, options)
 
 
@@ -259,8 +261,9 @@ def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions)
         step = run.step_at(options.location)
         piece, window = run.piece(step)
         row, explain = window.row(step), options.explain
-        told = print_site(console_for_reports(), piece, row, unwinders, title=str(run), number=step, explain=explain)
-        sys.exit(0 if told else 1)
+        if not print_site(console_for_reports(), piece, row, unwinders, title=str(run), number=step, explain=explain):
+            sys.exit(1)
+        return
     cells = judged(run, for_long_runs(unwinders, named=options.asked))
     console = console_for_reports(record=bool(options.svg))
     console.print(long_page(run, cells, explain=options.explain))

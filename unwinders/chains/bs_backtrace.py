@@ -57,7 +57,7 @@ LIMITS = limits_of(
     SIGNAL                     arm64   ended_early skipped wrong
     SIGNAL                     arm32   refused ended_early skipped wrong
     RECORD_REPLACED            x86_64  skipped wrong
-    RECORD_REPLACED            arm64   skipped wrong
+    RECORD_REPLACED            arm64   wrong
     LINK_STALE                 arm64   refused stopped phantom wrong
     LINK_STALE                 arm32   refused stopped skipped phantom wrong
     LINK_LIVE+LINKED<1         arm64   ended_early phantom wrong

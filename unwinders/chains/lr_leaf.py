@@ -50,11 +50,12 @@ LIMITS = limits_of(
     """
     SIGNAL+MIXED_ISA                 arm32   stopped ended_early
     SIGNAL                           arm64   skipped wrong_register wrong
-    SIGNAL                           arm32   refused skipped wrong
+    SIGNAL                           arm32   refused skipped
     RECORD_REPLACED                  arm64   skipped wrong
     NO_CODE<1                        arm32   ended_early
     LINK_STALE+LINK_OUTSIDE          arm64   phantom wrong
     LINK_STALE+LINK_OUTSIDE          arm32   skipped phantom wrong
+    SIGNAL                           arm32   wrong
     LINK_LIVE+LINK_INSIDE+UNLINKED   arm64   refused ended_early skipped wrong_register wrong
     LINK_LIVE+LINK_INSIDE+UNLINKED   arm32   refused ended_early skipped wrong_register wrong
     LINK_STALE+LINK_INSIDE+UNLINKED  arm64   refused ended_early skipped

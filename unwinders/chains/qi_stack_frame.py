@@ -80,7 +80,7 @@ LIMITS = limits_of(
     SIGNAL                         arm64   skipped wrong_register wrong
     SIGNAL                         arm32   ended_early skipped wrong
     RECORD_REPLACED                x86_64  skipped wrong
-    RECORD_REPLACED                arm64   skipped wrong
+    RECORD_REPLACED                arm64   wrong
     RECORD_REPLACED<1              x86_64  skipped
     NO_CODE<1                      arm32   ended_early
     LINK_STALE                     arm64   skipped phantom wrong
