@@ -17,7 +17,7 @@ from dataclasses import replace
 from testbed.arch import Arch
 from testbed.checks.readers import AT_CALLS
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
-from testbed.image import Image
+from testbed.image import Image, Symbol
 from testbed.micro.code_scan import size_of_filling
 from testbed.micro.functions import CodePiece, pieces_of
 from testbed.micro.merged_entries import with_merged
@@ -103,3 +103,15 @@ def _is_entrys(row: UnwindRow, arch: Arch) -> bool:
     saved = {name for name, rule in row.registers.items() if isinstance(rule, AtCfa)}
     by_call = set() if arch.link else {row.return_address}
     return row.cfa == _first_cfa(arch) and saved <= by_call
+
+
+def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
+    """The image with every piece as a function, by its address where it has no name."""
+    named = {symbol.address for symbol in image.symbols if symbol.is_function and symbol.size}
+    added = [
+        Symbol(piece.name or f"{piece.start:#x}", piece.start, piece.end - piece.start, True)
+        for piece in pieces
+        if piece.start not in named
+    ]
+    symbols = sorted((*image.symbols, *added), key=lambda symbol: symbol.address)
+    return replace(image, symbols=tuple(symbols))

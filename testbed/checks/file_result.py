@@ -103,7 +103,7 @@ def file_check(
     findings: list[TableFinding] = []
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
     rowless: list[NDArray[np.uint64]] = []
-    compared, said = 0, []
+    compared, said, unproven = 0, list[str](), np.empty(0, np.uint64)
     for name, table in tables.items():
         if not isinstance(table, RowTable):
             findings.append(_unreadable(name, table))
@@ -111,12 +111,15 @@ def file_check(
         said.append(f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source)
         one = _OneTable.of(table, [result.tables[name] for result in results])
         compared += int(one.every.visits.sum())
+        left_out = _union(each for result in results for each in result.tables[name].unproven)
+        unproven = np.union1d(unproven, np.setdiff1d(left_out, one.every.pc))
         if name not in AT_CALLS:
             rowless.append(one.every.pc[one.every.some == NO_ROW])
         findings += _findings(image, name, one, sizes, words, failures)
         findings += _static_findings(name, table.source, counted, executed, words)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     findings += formats_differ(read, counted, executed, words, image.arch)
+    natural, on_forced = np.setdiff1d(natural, unproven), np.setdiff1d(on_forced, unproven)
     functions = _functions(counted, natural, on_forced, rowless)
     return FileCheck(
         path,
@@ -129,10 +132,18 @@ def file_check(
         sum(result.steps for result in results),
         compared,
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        image.notes,
+        (*image.notes, *_unproven_note(len(np.intersect1d(unproven, np.array([*sizes], np.uint64))))),
         failures=failures,
         parts=_functions(parts, natural, on_forced, rowless),
     )
+
+
+def _unproven_note(number: int) -> Iterator[str]:
+    if number:
+        yield (
+            f"{number:,} {'instruction' if number == 1 else 'instructions'} counted as never reached: the rows there"
+            " count from SP, whose distance from the CFA no constant says, and no call showed another one"
+        )
 
 
 def _union(parts: Iterator[NDArray[np.uint64]]) -> NDArray[np.uint64]:

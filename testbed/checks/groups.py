@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.called_pieces import judged_parts, pieces_for
+from testbed.checks.called_pieces import judged_parts, pieces_for, with_names
 from testbed.checks.impossible import (
     without_contradicted,
     without_impossible,
@@ -33,15 +33,17 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
 from testbed.checks.row_checks import RowChecks
+from testbed.checks.sized_stack import sized_steps, unproven_steps, without_unproven
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import RowTable
-from testbed.image import Image, LoadedImage, Symbol
+from testbed.image import Image, LoadedImage
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import PieceCode, passed_by
-from testbed.micro.exploring import Exploration, Explorer, TakenPath
+from testbed.micro.exploration import Exploration, TakenPath
+from testbed.micro.exploring import Explorer
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import make_callable
@@ -85,6 +87,7 @@ class TableChecks:
     natural: tuple[PcChecks, ...]
     forced: tuple[PcChecks, ...]
     true: tuple[Mapping[int, TrueRow], ...]
+    unproven: tuple[NDArray[np.uint64], ...] = ()  # right in these calls only, perhaps: `testbed.checks.sized_stack`
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,18 +127,6 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
             first, size = k + 1, 0
     if first < len(pieces):
         yield first, len(pieces)
-
-
-def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
-    """The image with every piece as a function, by its address where it has no name."""
-    named = {symbol.address for symbol in image.symbols if symbol.is_function and symbol.size}
-    added = [
-        Symbol(piece.name or f"{piece.start:#x}", piece.start, piece.end - piece.start, True)
-        for piece in pieces
-        if piece.start not in named
-    ]
-    symbols = sorted((*image.symbols, *added), key=lambda symbol: symbol.address)
-    return replace(image, symbols=tuple(symbols))
 
 
 @lru_cache(maxsize=2)
@@ -187,6 +178,7 @@ def check_group(group: Group) -> GroupResult:
                 tuple(batch.natural[name] for batch in batches),
                 tuple(batch.forced[name] for batch in batches),
                 tuple(batch.true[name] for batch in batches),
+                tuple(batch.unproven[name] for batch in batches),
             )
             for name, table in this.tables.items()
             if isinstance(table, RowTable)
@@ -240,6 +232,7 @@ class _Compared:
     natural: Mapping[str, PcChecks]
     forced: Mapping[str, PcChecks]
     true: Mapping[str, Mapping[int, TrueRow]]
+    unproven: Mapping[str, NDArray[np.uint64]]
     on_natural: NDArray[np.uint64]
     on_forced: NDArray[np.uint64]
 
@@ -254,16 +247,20 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     parts = in_parts(this.pieces, this.parts, called, pc)
     own = parts | within([piece for piece in this.pieces if piece.is_entry], pc)  # of other code nothing is told
-    natural, forced, true = {}, {}, {}
+    sized = sized_steps(called, this.loaded, pc)
+    natural, forced, true, unproven = {}, {}, {}, {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        checks = held_against(this, group.readers, name, table, batch, (watched, local), parts)
+        checks, left_out = held_against(this, group.readers, name, table, batch, (watched, local), (parts, sized))
         checks = _only(checks, own)
         natural[name] = by_pc(_only(checks, ~batch.forced))
         forced[name] = by_pc(_only(checks, batch.forced))
-        true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image))
-    return _Compared(natural, forced, true, np.unique(pc[own & ~batch.forced]), np.unique(pc[own & batch.forced]))
+        true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
+        unproven[name] = np.unique(pc[left_out[own[left_out]]])
+    return _Compared(
+        natural, forced, true, unproven, np.unique(pc[own & ~batch.forced]), np.unique(pc[own & batch.forced])
+    )
 
 
 def held_against(
@@ -273,15 +270,19 @@ def held_against(
     table: RowTable,
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
-    parts: NDArray[np.bool_],
-) -> RowChecks:
-    """A table beside a batch, without what only paths show that no run takes. ``truth``: and local calls; ``parts``:
-    the steps in code that is jumped to."""
-    watched, local = truth
+    of_steps: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+) -> tuple[RowChecks, NDArray[np.int64]]:
+    """A table beside a batch, without what only paths show that no run takes, and the steps that prove nothing.
+
+    ``truth``: and local calls; ``of_steps``: those in code that is jumped to, and those with a frame of any size.
+    """
+    (watched, local), (parts, sized) = truth, of_steps
     called = watched if local is None else local.truth
     evaluate, row_at = readers.evaluator, rows_outside(this.parts, readers.rows_of_instructions)
     at_calls = name in AT_CALLS
     every = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
+    left_out = unproven_steps(called, every, table, sized, at_calls=at_calls)
+    every = without_unproven(every, left_out)
     checks = without_thrown_away(without_fallen_through(every, batch, table, parts), called)
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)
@@ -289,7 +290,7 @@ def held_against(
     checks = without_spoiled(checks, batch, called, table, evaluate)
     checks = without_impossible(checks, batch)
     checks = without_contradicted(checks, batch, this.image, table, row_at)
-    return without_led_astray(checks, every, batch, parts)
+    return without_led_astray(checks, every, batch, parts), left_out
 
 
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:

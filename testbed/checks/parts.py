@@ -63,6 +63,7 @@ def _joined(parts: Sequence[GroupResult]) -> GroupResult:
             tuple(each for part in parts for each in part.tables[name].natural),
             tuple(each for part in parts for each in part.tables[name].forced),
             tuple(each for part in parts for each in part.tables[name].true),
+            tuple(each for part in parts for each in part.tables[name].unproven),
         )
         for name in parts[0].tables
     }

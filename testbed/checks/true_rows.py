@@ -8,7 +8,7 @@ what several traces show.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,12 @@ def _both(a: TrueRow, b: TrueRow) -> TrueRow:
     return TrueRow(a.pc, visits, called, cfa, places, a.signed if a.signed == b.signed else None, a.stack)
 
 
-def true_rows(watched: Truth, checks: RowChecks, table: RowTable, pcs: Collection[int]) -> dict[int, TrueRow]:
+def true_rows(
+    watched: Truth, checks: RowChecks, table: RowTable, pcs: Collection[int], sized: Bools | None = None
+) -> dict[int, TrueRow]:
     """What holds at some pcs at all the visits that were compared.
+
+    At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
 
     Also looked at are the registers that the table's rows for these pcs count from, and the slots that they name.
     """
@@ -98,6 +102,9 @@ def true_rows(watched: Truth, checks: RowChecks, table: RowTable, pcs: Collectio
     for pc, start, count in zip(numbers.tolist(), starts.tolist(), counts.tolist(), strict=True):
         of_called = int(called[start : start + count].sum())
         found[pc] = TrueRow(pc, count, of_called, *facts.get(pc, ()))
+        if sized is not None and sized[steps[start : start + count]].any():
+            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
+            found[pc] = replace(found[pc], cfa=fixed)
     return found
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from testbed.machine.load import MappedPages
 from testbed.micro.calling import Over
 from testbed.micro.conventions import STUB
-from testbed.micro.exploring import TakenPath
+from testbed.micro.exploration import TakenPath
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage
 from testbed.trace import Exited, Trace, Writes

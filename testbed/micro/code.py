@@ -34,6 +34,7 @@ class PieceCode:
     blocks: Mapping[int, int] = field(repr=False)
     calls: Mapping[int, int] = field(default_factory=dict, repr=False)  # of places in the piece itself
     leaves: frozenset[int] = field(default=frozenset(), repr=False)
+    sized: bool = False  # perhaps its frame is as large as an argument says
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -51,7 +52,9 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
     indirect = frozenset(found.indirect)
     own = {place: to for place, to in found.calls.items() if to is not None and piece.start < to < piece.end}
     leaves = frozenset(a for a in found.jumps if not piece.start <= a < piece.end)
-    return PieceCode(instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks, own, leaves)
+    return PieceCode(
+        instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks, own, leaves, bool(found.sized)
+    )
 
 
 def passed_by(code: PieceCode, executed: Set[int]) -> frozenset[int]:

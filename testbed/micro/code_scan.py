@@ -17,6 +17,7 @@ from capstone import Cs
 from testbed.arch import Arch, PerIsa
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
+from testbed.micro.stack_moves import may_be_sized
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ class CodeScan:
     filling: set[int] = field(default_factory=set, repr=False)
     data: set[int] = field(default_factory=set, repr=False)
     blocks: dict[int, int] = field(default_factory=dict, repr=False)
+    sized: set[int] = field(default_factory=set, repr=False)  # SP is moved by what may be no constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,8 @@ def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> Code
                 break
             if not ended:
                 _notes(found, code, address, text, literals)
+                if may_be_sized(isa.name, text):
+                    found.sized.add(address)
                 if match := shapes.block.match(text):
                     its[address] = len(match[1])
         if at in found.data:

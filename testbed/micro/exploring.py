@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,55 +20,17 @@ from testbed.machine.native.detours import ANSWER_0, HALT
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.code_scan import has_blocks
+from testbed.micro.exploration import Exploration, TakenPath
 from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
 from testbed.micro.function_parts import PartsFinder, with_parts
 from testbed.micro.functions import CodePiece
 from testbed.micro.passed_over import with_passed_over
-from testbed.micro.plans import ArgumentPlan
+from testbed.micro.plans import OF_ANOTHER_SIZE, ArgumentPlan
 
 BRANCHES = 300  # of a function that `runs` are enough for; one with more has more of them
 TRIES = 3  # how often one side of one branch is tried, behind equally many others that were forced
 _Tries = Counter[tuple[int, int, int]]  # by branch, side, and how many were forced before
 _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads to
-
-
-@dataclass(frozen=True, eq=False)
-class TakenPath:
-    """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered.
-
-    ``strays`` are the steps at which it was sent to code of ``piece`` that no branch leads to.
-    """
-
-    tape: CallTape = field(repr=False)
-    forced: bool
-    piece: CodePiece
-    strays: tuple[int, ...] = ()
-
-
-@dataclass(eq=False)
-class Exploration:
-    """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes.
-    ``whole`` is its code with that of the parts that it jumps to.
-
-    ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its
-    callees only it is gone alone too, switches are entered from paths that went astray, large functions have more runs.
-    """
-
-    piece: CodePiece
-    code: PieceCode
-    whole: PieceCode
-    thorough: bool = False
-    natural: set[int] = field(default_factory=set)
-    forced: set[int] = field(default_factory=set)
-    alone: set[int] = field(default_factory=set)  # executed on some path on which callees were answered
-    dropped: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
-    returned: int = 0
-
-    @property
-    def missing(self) -> int:
-        """How many instructions were not executed."""
-        return sum(pc not in self.natural and pc not in self.forced for pc in self.whole.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +101,7 @@ class Explorer:
     def _paths(self, found: Exploration, plans: Sequence[ArgumentPlan], runs: int, steps: int) -> Iterator[TakenPath]:
         piece = found.piece
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
+        plans = (*plans, OF_ANOTHER_SIZE) if found.code.sized else plans
         paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
         image = self._caller.image
         called = (self._caller.call(path, self._caller.natural, steps) for path in paths)
@@ -190,6 +153,8 @@ class Explorer:
                 if new or not path.forced:
                     strays = tuple(int(places[step]) for step in self._strayed(found, path, tape))
                     yield TakenPath(whole, True, found.piece, strays)
+                    if found.code.sized and path.forced:
+                        yield from self._of_another_size(found, path, tape, paths, steps)
                 if new or not path.forced or (found.thorough and len(found.alone) > known):
                     ways.append(way)
                 queue.extend(self._other_sides(found, way, tries))
@@ -198,6 +163,25 @@ class Explorer:
             if not queue and found.missing:
                 sources = [*astray[-_SEEDS:], *ways[-_SEEDS:]] if found.thorough else ways[-_SEEDS:]
                 queue.extend(self._strays(found, sources, tries))
+
+    def _of_another_size(
+        self, found: Exploration, path: CallPath, tape: CallTape, plans: Sequence[CallPath], steps: int
+    ) -> Iterator[TakenPath]:
+        """The same way with other arguments, if SP is elsewhere then at its end: its frame is as large as they say."""
+        last = path.forced[-1][0]
+        for plan in plans:
+            if plan.arguments == path.arguments:
+                continue
+            called = self._caller.call(replace(path, arguments=plan.arguments), self._alone, steps)
+            other = feasible_part(called, self._caller.image, self.parts.ends_of(found.piece), found.whole)
+            if isinstance(other, str) or min(len(other), len(tape)) <= last:
+                continue
+            one, two = (each.registers[: last + 1] for each in (tape, other))
+            if np.array_equal(one[:, self._pc], two[:, self._pc]) and one[-1, self._sp] != two[-1, self._sp]:
+                whole, _ = self._whole(other)
+                self._note(found, whole, forced=True)
+                yield TakenPath(whole, True, found.piece)
+                return
 
     def _whole(self, tape: CallTape) -> tuple[CallTape, NDArray[np.int64]]:
         """The tape with the conditional instructions that it passed over, and where its own steps are."""

@@ -62,6 +62,8 @@ PLANS = (
         tuple(Argument(_TEXT + 0x400 * k + 3, "arena") if k % 2 == 0 or k == 1 else Argument(16) for k in range(8))
     ),
 )
+# Numbers that are small, and not as small as those above: for a frame that is as large as one of them says.
+OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)))
 _CALL = re.compile(r"\s*([\w.$@*?\[\]:~<>-]+)\s*\((.*)\)\s*\Z", re.DOTALL)
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|buf:\w+|-?\w+)\s*(?:,|\Z)')
 

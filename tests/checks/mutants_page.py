@@ -19,10 +19,11 @@ from testbed.arch import ARCHES, Arch
 from testbed.checks.groups import FileAtWork, held_against, opened
 from testbed.checks.local_calls import local_calls
 from testbed.checks.options import CheckOptions
+from testbed.checks.sized_stack import sized_steps
 from testbed.cli.table_readers import READERS
 from testbed.contract.rows import RowTable
 from testbed.micro.batches import one_trace
-from testbed.micro.exploring import Exploration
+from testbed.micro.exploration import Exploration
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import PLANS
 from testbed.truth import observe
@@ -55,7 +56,9 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
     watched = observe(batch.trace, natively=True)
     truth = watched, local_calls(watched, batch.returned)
     none = np.zeros(len(batch), np.bool_)  # steps in parts: of the function's own rows there are mutants only
-    right = held_against(this, READERS, "eh_frame", table, batch, truth, none)
+    called = watched if truth[1] is None else truth[1].truth
+    sized = sized_steps(called, this.loaded, batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64)))
+    right, _ = held_against(this, READERS, "eh_frame", table, batch, truth, (none, sized))
     pc = right.pc.astype(np.int64)
     good = right.compared & (right.wrong == 0) & (pc >= piece.start) & (pc < piece.end)
     for mutant in mutants(table, this.image.arch, found.code.sizes):
@@ -63,7 +66,7 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
         if not steps.any() or not _covers_an_instruction(found, mutant.start, mutant.end):
             continue
         counts.made[mutant.kind] += 1
-        checks = held_against(this, READERS, "eh_frame", mutant.table, batch, truth, none)
+        checks, _ = held_against(this, READERS, "eh_frame", mutant.table, batch, truth, (none, sized))
         wrong = steps & checks.compared & (checks.wrong != 0)
         if wrong.any():
             counts.evidence["executed" if (wrong & ~batch.forced).any() else "executed on a forced path"] += 1

@@ -7,7 +7,8 @@ import pytest
 from testbed.micro import exploring
 from testbed.micro.batches import one_trace
 from testbed.micro.calling import Caller, Over
-from testbed.micro.exploring import Exploration, Explorer, TakenPath
+from testbed.micro.exploration import Exploration, TakenPath
+from testbed.micro.exploring import Explorer
 from testbed.micro.functions import pieces_of
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS

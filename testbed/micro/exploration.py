@@ -1,0 +1,49 @@
+"""What the paths through one function are, and what of it they covered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from testbed.micro.calling import CallTape
+from testbed.micro.code import PieceCode
+from testbed.micro.functions import CodePiece
+
+
+@dataclass(frozen=True, eq=False)
+class TakenPath:
+    """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered.
+
+    ``strays`` are the steps at which it was sent to code of ``piece`` that no branch leads to.
+    """
+
+    tape: CallTape = field(repr=False)
+    forced: bool
+    piece: CodePiece
+    strays: tuple[int, ...] = ()
+
+
+@dataclass(eq=False)
+class Exploration:
+    """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes.
+    ``whole`` is its code with that of the parts that it jumps to.
+
+    ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its
+    callees only it is gone alone too, switches are entered from paths that went astray, large functions have more runs.
+    """
+
+    piece: CodePiece
+    code: PieceCode
+    whole: PieceCode
+    thorough: bool = False
+    natural: set[int] = field(default_factory=set)
+    forced: set[int] = field(default_factory=set)
+    alone: set[int] = field(default_factory=set)  # executed on some path on which callees were answered
+    dropped: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    returned: int = 0
+
+    @property
+    def missing(self) -> int:
+        """How many instructions were not executed."""
+        return sum(pc not in self.natural and pc not in self.forced for pc in self.whole.sizes)
