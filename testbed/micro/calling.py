@@ -30,6 +30,7 @@ from testbed.micro.own_clock import OwnClock
 from testbed.trace import Writes
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
+_POINTERS = 0x7840  # where in the arena, among its pointers, those lie that are no arguments
 _ROOM = 1 << 16  # rows of one path, and entries of its journal at first
 MOST_STEPS = _ROOM - 1  # of one path
 
@@ -89,6 +90,8 @@ class Caller:
             uc.reg_write(self._ids[name], value)
         uc.reg_write(self._ids[arch.sp], callable_image.sp)
         uc.reg_write(convention.thread, callable_image.thread)
+        for k, name in enumerate(convention.pointers):
+            uc.reg_write(self._ids[name], callable_image.arena + _POINTERS + 0x100 * k)
         at = callable_image.harness.image.entry
         self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
         machine = Machine(arch, uc, callable_image.mappings, at, planted)

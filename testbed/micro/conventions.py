@@ -27,7 +27,9 @@ class Convention:
 
     ``stub`` is code of 8 bytes that returns the word behind it, ``own_stubs`` that of functions with a convention of
     their own, by name, of up to `STUB` bytes. ``arguments`` are the registers of the first integer
-    arguments, ``result`` that of what a function returns. ``thread`` is Unicorn's register of the thread pointer.
+    arguments, ``result`` that of what a function returns. ``pointers`` are what callers give beside the
+    arguments: the frame around a nested function's (GCC: STATIC_CHAIN_REGNUM), and where a large result belongs
+    (AAPCS64, 6.9). ``thread`` is Unicorn's register of the thread pointer.
     ``kernel_page`` is what Linux maps for every process at a fixed address: (address, {offset: code}).
     """
 
@@ -40,6 +42,7 @@ class Convention:
     arguments: tuple[str, ...]
     result: str
     call_result: str
+    pointers: tuple[str, ...]
     thread: int
     kernel_page: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
     signs: tuple[bytes, ...] = ()  # instructions that sign return addresses: such code runs on a CPU that does
@@ -63,6 +66,7 @@ CONVENTIONS = PerArch(
             ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
             "rax",
             "rax",
+            ("r10",),
             x86.UC_X86_REG_FS_BASE,
         ),
         # blr x16; nop; nop.  ldr x0, #8; ret.
@@ -76,13 +80,14 @@ CONVENTIONS = PerArch(
             tuple(f"x{i}" for i in range(8)),
             "x0",
             "x0",
+            ("x8", "x18"),
             a64.UC_ARM64_REG_TPIDR_EL0,
             signs=(_words(0xD503_233F), _words(0xD503_237F)),  # paciasp, pacibsp
         ),
-        # blx r12; nop; nop.  ldr r0, [pc]; bx lr.
+        # blx lr; nop; nop.  ldr r0, [pc]; bx lr.
         "arm32": Convention(
-            "r12",
-            _words(0xE12F_FF3C, 0xE320_F000, 0xE320_F000, 0xE12F_FF1E),
+            "lr",
+            _words(0xE12F_FF3E, 0xE320_F000, 0xE320_F000, 0xE12F_FF1E),
             4,
             8,
             12,
@@ -90,6 +95,7 @@ CONVENTIONS = PerArch(
             tuple(f"r{i}" for i in range(4)),
             "r0",
             "r0",
+            ("r12",),
             arm.UC_ARM_REG_C13_C0_3,
             # Documentation/arm/kernel_user_helpers.rst: get_tls, cmpxchg (always succeeds), memory_barrier.
             kernel_page=(
