@@ -14,8 +14,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 
+from tests.mutation.orphans import end_with_parent
 from tests.mutation.removed_rule import RemovedRule
 from tests.mutation.rooms import ROOT
 from tests.mutation.rules_of_files import FILES_OF_OTHERS
@@ -248,5 +250,5 @@ def noticed(rules: Iterable[RemovedRule]) -> Iterator[bool]:
 def _status(root: Path, *tests: str) -> int:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=_SECONDS, check=False)
-    return done.returncode
+    run = partial(subprocess.run, cwd=root, env=environment, capture_output=True, timeout=_SECONDS, check=False)
+    return int(run(command, preexec_fn=end_with_parent).returncode)

@@ -22,6 +22,7 @@ from cosmic_ray.mutating import use_mutation
 from cosmic_ray.plugins import get_operator
 
 from tests.mutation.mutants import Mutant
+from tests.mutation.orphans import end_with_parent
 from tests.mutation.rooms import ROOMS, ROOT
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
@@ -130,7 +131,15 @@ def _tests(stage: tuple[str, ...], root: Path, *, most: float) -> tuple[int | No
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     quiet, end, busy = subprocess.DEVNULL, time.monotonic() + _WAITS * most, 0.0
     before = _of_children()
-    process = subprocess.Popen(command, cwd=root, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        cwd=root,
+        env=environment,
+        stdout=quiet,
+        stderr=quiet,
+        start_new_session=True,
+        preexec_fn=end_with_parent,
+    )
     while time.monotonic() < end and busy < most and _resident(process.pid) < _MEMORY:
         busy = _busy(process.pid)
         try:
