@@ -72,12 +72,13 @@ def check_file(
             kept.forget()
         parts = codes_of_parts(this, chosen, options.functions)
         found = file_check(path, this.image, this.tables, results, options, parts)
-        return replace(found, notes=(*found.notes, *_notes(this, chosen)))
+        uncalled = [each.piece for each in parts] if options.functions else this.pieces
+        return replace(found, notes=(*found.notes, *_notes(this, chosen, uncalled)))
 
 
-def _notes(this: FileAtWork, chosen: Sequence[CodePiece]) -> Iterator[str]:
-    """What was not done of what was asked for, and what was not called."""
-    parts = [piece for piece in this.pieces if not piece.is_entry]
+def _notes(this: FileAtWork, chosen: Sequence[CodePiece], pieces: Sequence[CodePiece]) -> Iterator[str]:
+    """What was not done of what was asked for, and what was not called of some ``pieces``."""
+    parts = [piece for piece in pieces if not piece.is_entry]
     if parts:
         named = [printable(piece.name) for piece in parts if piece.name]
         names = ", ".join([*named[:_MOST_NAMED], *["..."] * (len(named) > _MOST_NAMED)])

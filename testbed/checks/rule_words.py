@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from testbed.contract.rows import AtCfa, AtRegister, CfaPlus, Constant, RegisterPlus, Rule, SameValue, Undefined
 
 
@@ -36,3 +38,8 @@ def rule_words(rule: Rule | None, name: str) -> str:
             return f"still in {name}"
         case _:
             return "what an expression computes"
+
+
+def in_front_of(where: str, standing: Collection[str]) -> str:
+    """A place before which a directive belongs, as seen from an instruction: before all that stands there already."""
+    return f"the directives in front of {where}" if standing else where

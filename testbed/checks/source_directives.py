@@ -57,6 +57,7 @@ def written_anew(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The advice with what stands there taken into account, and the standing directives that it replaces.
 
+    Of several that say the same thing the last one counts, and is replaced.
     ``unchanged`` are the registers that are the caller's before what stands there: to say that again, a directive
     that says something else of them is taken out, and nothing is written for it.
     """
@@ -64,7 +65,7 @@ def written_anew(
         return tuple(advised), ()
     new, replaced = list(advised), list[str]()
     for place, directive in enumerate(advised):
-        for old in standing:
+        for old in reversed(standing):
             said = _instead(*_parts(directive), *_parts(old))
             if said is not None and old not in replaced:
                 name, arguments = _parts(said)
@@ -75,15 +76,17 @@ def written_anew(
 
 
 def is_said(directive: str, standing: Sequence[str]) -> bool:
-    """Whether what stands in the source says what a directive would."""
+    """Whether what stands in the source says what a directive would: the last there that says anything of it."""
     name, arguments = _parts(directive)
     wanted = [_value(each) for each in arguments]
-    for old, its in map(_parts, standing):
+    for old, its in map(_parts, reversed(standing)):
         given = [_value(each) for each in its]
         if (old, given) == (name, wanted):
             return True
         if old == DEF_CFA and len(given) == 2 and name in (DEF_CFA_REGISTER, DEF_CFA_OFFSET):
             return given[name == DEF_CFA_OFFSET] == wanted[0]
+        if _instead(name, arguments, old, its) is not None:
+            return False
     return False
 
 

@@ -21,7 +21,7 @@ from testbed.checks.other_entries import entered_by_call, more_at_entry
 from testbed.checks.pc_checks import PcChecks
 from testbed.checks.recounted import recounted
 from testbed.checks.repair import Cause, find_causes
-from testbed.checks.rule_words import cfa_words, rule_words
+from testbed.checks.rule_words import cfa_words, in_front_of, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.source_directives import CFA_REGISTERS, RESTORE_STATE, is_said, standing_before, written_anew
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
@@ -200,7 +200,8 @@ class _OneFunction:
         row = self.table.at(cause.pc)
         if not cause.directives or not self.advises or (row is not None and self.arch.sp in row.registers):
             return None  # of a rule for SP itself its author means another frame than the caller's
-        remembered = "" if cause.remembered is None else self.words.where(cause.remembered)
+        first = cause.remembered
+        remembered = "" if first is None else in_front_of(self.words.where(first), self._standing_at(first))
         later = [
             LaterDirectives(self._place(pc), left)
             for each in cause.closings
@@ -216,8 +217,8 @@ class _OneFunction:
         standing = self._standing_at(cause.pc)
         pcs = [pc for pc in self.pcs if pc >= cause.pc]
         if relative := counted_from(cause.directives, list(standing), {pc: self.table.at(pc) for pc in pcs}, self.true):
-            said, first = relative
-            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{standing[first]}`")
+            said, old = relative
+            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{standing[old]}`")
         said, replaced = written_anew(cause.directives, list(standing), self._unchanged_before(cause.pc))
         as_written = tuple(standing[each] for each in replaced)
         return Repair(said, remembered, len(cause.pcs), tuple(later), as_written)

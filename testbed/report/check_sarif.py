@@ -178,8 +178,12 @@ def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, 
 
 
 def _fingerprints(check: FileCheck, reported: ReportedFinding, seen: Counter[str]) -> dict[str, str]:
-    """The hash of what a baseline knows a finding by. GitHub reads only the second one, with a number behind it."""
-    said = "|".join((check.path.name, check.arch.name, reported.finding.fingerprint))
+    """The hash of what a baseline knows a finding by, and those that it stands for: with another one it is a new alert.
+
+    GitHub reads only the second one, with a number behind it.
+    """
+    members = sorted(each.fingerprint for each in reported.finding.alike)
+    said = "|".join((check.path.name, check.arch.name, reported.finding.fingerprint, *members))
     digest = hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
     seen[digest] += 1
     return {"unwindRow/v2": digest, "primaryLocationLineHash": f"{digest[:16]}:{seen[digest]}"}

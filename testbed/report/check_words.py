@@ -206,9 +206,10 @@ _ANSWERS = {
 
 def _wrong(checks: Sequence[FileCheck]) -> str:
     """``2 of 123 functions have a wrong row and 1 has code without a row``; "" where nothing is wrong."""
-    functions = count(sum(len(check.functions) for check in checks), "function")
+    number_of = sum(len(check.functions) for check in checks)
+    functions = count(number_of, "function")
     if any(_in_parts(check) for check in checks):
-        functions += f" and {count(sum(len(check.parts) for check in checks), 'part')}"
+        functions = f"{number_of + sum(len(check.parts) for check in checks):,} functions and parts"
     parts: list[str] = []
     for kind, what in _ANSWERS.items():
         if number := _functions_with(checks, kind):

@@ -74,7 +74,7 @@ def test_a_part_without_a_row_is_a_finding(tmp_path: Path, arch: str) -> None:
     assert (finding.kind, finding.function, finding.instructions) == (FindingKind.NO_ROW, "f.cold", 4)
     assert finding.repair is None, "a frame is there already: `.cfi_startproc` alone would not be right"
     assert check.parts[0].without_row == 4
-    assert answer("code.o", [check]).startswith("code.o: 1 of 1 function and 1 part has code without a row; all ")
+    assert answer("code.o", [check]).startswith("code.o: 1 of 2 functions and parts has code without a row; all ")
 
 
 @pytest.mark.parametrize("arch", SOURCES)
@@ -166,6 +166,8 @@ def test_a_function_that_was_asked_for_brings_its_parts(tmp_path: Path) -> None:
     path.write_text(SOURCES["x86_64"].text + other, encoding="utf-8")
     check = check_file(path, CheckOptions(arch="x86_64", functions=("f",), runs=20, steps=60), READERS)
     assert [part.name for part in check.parts] == ["f.cold"]
+    (note,) = check.notes
+    assert note.startswith("not called, 1 place of code (f.cold)")
 
 
 COMPILED = """

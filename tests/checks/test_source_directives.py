@@ -205,3 +205,58 @@ def test_what_a_source_says_already() -> None:
         assert is_said(said, standing), said
     for said in (".cfi_def_cfa_register rbp", ".cfi_def_cfa_offset 0x10", ".cfi_restore rbp", ".cfi_offset rbx, -0x10"):
         assert not is_said(said, standing), said
+
+
+def test_of_two_directives_that_say_the_same_thing_the_last_one_counts() -> None:
+    """The first is replaced by nothing: what stands behind it would still hold."""
+    standing = [".cfi_def_cfa rbp, 16", ".cfi_def_cfa rsp, 16"]
+    assert written_anew([".cfi_def_cfa rbp, 0x10"], standing) == ((".cfi_def_cfa rbp, 0x10",), (standing[1],))
+    assert not is_said(".cfi_def_cfa rbp, 0x10", standing) and is_said(".cfi_def_cfa rsp, 0x10", standing)
+
+
+def test_the_last_of_two_is_the_one_to_write_anew(tmp_path: Path) -> None:
+    wrong = SOURCE.replace(".cfi_def_cfa %rsp, 24", ".cfi_def_cfa %rsp, 24\n .cfi_def_cfa %rsp, 32")
+    (finding,) = check_of(tmp_path, wrong, "x86_64").findings
+    assert finding.repair is not None
+    assert finding.repair.directives == (".cfi_def_cfa %rsp, 0x18",)
+    assert finding.repair.replaced == (".cfi_def_cfa %rsp, 32",)
+
+
+def test_a_state_is_remembered_before_the_directives_that_change_it(tmp_path: Path) -> None:
+    text = """ .globl g
+ .type g, @function
+g: .cfi_startproc
+ pushq %rbx
+ .cfi_def_cfa_offset 16
+ .cfi_offset %rbx, -16
+ pushq %rbp
+ .cfi_def_cfa_offset 24
+ .cfi_offset %rbp, -24
+ xorl %ebx, %ebx
+ xorl %ebp, %ebp
+ testl %edi, %edi
+ je 1f
+ popq %rbp
+ .cfi_restore %rbp
+ .cfi_def_cfa_offset 16
+ popq %rbx
+ .cfi_restore %rbx
+ .cfi_def_cfa_offset 8
+ ret
+1: movl $1, %ebx
+ movl $1, %ebp
+ nop
+ popq %rbp
+ .cfi_restore %rbp
+ .cfi_def_cfa_offset 16
+ popq %rbx
+ .cfi_restore %rbx
+ .cfi_def_cfa_offset 8
+ ret
+ .cfi_endproc
+ .size g, . - g
+"""
+    findings = check_of(tmp_path, text, "x86_64").findings
+    repair = findings[0].repair
+    assert repair is not None and repair.directives == (".cfi_restore_state",)
+    assert repair.remembered == "the directives in front of g+0xb"

@@ -94,6 +94,20 @@ def test_a_fingerprint_stays_when_code_before_the_function_grows() -> None:
     assert (first[-2:], second[-2:]) == (":1", ":2") and first[:-2] == second[:-2]
 
 
+def test_a_group_of_functions_is_known_by_all_of_them() -> None:
+    """One more is a new alert, whichever of them lies first; their order is none."""
+    rowless = [replace(WRONG, kind=FindingKind.NO_ROW, function=name, things=()) for name in ("a", "b", "c")]
+
+    def print_of(*members: Any) -> str:
+        (result,) = results(replace(members[0], alike=members))
+        said: str = result["partialFingerprints"]["primaryLocationLineHash"]
+        return said
+
+    a, b, c = rowless
+    assert print_of(a, b) == print_of(b, a)
+    assert len({print_of(a, b), print_of(a, b, c), print_of(b, c)}) == 3
+
+
 def test_what_the_baseline_knows_is_suppressed() -> None:
     states = {r["locations"][0]["logicalLocations"][0]["fullyQualifiedName"]: r for r in valid(REPORT)["results"]}
     known, new = states["crc32_z+0x4"], states["inflate+0x0"]

@@ -106,7 +106,7 @@ def test_code_that_is_not_called_counts_as_code() -> None:
     assert any("memcpy.cold" in line for line in lines)
     wrong = replace(WRONG, pc=0x200, function="memcpy.cold")
     said = printed(of(replace(CLEAN, parts=parts, findings=(wrong,)))).splitlines()[-1]
-    assert said.startswith("memcpy.o: 1 of 1 function and 2 parts has a wrong row; ")
+    assert said.startswith("memcpy.o: 1 of 3 functions and parts has a wrong row; ")
 
 
 def test_a_table_that_cannot_be_read_is_nobodys_row() -> None:
