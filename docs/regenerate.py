@@ -132,7 +132,7 @@ def traps() -> None:
     (ROOT / "docs" / "traps.md").write_text(traps_markdown(PROGRAMS, cells), encoding="utf-8")
 
 
-LIMITS_EVERY = 4  # of so many units one on each architecture, of those that are one of each program there
+LIMITS_EVERY = 4  # of so many programs one, in one unit of each architecture
 REFEREE_STEPS = 8  # instructions of each unit that every real unwinder is asked about
 
 
