@@ -66,7 +66,7 @@ def test_a_state_that_was_right_further_up_is_to_be_restored(arch: str) -> None:
     run = ran("early_return_wrong", arch, "keystone")
     # What changes the state comes there in the source.
     early = {"x86_64": 0x1A, "arm64": 0x20, "arm32": 0x24}[arch]
-    assert repair.remembered == f"classify+{early:#x}"
+    assert repair.remembered == f"the directives in front of classify+{early:#x}"
     assert repair.repaired == finding.instructions == linted(run, TABLE[arch]).wrong
     assert "at CFA-0x1" in finding_line(finding) or arch == "arm32"
 
