@@ -257,7 +257,8 @@ def _code(machine: Machine, most: int) -> tuple[int, int]:
     if not spans:
         return 0, 0
     low = min(start for start, _ in spans)
-    return low, min(max(end for _, end in spans) - low, most)
+    # What lies further away has none, and makes no room needed either: a page of the kernel's at the end of memory.
+    return low, min(max(end for start, end in spans if start < low + most) - low, most)
 
 
 def _entry(arch: Arch, isa: int, code: bytes, address: int) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from unicorn.unicorn_const import UC_PROT_EXEC
 
 from testbed.image import Image
 from testbed.machine import record_light, start_machine
@@ -73,3 +76,15 @@ def test_what_is_forgotten_is_what_the_bytes_may_belong_to() -> None:
     left = np.flatnonzero(sets.entries)
     gone = sorted(set((known // 2 + run.code).tolist()) - set((left // 2 + run.code).tolist()))
     assert middle in gone and all(middle - hooks.LONGEST < at <= middle for at in gone)
+
+
+def test_code_far_away_takes_no_room() -> None:
+    """As the page that the kernel has at the end of 32-bit ARM's memory: tables up to there would be all of it."""
+    image = image_of("a32", LOOPS["a32"])
+    before = ready(image).code_size
+    machine = start_machine(load(image), seed=1)
+    far = replace(next(m for m in machine.mappings if m.permissions & UC_PROT_EXEC), address=0xFFFF_0000)
+    near = replace(far, address=0x0040_0000 + (1 << 22))
+    for beside, size in ((far, before), (near, near.address + len(near.data) - ready(image).code)):
+        run = NativeRun(replace(machine, mappings=(*machine.mappings, beside)), lambda run, journal: None)
+        assert run.code_size == size
