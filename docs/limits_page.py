@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,15 +24,15 @@ BEFORE = Path(__file__).with_name("limits_before.json")
 ByArch = tuple[str, str]  # a strategy, an architecture
 
 
-def limits_page(every: int) -> str:
-    """The table of all strategies. ``every``: of so many programs one, drawn by name: one more moves no other."""
+def limits_page() -> str:
+    """The table of all strategies, of every program in one unit of each architecture."""
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
     here = {*UNWINDERS, *(u.name for one in REFEREES.values() if one.find() is not None for u in one.unwinders)}
     old = json.loads(BEFORE.read_text(encoding="utf-8"))["limits"]
     now: dict[ByArch, Share] = {}
     before: dict[ByArch, int] = {}
     each = one_of_each(units(PROGRAMS.values(), ARCHES.values(), RECIPES.values()))
-    planned = [unit for arch in ARCHES for unit in each if unit.arch == arch and _drawn(unit.program) % every == 0]
+    planned = [unit for arch in ARCHES for unit in each if unit.arch == arch]
     for unit in planned:
         try:
             run = run_unit(unit, PROGRAMS)
@@ -54,10 +53,6 @@ def limits_page(every: int) -> str:
     )
     sites = sum(now[key].sites for key in now if key[0] == "fp_chain")
     return f"{len(planned)} units, {sites:,} sites.\n\n{head}\n" + "\n".join(rows) + "\n"
-
-
-def _drawn(program: str) -> int:
-    return hashlib.sha256(program.encode()).digest()[0]
 
 
 def _hidden_before(run: Run, levels: FrameLevels, limits: Sequence[tuple[str, Sequence[str] | None]]) -> int:
