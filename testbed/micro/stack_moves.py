@@ -82,14 +82,24 @@ def stack_move(isa: str, text: str) -> StackMove | None:
     return None
 
 
-_FRAME_POINTERS = ("rbp", "x29", "fp", "r7")
+# As a disassembler writes them.
+_ARM_FRAME_POINTERS = frozenset({"fp", "r7"})
+_FRAME_POINTERS: PerIsa[frozenset[str]] = PerIsa(
+    {
+        "x86_64": frozenset({"rbp"}),
+        "arm64": frozenset({"x29"}),
+        "a32": _ARM_FRAME_POINTERS,
+        "thumb": _ARM_FRAME_POINTERS,
+    }
+)
 
 
 def may_be_sized(isa: str, text: str) -> bool:
     """Whether an instruction may move SP by what an argument says; copies of a frame pointer give memory back."""
     if "sp, " not in text or (move := stack_move(isa, text)) is None:
         return False
-    return move.kind is MoveKind.AMOUNT or (move.kind is MoveKind.COPY and not {*move.registers} & {*_FRAME_POINTERS})
+    copied = move.kind is MoveKind.COPY and _FRAME_POINTERS[isa].isdisjoint(move.registers)
+    return copied or move.kind is MoveKind.AMOUNT
 
 
 @lru_cache(maxsize=8)
