@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, UnknownRegister, UnreadableMemory, UnsupportedRule
-from tests.unwinders.frames import u
+from tests.unwinders.frames import X86_64, u
 from tests.unwinders.rows.expressions import parse, value
+from unwinders.rows.expression import ExpressionSteps, evaluate
 
 
 def test_a_register_that_is_not_known_is_named() -> None:
@@ -37,6 +39,15 @@ def test_division_by_zero_is_unsupported(code: bytes) -> None:
 def test_an_endless_loop_is_unsupported() -> None:
     with pytest.raises(UnsupportedRule, match="does not end"):
         value(b"\x2f" + u(2, -3))
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 17])
+def test_the_expressions_of_a_stack_share_their_steps(left: int) -> None:
+    operations = parse(b"\x31" + 15 * b"\x96")  # one step each, and two for looking at sixteen
+    enough = ExpressionSteps(18)
+    assert (evaluate(operations, X86_64, {}, Memory.of([]), steps=enough), enough.left) == (1, 0)
+    with pytest.raises(UnsupportedRule, match="expressions of one stack"):
+        evaluate(operations, X86_64, {}, Memory.of([]), steps=ExpressionSteps(left))
 
 
 def test_an_endless_stack_is_unsupported() -> None:

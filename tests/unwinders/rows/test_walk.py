@@ -6,10 +6,11 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.rows import AtCfa, Constant, RegisterPlus, Undefined, UnwindRow
+from testbed.contract.rows import AtCfa, Constant, IsExpression, RegisterPlus, Undefined, UnwindRow
 from testbed.image import LoadedImage
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory
-from tests.unwinders.frames import START, X86_64
+from tests.unwinders.frames import START, X86_64, u
+from tests.unwinders.rows.expressions import parse
 from tests.unwinders.rows.walked import ALL, STACK, always, machine, popping, row, until_root
 from unwinders.rows.walk import MAX_FRAMES, walk
 
@@ -40,6 +41,19 @@ def test_callers_are_looked_up_inside_the_call(arch: Arch) -> None:
 
     walk(machine(arch, 0x2000, 0x1000), row_for)
     assert asked == [(START, 0), (0x1FFF, 0), (0x0FFF, None)]
+
+
+@ALL
+def test_an_address_in_a_row_of_no_image_is_that_address(arch: Arch) -> None:
+    address = parse(b"\x03" + u(arch.word, 0x4000), arch.word)
+    made = row(arch, RegisterPlus(arch.sp, arch.word), IsExpression(address))
+
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        if frame.pc == 0x4000:
+            raise NoUnwindInfo("nothing here")
+        return made if loaded is None else popping(arch)
+
+    assert [frame.pc for frame in walk(machine(arch, 0x900), row_for).frames] == [START, 0x900, 0x4000]
 
 
 @ALL
