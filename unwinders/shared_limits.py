@@ -151,6 +151,19 @@ RECORDS: Reasons = MappingProxyType(
     }
 )
 
+# The same with what lies must have besides: a chain that leads to no memory ends honestly. And a realigned frame whose
+# record was made before it was realigned, as LLVM's are, has it right below the CFA: only where FP is set later, not.
+LEADING: Reasons = MappingProxyType(
+    {
+        "FP_REUSED+FP_LEADS": RECORDS["FP_REUSED"],
+        "REALIGNED+FP_SET_LATE+LINKED": RECORDS["REALIGNED+LINKED"],
+        **{
+            f"{where}+FP_LEADS+UNLINKED": RECORDS[f"{where}+UNLINKED"]
+            for where in ("FP_BACK", "PROLOGUE", "EPILOGUE", "FRAMELESS", "FRAMELESS_CALLER")
+        },
+    }
+)
+
 # The same where a live link register would have named the caller: there it holds what an earlier call left behind.
 STALE: Reasons = MappingProxyType(
     {

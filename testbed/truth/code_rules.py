@@ -37,6 +37,11 @@ def passed_over(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_passed_over(int(truth.trace.pc[at.own]))
 
 
+def past_entry(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return stands_anywhere(truth, at) and truth.named_function(pc) != pc
+
+
 def partly_run(truth: Watched, at: FrameSite) -> bool:
     return stands_anywhere(truth, at) and truth.is_partly_run(int(truth.trace.pc[at.own]))
 

@@ -18,6 +18,7 @@ from testbed.truth.code_rules import (
     last_call,
     partly_run,
     passed_over,
+    past_entry,
     same_return,
     sets_fp_late,
 )
@@ -61,7 +62,7 @@ from testbed.truth.frame_rules import (
     without_effect,
 )
 from testbed.truth.frame_sites import FrameSite
-from testbed.truth.further_records import linked_further, linked_further_on, record_replaced
+from testbed.truth.further_records import leads, linked_further, linked_further_on, record_replaced
 from testbed.truth.stack_words import DISTANT, own_part, shadow_top
 from testbed.truth.watched import Watched
 from testbed.words.traits import NARROWED, Trait
@@ -194,6 +195,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,
+        Trait.FP_LEADS: leads,
         Trait.FP_BELOW: below,
         Trait.FP_MOVED_ON: moved_on,
         Trait.FP_MOVED_IN_PART: moved_in_part,
@@ -212,6 +214,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.JUMPED_TO: jumped_to,
         Trait.OTHER_IN_FRONT: other_in_front,
         Trait.FIRST: lambda truth, at: at.depth == 0 and truth.activations[at.node].opened == at.own,
+        Trait.PAST_ENTRY: past_entry,
         Trait.ENTERED_FRAMED: entered_framed,
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.FRAME_IN_PART: frame_in_part,

@@ -33,6 +33,18 @@ def linked_further_on(truth: Watched, at: FrameSite) -> bool:
     return saved > int(truth.sites.frame_pointer[at.own])
 
 
+def leads(truth: Watched, at: FrameSite) -> bool:
+    """FP is zero, or the two words of a record could be read where it leads, whatever lies there."""
+    arch, pointer = truth.trace.arch, int(truth.sites.frame_pointer[at.own])
+    record, memory = truth.records[int(truth.sites.isa[at.own])], truth.trace.memory(at.step)
+    try:
+        for offset in (record.return_address, record.saved_pointer):
+            memory.read(pointer + offset & arch.word_mask, arch.word)
+    except UnreadableMemory:
+        return pointer == 0
+    return True
+
+
 def record_replaced(truth: Watched, at: FrameSite) -> bool:
     """Where the activation runs the instruction set that it began with: others chain by another register."""
     activation, sites, opened = truth.activations[at.node], truth.sites, truth.activations[at.node].opened

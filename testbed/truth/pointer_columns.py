@@ -129,6 +129,34 @@ def for_locals(truth: Watched, at: FrameSites) -> Bools:
     return truth.sites.moved[at.own] & ~reuses_pointer(truth, at) & unlinked(truth, at)
 
 
+def leads(truth: Watched, at: FrameSites) -> Bools:
+    """What is mapped is mapped all the time, so no word is read."""
+    word, mask, isa = truth.trace.arch.word, np.uint64(truth.trace.arch.word_mask), truth.sites.isa[at.own]
+    pointer = truth.sites.frame_pointer[at.own]
+    found: Bools = np.ones(len(at), np.bool_)
+    for part in ("return_address", "saved_pointer"):
+        offsets = np.array([getattr(record, part) & int(mask) for record in truth.records], np.uint64)
+        found &= _mapped(truth, pointer + offsets[isa] & mask, word)
+    found |= pointer == 0
+    return found
+
+
+def _mapped(truth: Watched, addresses: NDArray[np.uint64], size: int) -> Bools:
+    """At which addresses so many bytes can be read: of one region, or of several without a gap."""
+    spans: list[list[int]] = []
+    for region in sorted((r for r in truth.trace.initial if r.data), key=lambda each: each.address):
+        if spans and spans[-1][1] == region.address:
+            spans[-1][1] = region.end
+        else:
+            spans.append([region.address, region.end])
+    if not spans:
+        return np.zeros(len(addresses), np.bool_)
+    starts, ends = np.array(spans, np.uint64).T
+    place = np.searchsorted(starts, addresses, side="right").astype(np.int64) - 1
+    found: Bools = (place >= 0) & (ends[place] - addresses >= np.uint64(size)) & (ends[place] > addresses)
+    return found
+
+
 def cfa_moved(truth: Watched, at: FrameSites) -> Bools:
     before, sp, pointer, signed = steps_in_front(truth, at), truth.trace.sp, truth.sites.frame_pointer, truth.signed
     found: Bools = (before >= 0) & (signed[before] != signed[at.step])

@@ -57,6 +57,16 @@ def test_the_first_function_behind_start_code_is_so_at_its_first_instruction_alo
 
 
 @pytest.mark.parametrize("arch", ARCHES)
+def test_only_where_a_function_has_its_symbol_is_it_not_past_its_entry(arch: str) -> None:
+    run, symbolless = LEAF_CALL[arch], run_program(PROGRAMS["no_symbol"], ARCHES[arch], "keystone")
+    entries = {first_of(run, name) for name in ("_start", "main", "middle", "leaf")}
+    assert {step for step in range(len(run)) if not holds(run, Trait.PAST_ENTRY, step)} == entries
+    assert not holds(run, Trait.PAST_ENTRY, first_of(run, "leaf"), 1)
+    first = [step for step in range(len(symbolless)) if holds(symbolless, Trait.FIRST, step)]
+    assert any(holds(symbolless, Trait.PAST_ENTRY, step) for step in first)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
 def test_a_function_that_stores_before_it_sets_fp_sets_it_late(arch: str) -> None:
     late = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone")
     soon = LEAF_CALL[arch]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.runs.run import run_program
 from testbed.words.traits import Trait
-from tests.truth.watched import agree_in_columns, watch
+from tests.truth.watched import agree_in_columns, steps_at, watch
 
 # As GCC does it for arrays of variable length: from its last call on, r7 is where the epilogue wants it.
 MOVES_ON = """
@@ -115,3 +117,45 @@ def test_where_gcc_has_its_frame_pointer_the_return_address_lies() -> None:
         found[name] = {Trait.FP_AT_RETURN in traits for traits in linked}
         assert not any(Trait.FP_AT_RETURN in traits for traits in sites if Trait.LINKED not in traits)
     assert found == {"early_return": {True}, "leaf_call": {False}}
+
+
+# FP holds one number after the other: zero, what is mapped nowhere, the last words of a section, those behind it.
+LEADS = """
+fn main
+    xor ebp, ebp
+main_zero:
+    mov rbp, 0x10
+main_nowhere:
+    mov rbp, rsp
+main_stack:
+    mov rbp, -8
+main_around:
+    lea rbp, [rip + main]
+main_code:
+    mov ebp, 0
+    mov eax, 42
+    ret
+"""
+
+
+def test_a_frame_pointer_leads_where_two_words_are_mapped_or_is_zero() -> None:
+    truth = watch("x86_64", LEADS, "main_code = main, _start")
+    agree_in_columns(truth)
+    seen = {
+        name: Trait.FP_LEADS in truth.frame_traits(step, 0)
+        for name in ("zero", "nowhere", "stack", "around", "code")
+        for step in steps_at(truth, f"main_{name}")
+    }
+    assert seen == {"zero": True, "nowhere": False, "stack": True, "around": False, "code": True}
+
+
+def test_memory_ends_between_the_words_of_a_record() -> None:
+    truth = watch("x86_64", LEADS, "main_code = main, _start")
+    region = max(truth.trace.initial, key=lambda each: each.end)
+    step = steps_at(truth, "main_stack")[0]
+    for short, leads in ((16, True), (15, False), (8, False), (0, False)):
+        pointers = truth.sites.frame_pointer.copy()
+        pointers[step] = region.end - short
+        other = replace(truth, sites=replace(truth.sites, frame_pointer=pointers))
+        assert (Trait.FP_LEADS in other.frame_traits(step, 0)) == leads, short
+        agree_in_columns(other)
