@@ -7,7 +7,7 @@ The rules, at a transfer to ``(pc, SP)`` while ``top`` is the innermost activati
 
 0. a signal opens two: its trampoline, which the handler returns to, and the handler;
 1. the effect of a call opens an activation, and so does a promise, which is a jump with an address to come back to;
-2. ``(pc, SP) = (top.return_address, top.cfa)``: it is over, whatever instruction did that;
+2. ``(pc, SP) = (top.return_address, top.cfa)``: it is over, unless `testbed.truth.straight` says that this was a jump;
 3. ``(pc, SP)`` is where some call of a living activation comes back to: ``longjmp`` if that one is on this
    stack, a switch of stacks if it is not;
 4. ``top`` comes back elsewhere, as it does if the jump takes the word off the stack that its call had put there: over,
@@ -31,26 +31,27 @@ import numpy as np
 
 from testbed.trace import Trace
 from testbed.truth.evidence import Evidence, leads_back, leads_back_from_above
-from testbed.truth.hands import Hands, popped
+from testbed.truth.hands import Hands, popped, restorer
 from testbed.truth.hindsight import Learned
 from testbed.truth.links import kept_links
 from testbed.truth.living import Living
 from testbed.truth.model import Activation, Activations, Path
 from testbed.truth.promises import events, find_promises, links
-from testbed.truth.transfers import Event, Transfers
+from testbed.truth.straight import Ends, Instructions
+from testbed.truth.transfers import NOWHERE, Event, Transfers
 
 MAX_ROUNDS = 32
-NOWHERE = -1  # the call site of what no instruction called
 
 
 def follow_readably(trace: Trace, transfers: Transfers) -> Path:
     """The activation of every step, by the rules as they read; `follow_natively` has to find the same."""
     learned, kept, made = Learned(), frozenset(kept_links(trace).tolist()), links(transfers).made
+    instructions = Instructions()
     for _ in range(MAX_ROUNDS):
         walk = _Walk(trace, learned, made)
         for event in events(transfers, find_promises(transfers, learned.arrived)):
             walk.at(event)
-        more = learned | walk.shown(kept)
+        more = learned | walk.shown(kept, instructions)
         if more == learned:
             break
         learned = more
@@ -64,10 +65,9 @@ class _Walk:
     """
 
     def __init__(self, trace: Trace, learned: Learned, made: frozenset[int]) -> None:
-        self._trace = trace
-        self._learned, self._made = learned, made
+        self._trace, self._learned, self._made = trace, learned, made
         self._hands = Hands(trace)
-        self._evidence = Evidence(self._hands)
+        self._evidence, self._ends = Evidence(self._hands), Ends(trace)
         self._pushes = trace.arch.link is None
         self._entry_cfa = trace.arch.entry_cfa
         self._all = Living(trace)
@@ -118,7 +118,9 @@ class _Walk:
         pc, sp = event.pc, event.sp
         top = self._all[self._top]
         if pc == top.return_address and sp == top.cfa:
-            self._over(event)
+            may_jump = self._ends.may_jump(event, self._opening(top.index))
+            if not (may_jump and (event.site, pc) in self._learned.no_returns):
+                self._over(event, may_jump=may_jump)
             return
         opened = self._comes_back.get((pc, sp))
         target = self._all[opened].parent if opened is not None else None
@@ -150,15 +152,17 @@ class _Walk:
         if pc in self._made and not (back and pc == self._hands.link(event)):
             self._evidence.arrived.add(pc)
 
-    def shown(self, kept: Collection[int]) -> Learned:
+    def shown(self, kept: Collection[int], instructions: Instructions) -> Learned:
         """What this pass has shown of the steps before; to be asked after the last event. ``kept``: see `links`."""
+        straight = self._ends.shown(instructions)
         still_open = [
             (index, site.site)
             for index in self._all.chain(self._top if len(self._all) else None)
             if (site := self._site[index])
         ]
         self._evidence.promised.update(site.site for site in self._site if site and site.promise)
-        return self._evidence.shown(self._learned, still_open, kept)
+        jumps = Learned(straight.no_calls(kept), no_returns=straight.no_returns)
+        return jumps | self._evidence.shown(self._learned, still_open, kept)
 
     def path(self) -> Path:
         steps = np.array([step for step, _ in self._changes] + [len(self._trace)], np.int64)
@@ -184,22 +188,17 @@ class _Walk:
     def _open(self, event: Event) -> None:
         cfa = event.sp + self._entry_cfa
         index = len(self._all)
+        self._ends.calls_again(self._comes_back.get((event.fall, cfa)), self._top)
         self._comes_back[event.fall, cfa] = index
         self._add(Activation(index, self._top, event.fall, event.sp, cfa, event.step), event)
 
     def _interrupt(self, event: Event) -> None:
         """The kernel has entered a handler: its return address leads to the trampoline, which gives all back."""
-        arch, step = self._trace.arch, event.step
-        after = event.sp + self._entry_cfa
-        if arch.link is None:
-            restorer = self._trace.memory(step).unsigned(event.sp, arch.word)
-        else:
-            restorer = arch.code_address(int(self._trace.column(arch.link)[step]))
-        site = event._replace(site=NOWHERE)
+        step, after, site = event.step, event.sp + self._entry_cfa, event._replace(site=NOWHERE)
         pc, sp = int(self._trace.pc[step - 1]), int(self._trace.sp[step - 1])
         index = len(self._all)
         self._add(Activation(index, self._top, pc, after, sp, step, signal=True), site)
-        self._add(Activation(index + 1, index, restorer, event.sp, after, step), site)
+        self._add(Activation(index + 1, index, restorer(self._trace, event), event.sp, after, step), site)
 
     def _leave_for(self, event: Event, target: int) -> None:
         """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
@@ -207,10 +206,11 @@ class _Walk:
         self._throw_away(event, self._all.inside(target, self._top))
         self._now(event.step, target)
 
-    def _over(self, event: Event) -> None:
+    def _over(self, event: Event, *, may_jump: bool = False) -> None:
         """The innermost activation is over: control is back in its parent."""
         top = self._all[self._top]
         assert top.parent is not None
+        self._ends.over(self._top, top.parent, event, self._opening(self._top) if may_jump else None)
         self._returned(self._top)
         self._all.alive[self._top] = False
         if event.pc != top.return_address:

@@ -64,3 +64,11 @@ class Hands:
 def popped(event: Event) -> bool:
     """Did the address come off the stack with the jump?"""
     return event.sp > event.before
+
+
+def restorer(trace: Trace, event: Event) -> int:
+    """Where a handler that the kernel has just entered comes back to."""
+    arch, step = trace.arch, event.step
+    if arch.link is None:
+        return trace.memory(step).unsigned(event.sp, arch.word)
+    return arch.code_address(int(trace.column(arch.link)[step]))

@@ -28,6 +28,8 @@ the trace is followed again, until nothing new is found.
   then control comes, by hand, to where a call of somebody comes back who was thought gone: the jump was a switch.
   That shows nothing where somebody else has the place of who was thought gone: a landing pad may stand right behind a
   call that never returns, and recursion comes there, in another activation, with the same SP.
+* **A return that was none.** A jump to the function that stands right behind a call which never returns:
+  `testbed.truth.straight`.
 * **A promise.** A jump with an address at the return place that no call put there: `testbed.truth.promises`.
 
 Control goes somewhere *by hand* if the address was in a register, or came off the stack with the jump. A direct jump
@@ -44,8 +46,9 @@ class Learned:
     """What passes have shown: places in the code, so it does not grow with the length of a run.
 
     ``no_calls`` and ``elsewhere`` are the pcs of call instructions. Jumps (pc of the jump, target): ``no_landings``,
-    which land nowhere and end nothing, ``switches`` to a stack inside a frame, and those that have ``handed`` over an
-    address that was come back to. ``arrived`` are the addresses at which control came back without a call.
+    which land nowhere and end nothing, ``switches`` to a stack inside a frame, those that have ``handed`` over an
+    address that was come back to, and ``no_returns``, which go to the function right behind a call. ``arrived`` are the
+    addresses at which control came back without a call.
     """
 
     no_calls: frozenset[int] = frozenset()
@@ -54,6 +57,7 @@ class Learned:
     switches: frozenset[tuple[int, int]] = frozenset()
     arrived: frozenset[int] = frozenset()
     handed: frozenset[tuple[int, int]] = frozenset()
+    no_returns: frozenset[tuple[int, int]] = frozenset()
 
     def __or__(self, other: Learned) -> Learned:
         return Learned(
@@ -63,4 +67,5 @@ class Learned:
             self.switches | other.switches,
             self.arrived | other.arrived,
             self.handed | other.handed,
+            self.no_returns | other.no_returns,
         )

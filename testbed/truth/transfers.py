@@ -25,6 +25,7 @@ from testbed.trace import History, Trace, Writes
 from testbed.words.errors import UnreadableMemory
 
 Bools = NDArray[np.bool_]
+NOWHERE = -1  # the call site of what no instruction called
 
 
 def distinct(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

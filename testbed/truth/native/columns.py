@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 # land in it last, and the landing that ended it.
 PARENT, BOTTOM, REGION, LAST_LEFT, LANDED = range(5)
 # Columns of `addresses`: return address, entry SP, CFA, the pc of the call, where it goes on if not at the return
-# address (0), and the pc of the jump that went there; its first pc.
-RETURN, ENTRY, CFA, SITE, GOES_ON, GOES_FROM, TARGET = range(7)
+# address (0), and the pc of the jump that went there; its first pc; if it returned by what may have been a jump, the pc
+# of that and, in this piece, the row behind it (0).
+RETURN, ENTRY, CFA, SITE, GOES_ON, GOES_FROM, TARGET, ENDED_SITE, ENDED_ROW = range(9)
+ADDRESSES = 9
 # Columns of `marks`: is it alive, did it come back, was it thrown away by its parent's return, did its call push an
 # address and go elsewhere, did it jump as if it came back elsewhere, is that jump alone enough, did it so before it was
 # thrown away, did it go up with its return address, does its call site's callee come back elsewhere, did control come
-# to its return address after it had gone elsewhere, did a promise open it.
+# to its return address after it had gone elsewhere, did a promise open it, did its caller, to which it had returned,
+# call from the same place once more, did it return itself.
 ALIVE, RETURNED, THROWN, PUSHED, JUMPED, CERTAIN, LED, ASTRAY, ELSEWHERE, NOT_OVER, PROMISED = range(11)
-MARKS = 11
+CALLED_AGAIN, CAME_BACK = 11, 12
+MARKS = 13
 # Columns of `left`: the jump after which an activation was thought gone, where that one would return to, its CFA, the
 # registers that held an address near there, whether the landing was shown to be none, or a switch of stacks.
 JUMP_SITE, JUMP_PC, LEFT_RETURN, LEFT_CFA, LEFT_HELD, LEFT_SHOWN, LEFT_SWITCHED = range(7)

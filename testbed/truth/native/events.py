@@ -20,7 +20,8 @@ class Events(NamedTuple):
 
     ``drops``: a call that is none, since its word comes off the stack at once. ``elsewhere``: the callee comes back
     elsewhere. ``stays``: a jump that is no landing. ``switches``: one to another stack. ``handed``: one that has made a
-    promise. These four are learned. A ``promise`` is a row of its own behind its jump, and counts as a call.
+    promise. ``onward``: one that is no return. These five are learned. A ``promise`` is a row of its own behind its
+    jump, and counts as a call.
     """
 
     steps: Ints
@@ -38,6 +39,7 @@ class Events(NamedTuple):
     stays: NDArray[np.bool_]
     switches: NDArray[np.bool_]
     handed: NDArray[np.bool_]
+    onward: NDArray[np.bool_]
     made: NDArray[np.bool_]
 
     @classmethod
@@ -57,7 +59,7 @@ class Events(NamedTuple):
             transfers.transfer[steps],
             transfers.call[steps],
             transfers.drops[steps],
-            *(nowhere,) * 6,
+            *(nowhere,) * 7,
         )
 
     def at_made(self, made: frozenset[int]) -> Events:
@@ -86,10 +88,9 @@ class Events(NamedTuple):
         no_call, elsewhere = (_among(self.site, each) for each in (learned.no_calls, learned.elsewhere))
         stays, switches = self._jumps(learned.no_landings), self._jumps(learned.switches)
         call, drops = self.call & ~no_call, self.drops & ~no_call & ~stays
-        handed = self._jumps(learned.handed)
-        return self._replace(
-            call=call & ~drops, drops=drops, elsewhere=elsewhere, stays=stays, switches=switches, handed=handed
-        )
+        handed, onward = self._jumps(learned.handed), self._jumps(learned.no_returns)
+        self = self._replace(call=call & ~drops, drops=drops, elsewhere=elsewhere, stays=stays)
+        return self._replace(switches=switches, handed=handed, onward=onward)
 
     def _jumps(self, jumps: frozenset[tuple[int, int]]) -> NDArray[np.bool_]:
         """Which events are some jumps: (site, where it goes)."""

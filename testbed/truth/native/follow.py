@@ -6,7 +6,7 @@ back to, and the places. It does not grow with the run, only with its depth and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -16,115 +16,33 @@ from testbed.trace import Trace
 from testbed.truth.hands import COMPUTES_PC, address_columns, link_column
 from testbed.truth.hindsight import Learned
 from testbed.truth.links import kept_links
-from testbed.truth.model import Activations, Path
+from testbed.truth.model import Path
 from testbed.truth.native.columns import (
+    ADDRESSES,
     ALIVE,
-    CERTAIN,
-    CFA,
     ENTRY,
-    GOES_FROM,
-    GOES_ON,
-    JUMP_PC,
-    JUMP_SITE,
-    LANDED,
-    LAST_LEFT,
     LED,
     LEFT_COLUMNS,
-    LEFT_SHOWN,
-    LEFT_SWITCHED,
     MARKS,
-    NOT_OVER,
-    PARENT,
     PROMISED,
-    RETURN,
     RETURNED,
-    SITE,
-    TARGET,
-    THROWN,
     WAY_HELD,
     Log,
     Setting,
     Tree,
 )
 from testbed.truth.native.events import Events
-from testbed.truth.native.living import mark_callers, region_of
+from testbed.truth.native.living import region_of
 from testbed.truth.native.places import number_places
+from testbed.truth.native.standing import Standing
 from testbed.truth.native.walk import walk
 from testbed.truth.promises import find_promises, links
+from testbed.truth.straight import Instructions
 from testbed.truth.transfers import Transfers
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Item = TypeVar("Item", bound=np.generic)
-
-
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """Activations in the columns of `testbed.truth.native.walk`, the innermost one, and where they come back to.
-
-    ``latest[i]`` is the activation opened last that comes back to ``places[i]`` (return address, CFA).
-    """
-
-    links: Ints = field(repr=False)
-    addresses: Words = field(repr=False)
-    opened: Ints = field(repr=False)
-    marks: NDArray[np.bool_] = field(repr=False)
-    top: int
-    places: Words = field(repr=False)
-    latest: Ints = field(repr=False)
-    left: Words = field(repr=False)
-    way: Words = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.opened)
-
-    def activations(self) -> Activations:
-        """As the truth has them."""
-        parents = self.links[:, PARENT].astype(np.int32)
-        inner = parents >= 0
-        returns, cfas = (np.where(inner, self.addresses[:, i], np.uint64(0)) for i in (RETURN, CFA))
-        entries, goes_on = (self.addresses[:, i].copy() for i in (ENTRY, GOES_ON))
-        return Activations(parents, returns, cfas, entries, self.opened.copy(), goes_on)
-
-    def sites(self, mark: int) -> frozenset[int]:
-        """The call sites of the activations with a mark."""
-        return frozenset(np.unique(self.addresses[self.marks[:, mark], SITE]).tolist())
-
-    @property
-    def thrown(self) -> frozenset[tuple[int, int]]:
-        """The call sites of those that were thrown away by their parent's return, and where they would come back."""
-        return _pairs(self.addresses[self.marks[:, THROWN]], SITE, RETURN)
-
-    @property
-    def no_landings(self) -> frozenset[tuple[int, int]]:
-        """The jumps that were thought to land, or to end something, and did not."""
-        landings = _pairs(self.left[self.left[:, LEFT_SHOWN] != 0], JUMP_SITE, JUMP_PC)
-        return landings | _pairs(self.addresses[self.marks[:, NOT_OVER]], GOES_FROM, GOES_ON)
-
-    @property
-    def switches(self) -> frozenset[tuple[int, int]]:
-        """The jumps that were thought to land and went to another stack."""
-        return _pairs(self.left[self.left[:, LEFT_SWITCHED] != 0], JUMP_SITE, JUMP_PC)
-
-    @property
-    def handed(self) -> frozenset[tuple[int, int]]:
-        """The jumps that made a promise which was kept."""
-        return _pairs(self.addresses[self.marks[:, PROMISED] & self.marks[:, RETURNED]], SITE, TARGET)
-
-    @property
-    def still_open(self) -> frozenset[int]:
-        """The call sites of activations that have come back elsewhere, by their jump alone, if the run ends here."""
-        found, index = set(), self.top
-        while index >= 0:
-            if self.marks[index, CERTAIN]:
-                found.add(int(self.addresses[index, SITE]))
-            index = int(self.links[index, PARENT])
-        return frozenset(found)
-
-
-def _pairs(rows: Words, first: int, second: int) -> frozenset[tuple[int, int]]:
-    """Two columns of some rows."""
-    return frozenset(map(tuple, rows[:, [first, second]].tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +68,7 @@ def standing_at_start(trace: Trace) -> Standing:
     sp = trace.sp[0]
     return Standing(
         np.array([[-1, 0, region_of(sp, _setting(trace)), -1, -1]], np.int64),
-        np.array([[0, sp, 0, 0, 0, 0, 0]], np.uint64),
+        np.array([[{ENTRY: sp}.get(column, 0) for column in range(ADDRESSES)]], np.uint64),
         np.zeros(1, np.int64),
         np.array([[mark == ALIVE for mark in range(MARKS)]]),
         0,
@@ -210,66 +128,25 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
 def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
     """What `testbed.truth.follow.follow` finds, for a long trace."""
     alone = Events.of(transfers).at_made(links(transfers).made)
-    learned, kept = Learned(), frozenset[int]()
+    learned, kept, instructions = Learned(), frozenset[int](), Instructions()
     for _ in range(rounds):
         events = alone.with_promises(find_promises(transfers, learned.arrived))
         walked = go_on(trace, standing_at_start(trace), events, learned)
         standing = walked.standing
         elsewhere = standing.sites(LED) | (standing.still_open - standing.sites(RETURNED))
-        if standing.thrown and not kept:  # most runs need not look for them
+        straight = instructions.look(trace, standing.ended, standing.lived_on)
+        if (standing.thrown or straight.inside) and not kept:  # most runs need not look for them
             kept = frozenset(kept_links(trace).tolist())
         thrown = frozenset(site for site, fall in standing.thrown if fall not in kept)
         no_calls = ((thrown - elsewhere - learned.elsewhere) | standing.sites(PROMISED)) - standing.sites(RETURNED)
         landings = (standing.no_landings, standing.switches)
-        more = learned | Learned(no_calls, elsewhere, *landings, walked.arrived, standing.handed)
+        jumps = (standing.handed, straight.no_returns)
+        no_calls |= straight.no_calls(kept)
+        more = learned | Learned(no_calls, elsewhere, *landings, walked.arrived, *jumps)
         if more == learned:
             break
         learned = more
     return Path(walked.standing.activations(), walked.nodes(len(trace)), walked.jumps, learned)
-
-
-def forget(standing: Standing) -> tuple[Standing, Ints]:
-    """Without the activations that are over and that nothing can come back to; and the numbers of those that stay.
-
-    What stays: whoever is alive, whoever was opened last of those that come back to one place, and all their callers.
-    """
-    keep = standing.marks[:, ALIVE].copy()
-    keep[standing.top] = True
-    there = standing.latest >= 0
-    keep[standing.latest[there]] = True
-    stays = with_callers(keep, standing.links[:, PARENT])
-    number = np.full(len(standing) + 1, -1, np.int64)  # the last place is for -1
-    number[stays] = np.arange(len(stays))
-    links = standing.links[stays]
-    links[:, :2] = number[links[:, :2]]
-    rows = [LAST_LEFT, LANDED]
-    left, here = np.unique(links[:, rows], return_inverse=True)
-    here = here.reshape(-1, len(rows))
-    if len(left) and left[0] < 0:
-        left = left[1:]
-        here = here - 1
-    links[:, rows] = here
-    return (
-        Standing(
-            links,
-            standing.addresses[stays],
-            standing.opened[stays],
-            standing.marks[stays],
-            int(number[standing.top]),
-            standing.places[there],
-            number[standing.latest[there]],
-            standing.left[left],
-            standing.way,
-        ),
-        stays,
-    )
-
-
-def with_callers(chosen: NDArray[np.bool_], parent: NDArray[np.integer]) -> Ints:
-    """The numbers of some activations and of all their callers, in order; a caller comes before what it called."""
-    found = chosen.copy()
-    mark_callers(found, parent)
-    return np.flatnonzero(found)
 
 
 def _longer(column: NDArray[Item], more: int) -> NDArray[Item]:

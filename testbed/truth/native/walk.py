@@ -18,15 +18,17 @@ from testbed.truth.native.columns import (
     ALIVE,
     ASTRAY,
     BOTTOM,
+    CALLED_AGAIN,
+    CAME_BACK,
     CFA,
     ELSEWHERE,
+    ENDED_ROW,
+    ENDED_SITE,
     ENTRY,
     GOES_FROM,
     GOES_ON,
-    JUMPED,
     LANDED,
     LAST_LEFT,
-    LED,
     PARENT,
     PROMISED,
     PUSHED,
@@ -35,7 +37,6 @@ from testbed.truth.native.columns import (
     RETURNED,
     SITE,
     TARGET,
-    THROWN,
     WAY_SP,
     WAY_THERE,
 )
@@ -51,7 +52,8 @@ from testbed.truth.native.evidence import (
     look_back,
     sets_out,
 )
-from testbed.truth.native.living import is_elsewhere, is_left, landing, region_near, resumed, same_chain
+from testbed.truth.native.living import is_elsewhere, is_left, landing, region_near, resumed
+from testbed.truth.native.throwing import leave_for, throw
 
 # What a transfer that is no ordinary return does besides: a jump; one to a landing pad; one to a fresh stack.
 NOTHING, LEFT, LANDS, FRESH = range(4)
@@ -74,6 +76,7 @@ def walk(events: Any, places: Any, tree: Any, setting: Any, log: Any, used: Any,
             if events.promise[e] and not _is_new(events, e, places[e], tree, setting, top):
                 continue
             _open(events, e, tree, setting, used, top)
+            _calls_again(tree, tree.latest[places[e]], top)
             tree.latest[places[e]] = used
             top = used
             used += 1
@@ -120,6 +123,13 @@ def _open(events: Any, e: Any, tree: Any, setting: Any, new: Any, top: Any) -> N
 
 
 @compiled(inline=True)
+def _calls_again(tree: Any, before: Any, top: Any) -> None:
+    """The innermost activation calls from where it called another one that has returned."""
+    if before >= 0 and tree.links[before, PARENT] == top and tree.addresses[before, ENDED_SITE] != 0:
+        tree.marks[before, CALLED_AGAIN] = True
+
+
+@compiled(inline=True)
 def _is_new(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) -> Any:
     """A promise that is not the innermost activation's own return address, nor one that was kept already."""
     addresses, marks = tree.addresses, tree.marks
@@ -137,6 +147,7 @@ def _is_new(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: Any) 
 def _begin(tree: Any, new: Any) -> None:
     """What every activation has at its first step."""
     tree.addresses[new, GOES_ON], tree.addresses[new, GOES_FROM] = 0, 0
+    tree.addresses[new, ENDED_SITE], tree.addresses[new, ENDED_ROW] = 0, 0
     tree.links[new, LAST_LEFT], tree.links[new, LANDED] = -1, -1
     tree.marks[new, :] = False
     tree.marks[new, ALIVE] = True
@@ -160,7 +171,11 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
     pc, sp = events.pc[e], events.sp[e]
     inner = links[top, PARENT] >= 0
     if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
-        marks[top, RETURNED], marks[top, ALIVE] = True, False
+        if setting.link >= 0 and sp == events.before[e] and not marks[top, PROMISED]:
+            if events.onward[e]:
+                return top, NOTHING, top
+            addresses[top, ENDED_SITE], addresses[top, ENDED_ROW] = events.site[e], events.rows[e]
+        marks[top, RETURNED], marks[top, ALIVE], marks[top, CAME_BACK] = True, False, True
         return links[top, PARENT], NOTHING, top
     came = tree.latest[place] if place >= 0 else np.int64(-1)
     target = links[came, PARENT] if came >= 0 else np.int64(-1)
@@ -171,7 +186,7 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
         arrives(events, e, tree, setting, is_left(came, tree.way[WAY_SP], tree, setting, top))
     if lives and target != top:
         marks[came, RETURNED] = True
-        _leave_for(pc, sp, target, tree, setting, top)
+        leave_for(pc, sp, target, tree, setting, top)
         return target, LEFT, top
     if links[top, LAST_LEFT] >= 0:  # asked here: a call of a function takes longer than the question
         look_back(events, e, tree, setting, top, lives)
@@ -213,7 +228,7 @@ def _away(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any, u
         found = resumed(events.sp[e], tree, setting, used, top)
         if found < 0:
             return top, NOTHING, top
-        _leave_for(events.pc[e], events.sp[e], found, tree, setting, top)
+        leave_for(events.pc[e], events.sp[e], found, tree, setting, top)
         return found, LEFT, top
     new_top, more = _go_up(events, e, target, tree, setting, top)
     return new_top, more, top
@@ -222,7 +237,7 @@ def _away(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any, u
 @compiled(inline=True)
 def _over(events: Any, e: Any, tree: Any, top: Any) -> Any:
     """The innermost activation is over: control is back in its parent."""
-    tree.marks[top, RETURNED], tree.marks[top, ALIVE] = True, False
+    tree.marks[top, RETURNED], tree.marks[top, ALIVE], tree.marks[top, CAME_BACK] = True, False, True
     if events.pc[e] != tree.addresses[top, RETURN]:
         tree.addresses[top, GOES_ON], tree.addresses[top, GOES_FROM] = events.pc[e], events.site[e]
     return tree.links[top, PARENT]
@@ -246,7 +261,7 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
     pc, sp = events.pc[e], events.sp[e]
     parent = tree.links[target, PARENT] if target >= 0 else np.int64(-1)
     if parent >= 0 and tree.marks[parent, ALIVE]:
-        _leave_for(pc, sp, parent, tree, setting, top)
+        leave_for(pc, sp, parent, tree, setting, top)
         tree.marks[target, ALIVE] = True
         return target, LEFT
     if pc == tree.addresses[top, RETURN]:
@@ -257,38 +272,6 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
     outer = landing(sp, tree, setting, top)
     if outer == top:
         return top, NOTHING
-    _throw(pc, sp, outer, tree, setting, top)
+    throw(pc, sp, outer, tree, setting, top)
     lands(events, e, tree, setting, top, outer)
     return outer, LANDS
-
-
-@compiled(inline=True)
-def _leave_for(pc: Any, sp: Any, target: Any, tree: Any, setting: Any, top: Any) -> None:
-    """Rule 3: drop to ``target``, or switch to its stack and leave this one as it is."""
-    if same_chain(tree.links, top, target):
-        _throw(pc, sp, target, tree, setting, top)
-
-
-@compiled(inline=True)
-def _throw(pc: Any, sp: Any, outer: Any, tree: Any, setting: Any, top: Any) -> None:
-    """The activations from ``top`` up to, not including, ``outer`` are over without a return of their own.
-
-    Those inside the one that returns ordinarily may have come back elsewhere, as far as all of them jumped so.
-    """
-    links, addresses, marks = tree.links, tree.addresses, tree.marks
-    index = top
-    led = top  # the innermost of those that have all jumped so, up to here
-    while index != outer and index >= 0:
-        marks[index, ALIVE] = False
-        parent = links[index, PARENT]
-        if not marks[index, JUMPED]:
-            led = parent
-        if parent >= 0:
-            ordinary = links[parent, PARENT] >= 0 and pc == addresses[parent, RETURN] and sp == addresses[parent, CFA]
-            if ordinary and not marks[index, PUSHED]:
-                marks[index, THROWN] = True
-            if ordinary:
-                while led != parent:
-                    marks[led, LED] = True
-                    led = links[led, PARENT]
-        index = parent

@@ -12,6 +12,7 @@ from testbed.trace import Exited
 from testbed.truth.hindsight import Learned
 from testbed.truth.native.noting import CodeTable
 from testbed.truth.promises import NO_LINKS, Links
+from testbed.truth.straight import Instructions, Straight
 from testbed.words.errors import EmulationError
 
 
@@ -61,6 +62,8 @@ class Known:
     arrived: frozenset[int] = frozenset()  # where returns arrived that belong to no call
     promised: frozenset[int] = frozenset()  # the pcs of jumps that made a promise
     handed: frozenset[tuple[int, int]] = frozenset()  # and, with their targets, of those that were kept
+    straight: Straight = field(default_factory=Straight)  # returns that may have been jumps
+    instructions: Instructions = field(default_factory=Instructions)
     revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
     code: CodeTable | None = None  # the same as ``executed`` to ``return_saving``, where a native pass notes it
     links: Links = NO_LINKS
@@ -75,8 +78,10 @@ class Known:
         """What is known of calls and jumps after this pass."""
         thrown = frozenset(site for site, fall in self.thrown if fall not in self.kept)
         no_calls = ((thrown - self.led - self.learned.elsewhere) | self.promised) - self.returned
+        no_calls |= self.straight.no_calls(self.kept)
         jumps = (self.no_landings, self.switches)
-        return self.learned | Learned(no_calls, self.led, *jumps, self.arrived, self.handed)
+        behind = (self.handed, self.straight.no_returns)
+        return self.learned | Learned(no_calls, self.led, *jumps, self.arrived, *behind)
 
     @property
     def complete(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.model import Activations
-from testbed.truth.native.follow import Standing
+from testbed.truth.native.standing import Standing
 from testbed.truth.transfers import Bools
 from testbed.truth.truth import Truth
 from testbed.truth.windows.assumed import Assumed

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from testbed.truth.follow import MAX_ROUNDS
 from testbed.truth.native.columns import ALIVE, PARENT
 from testbed.truth.native.events import Events
-from testbed.truth.native.follow import Standing, Walked, forget, go_on, standing_at_start, with_callers
+from testbed.truth.native.follow import Walked, go_on, standing_at_start
 from testbed.truth.native.sites import steps_by_activation
+from testbed.truth.native.standing import Standing, forget, with_callers
 from testbed.truth.promises import find_promises, links
 from testbed.truth.scanned import find_transfers_natively
 from testbed.truth.signatures import find_signed
@@ -110,6 +111,9 @@ class _Look:
             known.links |= links(transfers, slice(window.start, window.stop))
         self._walked = walked = _go_on(window, standing, transfers, known)
         everyone = walked.standing
+        if first_time:
+            here = slice(window.start, window.stop)
+            known.straight |= known.instructions.look(raw, everyone.ended, everyone.lived_on, here)
         node = walked.nodes(window.end)
         chosen = np.zeros(len(everyone), np.bool_)
         chosen[node], chosen[standing.top] = True, True
