@@ -20,6 +20,12 @@ def same_return(truth: Watched, at: FrameSite) -> bool:
     return activation.return_address == activations[activation.parent].return_address
 
 
+def on_return(truth: Watched, at: FrameSite) -> bool:
+    activation = truth.activations[at.node]
+    here = activation.return_address == int(truth.trace.pc[at.own])
+    return at.depth == 0 and here and activation.parent is not None and not activation.signal
+
+
 def sets_fp_late(truth: Watched, at: FrameSite) -> bool:
     return not is_signal(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.sets_pointer_late
 

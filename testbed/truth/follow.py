@@ -37,7 +37,7 @@ from testbed.truth.links import kept_links
 from testbed.truth.living import Living
 from testbed.truth.model import Activation, Activations, Path
 from testbed.truth.promises import events, find_promises, links
-from testbed.truth.straight import Ends, Instructions
+from testbed.truth.straight import Ends, OnceMore
 from testbed.truth.transfers import NOWHERE, Event, Transfers
 
 MAX_ROUNDS = 32
@@ -46,12 +46,12 @@ MAX_ROUNDS = 32
 def follow_readably(trace: Trace, transfers: Transfers) -> Path:
     """The activation of every step, by the rules as they read; `follow_natively` has to find the same."""
     learned, kept, made = Learned(), frozenset(kept_links(trace).tolist()), links(transfers).made
-    instructions = Instructions()
+    once_more = OnceMore()
     for _ in range(MAX_ROUNDS):
         walk = _Walk(trace, learned, made)
         for event in events(transfers, find_promises(transfers, learned.arrived)):
             walk.at(event)
-        more = learned | walk.shown(kept, instructions)
+        more = learned | walk.shown(kept, once_more)
         if more == learned:
             break
         learned = more
@@ -152,9 +152,9 @@ class _Walk:
         if pc in self._made and not (back and pc == self._hands.link(event)):
             self._evidence.arrived.add(pc)
 
-    def shown(self, kept: Collection[int], instructions: Instructions) -> Learned:
+    def shown(self, kept: Collection[int], once_more: OnceMore) -> Learned:
         """What this pass has shown of the steps before; to be asked after the last event. ``kept``: see `links`."""
-        straight = self._ends.shown(instructions)
+        straight = self._ends.shown(once_more)
         still_open = [
             (index, site.site)
             for index in self._all.chain(self._top if len(self._all) else None)

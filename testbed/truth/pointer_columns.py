@@ -25,6 +25,12 @@ def same_return(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def on_return(truth: Watched, at: FrameSites) -> Bools:
+    here = truth.activations.return_address[at.node] == truth.trace.pc[at.own]
+    found: Bools = called(truth, at) & (at.depth == 0) & here
+    return found
+
+
 def callers(truth: Watched, at: FrameSites) -> FrameSites:
     """The frames further out, or the same where there is none."""
     return frame_sites(truth.trace, truth.activations, truth.node, at.step, at.depth + 1)

@@ -35,10 +35,10 @@ from testbed.truth.native.near import NEAR
 from testbed.truth.transfers import NOWHERE, Event, history_of
 from testbed.words.errors import UnreadableMemory
 
-Jump = tuple[int, int]  # the pc of a jump, and where it went
+SiteAndTarget = tuple[int, int]  # the pc of a jump, and where it went
 
 
-class Way(Enum):
+class AddressFrom(Enum):
     """What an instruction has the address from, to which it goes."""
 
     BACK = auto()
@@ -64,18 +64,18 @@ class Straight:
     call stored.
     """
 
-    direct: frozenset[Jump] = frozenset()
-    unsure: frozenset[Jump] = frozenset()
+    direct: frozenset[SiteAndTarget] = frozenset()
+    unsure: frozenset[SiteAndTarget] = frozenset()
     back: frozenset[int] = frozenset()
     inside: frozenset[tuple[int, int]] = frozenset()
-    lived_on: frozenset[Jump] = frozenset()
+    lived_on: frozenset[SiteAndTarget] = frozenset()
     stored: frozenset[int] = frozenset()
 
     def __or__(self, other: Straight) -> Straight:
         return Straight(*(getattr(self, each.name) | getattr(other, each.name) for each in fields(Straight)))
 
     @property
-    def no_returns(self) -> frozenset[Jump]:
+    def no_returns(self) -> frozenset[SiteAndTarget]:
         """Those that were jumps."""
         return (self.direct | {jump for jump in self.unsure if jump[1] in self.stored}) - self.lived_on
 
@@ -84,21 +84,25 @@ class Straight:
         return frozenset(call for call, fall in self.inside if fall not in self.back and fall not in kept)
 
 
-class Instructions:
-    """What instructions have their address from: each one, as its bytes, is executed once more, once."""
+class OnceMore:
+    """Where instructions have their address from: each one, as its bytes, is executed once more, once."""
 
     def __init__(self) -> None:
-        self._ways: dict[tuple[int, bytes], Way] = {}
+        self._ways: dict[tuple[int, bytes], AddressFrom] = {}
 
     def look(
-        self, trace: Trace, ended: Mapping[Jump, Ended], lived_on: Iterable[Jump], steps: slice = slice(None)
+        self,
+        trace: Trace,
+        ended: Mapping[SiteAndTarget, Ended],
+        lived_on: Iterable[SiteAndTarget],
+        steps: slice = slice(None),
     ) -> Straight:
         """What some steps show. ``ended`` has one of the returns by each jump."""
         stored = _stored_behind(trace, steps)
         if not ended:
             return Straight(lived_on=frozenset(lived_on), stored=stored)
         history: History | None = None
-        direct, unsure, back, inside = set[Jump](), set[Jump](), set[int](), set[tuple[int, int]]()
+        direct, unsure, back, inside = set[SiteAndTarget](), set[SiteAndTarget](), set[int](), set[tuple[int, int]]()
         gone_on = frozenset(lived_on)
         for jump, each in ended.items():
             function, fall = _function(trace, each.callee), jump[1]
@@ -108,18 +112,18 @@ class Instructions:
             if history is None:
                 history = history_of(trace, np.array([site for site, _ in ended], np.uint64))
             way = self._way(trace, history, each.row)
-            if way is Way.BACK:
+            if way is AddressFrom.BACK:
                 back.add(fall)
-            elif way is Way.DIRECT and _function(trace, fall) == fall:
+            elif way is AddressFrom.DIRECT and _function(trace, fall) == fall:
                 direct.add(jump)
             else:
                 unsure.add(jump)
-            if within and way is Way.DIRECT and fall != function:
+            if within and way is AddressFrom.DIRECT and fall != function:
                 inside.add((each.call, fall))
         sets = frozenset(direct), frozenset(unsure), frozenset(back), frozenset(inside)
         return Straight(*sets, gone_on, stored)
 
-    def _way(self, trace: Trace, history: History, row: int) -> Way:
+    def _way(self, trace: Trace, history: History, row: int) -> AddressFrom:
         arch, step = trace.arch, row - 1
         pc, registers = int(trace.pc[step]), trace.registers[step].tolist()
         isa = 0 if arch.isa_flag is None else registers[arch.index[arch.flags]] >> arch.isa_flag & 1
@@ -128,7 +132,7 @@ class Instructions:
             if (isa, instruction) not in self._ways:
                 self._ways[isa, instruction] = _ask(trace, _page(history, pc, step), registers, int(trace.pc[row]))
         except UnreadableMemory:
-            return Way.BACK
+            return AddressFrom.BACK
         return self._ways[isa, instruction]
 
 
@@ -151,7 +155,7 @@ def _function(trace: Trace, pc: int) -> int | None:
 _OTHER = 1 << 20  # a bit of an address that makes it another one, in the same instruction set
 
 
-def _ask(trace: Trace, code: tuple[int, bytes], registers: Sequence[int], target: int) -> Way:
+def _ask(trace: Trace, code: tuple[int, bytes], registers: Sequence[int], target: int) -> AddressFrom:
     from testbed.machine.once_more import goes_to  # the emulator: most runs that are read from a file need it not
 
     arch, (start, content) = trace.arch, code
@@ -159,9 +163,9 @@ def _ask(trace: Trace, code: tuple[int, bytes], registers: Sequence[int], target
     pc, link = registers[arch.index[arch.pc]], arch.index[arch.link or ""]
     other = [value ^ _OTHER if i == link else value for i, value in enumerate(registers)]
     if goes_to(arch, content, start, pc, other) != target:
-        return Way.BACK
+        return AddressFrom.BACK
     other = [value ^ _OTHER if value and i not in kept else value for i, value in enumerate(registers)]
-    return Way.DIRECT if goes_to(arch, content, start, pc, other) == target else Way.ANOTHER
+    return AddressFrom.DIRECT if goes_to(arch, content, start, pc, other) == target else AddressFrom.ANOTHER
 
 
 def _stored_behind(trace: Trace, steps: slice) -> frozenset[int]:
@@ -183,7 +187,9 @@ class Ends:
 
     def __init__(self, trace: Trace) -> None:
         self._trace, self._links = trace, trace.arch.link is not None
-        self._ended: dict[int, tuple[Jump, Ended, int]] = {}  # activation -> the jump, what it ended, its caller
+        self._ended: dict[
+            int, tuple[SiteAndTarget, Ended, int]
+        ] = {}  # activation -> the jump, what it ended, its caller
         self._called_again: set[int] = set()  # those whose caller then called from the same place
         self._came_back: set[int] = set()  # activations that returned themselves
 
@@ -203,7 +209,7 @@ class Ends:
         if before in self._ended and self._ended[before][2] == parent:
             self._called_again.add(before)
 
-    def shown(self, instructions: Instructions) -> Straight:
+    def shown(self, instructions: OnceMore) -> Straight:
         """What the pass has shown."""
         ended = {jump: each for jump, each, _ in self._ended.values()}
         lived_on = {

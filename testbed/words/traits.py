@@ -80,6 +80,7 @@ class Trait(Enum):
     CALLED = "the activation has a caller"
     CALLED_BY_ROOT = "the activation's caller is the outermost one"
     SAME_RETURN = "the activation and its caller have the same return address: both were called from one place"
+    ON_RETURN = "the interrupted activation is at its own return address: it has gone on by a jump, behind the call"
     LINK_LIVE = "the link register holds the interrupted activation's return address"
     LINK_STALE = "the link register holds something else than the interrupted activation's return address"
     LINK_INSIDE = "the link register holds an address of the function that is executing"

@@ -94,3 +94,137 @@ def leaves(isa: str) -> dict[str, str]:
 
 
 STORES, ENDS, THROUGH, RETURNS, ISAS = _STORES, _ENDS, _THROUGH, _RETURNS, tuple(_ON)
+
+_WORDS = {
+    "arm64": {
+        "enter": "stp x29, x30, [sp, #-16]!\n    mov x29, sp",
+        "leave": "ldp x29, x30, [sp], #16\n    ret",
+        "ret": "ret",
+        "count": "mov x19, #3",
+        "next": "sub x19, x19, #1\n    cbnz x19, again",
+        "result": "mov x0, #42",
+        "finish": "mov x0, #42\n    mov x8, #93\n    svc #0",
+        "keep": "mov x20, sp",
+        "throw": "stp x29, x30, [sp, #-16]!\n    mov sp, x20\n    b landed",
+    },
+    "a32": {
+        "enter": "push {r4, lr}",
+        "leave": "pop {r4, pc}",
+        "ret": "bx lr",
+        "count": "mov r5, #3",
+        "next": "subs r5, r5, #1\n    bne again",
+        "result": "mov r0, #42",
+        "finish": "mov r0, #42\n    mov r7, #1\n    svc #0",
+        "keep": "mov r8, sp",
+        "throw": "push {r4, lr}\n    mov sp, r8\n    b landed",
+    },
+}
+_WORDS["thumb"] = _WORDS["a32"]
+
+
+def written(isa: str, body: str) -> str:
+    """A body with the words of an instruction set."""
+    return body.format(**_WORDS[isa])
+
+
+FAR_JUMP = """
+fn main
+    {enter}
+    bl work
+    {result}
+    {leave}
+fn work
+    {enter}
+    bl far
+skip:
+    bl helper
+    {leave}
+far:
+    b skip
+fn helper
+    {ret}
+"""
+DIRECT_RETURN = """
+fn main
+    {enter}
+    bl work
+    {result}
+    {leave}
+fn work
+    {enter}
+    bl helper
+back:
+    {leave}
+fn helper
+    b back
+"""
+ENDLESS = """
+fn main
+    {enter}
+    {count}
+    bl work
+fn work
+    {enter}
+again:
+    bl helper
+fn back
+    {next}
+    bl finish
+fn helper
+    b back
+fn finish
+    {finish}
+"""
+NO_FUNCTION = """
+fn main
+    {enter}
+    bl work
+fn work
+    {enter}
+    bl helper
+back:
+    bl finish
+fn helper
+    b back
+fn finish
+    {finish}
+"""
+RECURSION = """
+fn main
+    {enter}
+    {count}
+    bl work
+fn work
+again:
+    {enter}
+    bl leaf
+fn behind
+    {enter}
+behind_body:
+    {next}
+    bl finish
+fn leaf
+    b behind
+fn finish
+    {finish}
+"""
+THROWS = """
+fn main
+    {enter}
+    {keep}
+    bl work
+landed:
+    {result}
+    {leave}
+fn work
+    {enter}
+    bl leaf
+fn behind
+    {enter}
+behind_body:
+    bl throw
+fn leaf
+    b behind
+fn throw
+    {throw}
+"""

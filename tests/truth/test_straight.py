@@ -4,8 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from tests.truth.straight_jumps import ENDS, ISAS, RETURNS, STORES, THROUGH, jumps_on, leaves
-from tests.truth.watched import watch
+from testbed.arch import ARCHES
+from testbed.machine import record
+from testbed.machine.load import PAGE
+from testbed.machine.once_more import goes_to
+from testbed.trace import Exited
+from testbed.truth import observe
+from testbed.truth.hindsight import Learned
+from tests.machine.snippets import image_of
+from tests.truth.pieces import learned
+from tests.truth.straight_jumps import (
+    DIRECT_RETURN,
+    ENDLESS,
+    ENDS,
+    FAR_JUMP,
+    ISAS,
+    NO_FUNCTION,
+    RECURSION,
+    RETURNS,
+    STORES,
+    THROUGH,
+    THROWS,
+    jumps_on,
+    leaves,
+    written,
+)
+from tests.truth.watched import agree, steps_at, watch
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -35,3 +59,91 @@ def test_a_return_to_there_is_one_though_the_caller_never_returns(isa: str, behi
         "leaf = leaf, work, main, _start",
         "behind = behind, main, _start",
     )
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_branch_that_does_not_reach_is_a_call_instruction_and_no_call(isa: str) -> None:
+    """As GCC writes it for ARMv6-M; another branch then goes to what stands behind it."""
+    truth = watch(isa, written(isa, FAR_JUMP), "far = work, main, _start", "helper = helper, work, main, _start")
+    assert learned(truth).no_calls
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_function_may_return_by_a_branch_if_its_caller_goes_on(isa: str) -> None:
+    truth = watch(isa, written(isa, DIRECT_RETURN), "helper = helper, work, main, _start", "back = work, main, _start")
+    assert learned(truth) == Learned()
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_who_calls_from_the_same_place_once_more_has_gone_on(isa: str) -> None:
+    frames = ("helper = helper, work, main, _start", "back = back, main, _start", "finish = finish, back, main, _start")
+    truth = watch(isa, written(isa, ENDLESS), *frames)
+    assert not learned(truth).no_returns
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_where_no_function_begins_and_nothing_is_stored_the_caller_goes_on(isa: str) -> None:
+    frames = ("helper = helper, work, main, _start", "back = work, main, _start", "finish = finish, work, main, _start")
+    watch(isa, written(isa, NO_FUNCTION), *frames)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_the_function_behind_may_call_its_own_caller(isa: str) -> None:
+    body = written(isa, RECURSION).replace("cbnz x19, again", "cbz x19, last\n    bl work\nlast:")
+    body = body.replace("bne again", "beq last\n    bl work\nlast:")
+    watch(
+        isa,
+        body,
+        "behind_body#1 = behind, work, main, _start",
+        "behind_body#3 = behind, work, behind, work, behind, work, main, _start",
+        "finish = finish, behind, work, behind, work, behind, work, main, _start",
+    )
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_the_function_behind_may_throw(isa: str) -> None:
+    watch(
+        isa,
+        written(isa, THROWS),
+        "behind_body = behind, work, main, _start",
+        "throw = throw, behind, work, main, _start",
+        "landed = main, _start",
+    )
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_run_that_is_cut_behind_the_jump_tells_it_too(isa: str) -> None:
+    whole = record(image_of(isa, jumps_on(isa, leaves(isa)["direct"], STORES[isa])))
+    cut = record(whole.images[0].image, budget=len(whole) - 5)
+    assert not isinstance(cut.end, Exited)
+    agree(cut)
+    truth = observe(cut)
+    at = steps_at(truth, "behind_body")[0]
+    assert str(truth.stack(at)) == str(observe(whole).stack(at))
+    assert len(truth.stack(at)) == 4
+
+
+def test_what_an_instruction_has_its_address_from() -> None:
+    """Branches, returns and jumps through registers, each executed once more with other registers."""
+    for arch, isa, code, registers, target in (
+        ("arm64", 0, "00040014", {}, 0x11000),  # b #0x1000
+        ("arm64", 0, "c0035fd6", {"x30": 0x11000}, 0x11000),  # ret
+        ("arm64", 0, "00021fd6", {"x16": 0x11000}, 0x11000),  # br x16
+        ("arm32", 0, "fe0300ea", {}, 0x11000),  # b #0x1000
+        ("arm32", 0, "04f08ee2", {"lr": 0x10FFC}, 0x11000),  # add pc, lr, #4
+        ("arm32", 1, "7047", {"lr": 0x11001}, 0x11000),  # bx lr
+        ("arm32", 1, "1847", {"r3": 0x11001}, 0x11000),  # bx r3
+    ):
+        found = ARCHES[arch]
+        values = [0] * len(found.registers)
+        values[found.index[found.flags]] = 0x10 | isa << 5 if arch == "arm32" else 0
+        values[found.index[found.pc]] = 0x10000
+        for name, value in registers.items():
+            values[found.index[name]] = value
+        page = bytes.fromhex(code).ljust(PAGE, b"\0")
+        assert goes_to(found, page, 0x10000, 0x10000, values) == target, (arch, code)
+        for name in registers:
+            values[found.index[name]] += 0x100000
+            assert goes_to(found, page, 0x10000, 0x10000, values) == target + 0x100000, (arch, code)
+    load = bytes.fromhex("00f090e5").ljust(PAGE, b"\0")  # ldr pc, [r0]
+    assert goes_to(ARCHES["arm32"], load, 0x10000, 0x10000, [0x10] * len(ARCHES["arm32"].registers)) is None

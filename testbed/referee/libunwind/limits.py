@@ -22,6 +22,13 @@ STALE_ROW_OF_ANOTHER = Limit(
     "instruction of the next one, whose row, looked up before, is used again",
     "https://github.com/libunwind/libunwind/pull/1059",
 )
+STALE_ROW_OF_CALLER = Limit(
+    Trait.ON_RETURN,
+    frozenset({Outcome.SKIPPED}),
+    "rows are remembered by pc alone: a function that stands right behind its caller's call begins at the return "
+    "address, whose row, looked up for the caller, is used again",
+    "https://github.com/libunwind/libunwind/pull/1059",
+)
 LIMITS = (
     *table_limits(
         {

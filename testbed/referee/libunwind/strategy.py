@@ -39,6 +39,7 @@ from testbed.referee.libunwind.limits import (
     SP_AT_RECORD,
     STALE_ROW,
     STALE_ROW_OF_ANOTHER,
+    STALE_ROW_OF_CALLER,
     VECTOR_RULE,
 )
 from testbed.referee.limits import in_no_file
@@ -225,6 +226,7 @@ LIBUNWIND = Unwinder(
         SP_AT_RECORD,
         STALE_ROW,
         STALE_ROW_OF_ANOTHER,
+        STALE_ROW_OF_CALLER,
         VECTOR_RULE,
         AFTER_LEAVE,
     ),

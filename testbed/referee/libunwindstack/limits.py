@@ -46,6 +46,11 @@ _REASONS = {
         "this version takes the signature off no return address: such an address lies in no mapping",
         _SOURCES + "/RegsArm64.cpp",
     ),
+    "ON_RETURN": (
+        "a frame whose caller has its own pc and SP is taken for one that makes no progress: so a function looks that "
+        "stands right behind its caller's call, and was jumped to from there",
+        _SOURCES + "/Unwinder.cpp",
+    ),
     "CALLED": _NARROW,
     "ROOT": _NARROW,
     "INEXPRESSIBLE": (
@@ -104,6 +109,8 @@ LIMITS = limits_of(
     NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE  arm32   ended_early skipped wrong
     NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   ended_early skipped wrong_register
     FP_MOVED_IN_PART           arm32   ended_early wrong_register
+    ON_RETURN      arm64   refused
+    ON_RETURN      arm32   refused
     CALLED         x86_64  refused
     CALLED         arm64   refused
     ROOT           x86_64  stopped

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from testbed.referee.libunwind.limits import AFTER_LEAVE, STALE_ROW, STALE_ROW_OF_ANOTHER, VECTOR_RULE
+from testbed.referee.libunwind.limits import (
+    AFTER_LEAVE,
+    STALE_ROW,
+    STALE_ROW_OF_ANOTHER,
+    STALE_ROW_OF_CALLER,
+    VECTOR_RULE,
+)
 from testbed.referee.limits import GCC_REALIGNED, limit, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -77,6 +83,7 @@ LIMITS = (
     REMEMBERED_AGAIN,
     STALE_ROW,
     STALE_ROW_OF_ANOTHER,
+    STALE_ROW_OF_CALLER,
     UNSAID_VECTOR_RULE,
     replace(AFTER_LEAVE, outcomes=frozenset({Outcome.ENDED_EARLY})),
     POPPED,

@@ -27,6 +27,11 @@ _REASONS = {
         "interrupted is taken for one behind a call",
         _SOURCES + "/src/aarch64/Gis_signal_frame.c",
     ),
+    "ON_RETURN<1": (
+        "rows are remembered by pc alone: a function that stands right behind its caller's call begins at the return "
+        "address, and its first row is used again for the caller, which so is its own caller",
+        "https://github.com/libunwind/libunwind/pull/1059",
+    ),
     "NO_CODE": (
         "where a null pointer leads there is no table; the instruction there is read to see whether it is a "
         "trampoline's, and that read may be the end of the process",
@@ -43,6 +48,7 @@ NONGNU_LIMITS = limits_of(
     NO_CODE        arm64  skipped crashed
     LOST_REGISTER  arm64  wrong
     WRONG_INDEX    arm64  ended_early wrong_register wrong
+    ON_RETURN<1    arm64  ended_early
     SIGNAL         arm64  wrong_register
     SHADOW_STACK   arm64  ended_early skipped wrong
     """,

@@ -37,7 +37,7 @@ from testbed.truth.native.places import number_places
 from testbed.truth.native.standing import Standing
 from testbed.truth.native.walk import walk
 from testbed.truth.promises import find_promises, links
-from testbed.truth.straight import Instructions
+from testbed.truth.straight import OnceMore
 from testbed.truth.transfers import Transfers
 
 Ints = NDArray[np.int64]
@@ -128,13 +128,13 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
 def follow_natively(trace: Trace, transfers: Transfers, rounds: int) -> Path:
     """What `testbed.truth.follow.follow` finds, for a long trace."""
     alone = Events.of(transfers).at_made(links(transfers).made)
-    learned, kept, instructions = Learned(), frozenset[int](), Instructions()
+    learned, kept, once_more = Learned(), frozenset[int](), OnceMore()
     for _ in range(rounds):
         events = alone.with_promises(find_promises(transfers, learned.arrived))
         walked = go_on(trace, standing_at_start(trace), events, learned)
         standing = walked.standing
         elsewhere = standing.sites(LED) | (standing.still_open - standing.sites(RETURNED))
-        straight = instructions.look(trace, standing.ended, standing.lived_on)
+        straight = once_more.look(trace, *standing.straight)
         if (standing.thrown or straight.inside) and not kept:  # most runs need not look for them
             kept = frozenset(kept_links(trace).tolist())
         thrown = frozenset(site for site, fall in standing.thrown if fall not in kept)

@@ -95,19 +95,16 @@ class Standing:
         return _pairs(self.addresses[self.marks[:, PROMISED] & self.marks[:, RETURNED]], SITE, TARGET)
 
     @property
-    def ended(self) -> dict[tuple[int, int], Ended]:
-        """The returns of this piece that may have been jumps, one of each."""
+    def straight(self) -> tuple[dict[tuple[int, int], Ended], frozenset[tuple[int, int]]]:
+        """The returns of this piece that may have been jumps, one of each; and, of all pieces, those whose caller
+        returned later, or called from the same place once more."""
         rows = self.addresses[self.addresses[:, ENDED_ROW] != 0]
         columns = [ENDED_SITE, RETURN, ENDED_ROW, SITE, TARGET]
         each = rows[_first_of_each(rows)][:, columns].tolist()
-        return {(site, fall): Ended(row, call, callee) for site, fall, row, call, callee in each}
-
-    @property
-    def lived_on(self) -> frozenset[tuple[int, int]]:
-        """Those whose caller returned later, or called from the same place once more."""
-        may_be = self.addresses[:, ENDED_SITE] != 0
-        rows = self.addresses[may_be & (self.marks[:, CALLED_AGAIN] | self.marks[self.links[:, PARENT], CAME_BACK])]
-        return _pairs(rows[_first_of_each(rows)], ENDED_SITE, RETURN)
+        ended = {(site, fall): Ended(row, call, callee) for site, fall, row, call, callee in each}
+        lived_on = self.marks[:, CALLED_AGAIN] | self.marks[self.links[:, PARENT], CAME_BACK]
+        rows = self.addresses[lived_on & (self.addresses[:, ENDED_SITE] != 0)]
+        return ended, _pairs(rows[_first_of_each(rows)], ENDED_SITE, RETURN)
 
     @property
     def still_open(self) -> frozenset[int]:

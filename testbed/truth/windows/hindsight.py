@@ -12,7 +12,7 @@ from testbed.trace import Exited
 from testbed.truth.hindsight import Learned
 from testbed.truth.native.noting import CodeTable
 from testbed.truth.promises import NO_LINKS, Links
-from testbed.truth.straight import Instructions, Straight
+from testbed.truth.straight import OnceMore, Straight
 from testbed.words.errors import EmulationError
 
 
@@ -63,7 +63,7 @@ class Known:
     promised: frozenset[int] = frozenset()  # the pcs of jumps that made a promise
     handed: frozenset[tuple[int, int]] = frozenset()  # and, with their targets, of those that were kept
     straight: Straight = field(default_factory=Straight)  # returns that may have been jumps
-    instructions: Instructions = field(default_factory=Instructions)
+    once_more: OnceMore = field(default_factory=OnceMore)
     revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
     code: CodeTable | None = None  # the same as ``executed`` to ``return_saving``, where a native pass notes it
     links: Links = NO_LINKS

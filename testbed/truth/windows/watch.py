@@ -107,13 +107,8 @@ class _Look:
         transfers = (find_transfers_natively if natively else find_transfers)(raw, *([before.stored] if before else []))
         self._known, self.before, self._open = known, before, list[tuple[int, Ints, Steps]]()
         standing = before.standing if before else standing_at_start(raw)
-        if first_time:
-            known.links |= links(transfers, slice(window.start, window.stop))
-        self._walked = walked = _go_on(window, standing, transfers, known)
+        self._walked = walked = _go_on(window, standing, transfers, known, first_time)
         everyone = walked.standing
-        if first_time:
-            here = slice(window.start, window.stop)
-            known.straight |= known.instructions.look(raw, everyone.ended, everyone.lived_on, here)
         node = walked.nodes(window.end)
         chosen = np.zeros(len(everyone), np.bool_)
         chosen[node], chosen[standing.top] = True, True
@@ -292,8 +287,14 @@ class _Look:
         return rows, sizes
 
 
-def _go_on(window: Window, standing: Standing, transfers: Transfers, known: Known) -> Walked:
+def _go_on(window: Window, before: Standing, transfers: Transfers, known: Known, first_time: bool) -> Walked:
+    here = slice(window.start, window.stop)
+    if first_time:
+        known.links |= links(transfers, here)
     promises = find_promises(transfers, known.learned.arrived)
     events = Events.of(transfers, window.start, window.stop).at_made(known.links.made).with_promises(promises)
     events.steps[:] += window.first - window.start
-    return go_on(window.trace, standing, events, known.learned, window.first)
+    walked = go_on(window.trace, before, events, known.learned, window.first)
+    if first_time:
+        known.straight |= known.once_more.look(window.trace, *walked.standing.straight, here)
+    return walked
