@@ -49,12 +49,12 @@ main:
     .fnend
 .size main, . - main
 
-// helper(x) = x + 10
+// helper(x) = x + 0xa
 .type helper, %function
 helper:
     .fnstart
     .cfi_startproc
-    add r0, r0, #10
+    add r0, r0, #0xa
     bx lr
     .cfi_endproc
     .fnend
@@ -71,12 +71,12 @@ leaf:
     .fnend
 .size leaf, . - leaf
 
-// last_leaf(x): finish(x + 10)
+// last_leaf(x): finish(x + 0xa)
 .type last_leaf, %function
 last_leaf:
     .fnstart
     .cfi_startproc
-    add r0, r0, #10
+    add r0, r0, #0xa
     b finish
     .cfi_endproc
     .fnend

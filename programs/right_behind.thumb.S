@@ -51,13 +51,13 @@ main:
     .fnend
 .size main, . - main
 
-// helper(x) = x + 10
+// helper(x) = x + 0xa
 .type helper, %function
 .thumb_func
 helper:
     .fnstart
     .cfi_startproc
-    adds r0, r0, #10
+    adds r0, r0, #0xa
     bx lr
     .cfi_endproc
     .fnend
@@ -75,13 +75,13 @@ leaf:
     .fnend
 .size leaf, . - leaf
 
-// last_leaf(x): finish(x + 10)
+// last_leaf(x): finish(x + 0xa)
 .type last_leaf, %function
 .thumb_func
 last_leaf:
     .fnstart
     .cfi_startproc
-    adds r0, r0, #10
+    adds r0, r0, #0xa
     b finish
     .cfi_endproc
     .fnend

@@ -37,11 +37,11 @@ main:
     .cfi_endproc
 .size main, . - main
 
-// helper(x) = x + 10
+// helper(x) = x + 0xa
 .type helper, @function
 helper:
     .cfi_startproc
-    add edi, 10
+    add edi, 0xa
     ret
     .cfi_endproc
 .size helper, . - helper
@@ -55,11 +55,11 @@ leaf:
     .cfi_endproc
 .size leaf, . - leaf
 
-// last_leaf(x): finish(x + 10)
+// last_leaf(x): finish(x + 0xa)
 .type last_leaf, @function
 last_leaf:
     .cfi_startproc
-    add edi, 10
+    add edi, 0xa
     jmp finish
     .cfi_endproc
 .size last_leaf, . - last_leaf

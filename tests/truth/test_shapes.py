@@ -20,7 +20,7 @@ from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
 ISAS = ("x86_64", "arm64", "a32", "thumb")
-NAMES = ("behind_call", "moved_return", "two_step_call")
+NAMES = ("behind_call", "moved_return", "right_behind", "two_step_call")
 SHAPES = [PROGRAMS[name].sources[isa].path for name in NAMES for isa in ISAS]
 BY_NAME = pytest.mark.parametrize("source", SHAPES, ids=lambda path: path.name.removesuffix(".S"))
 TABLES = ("eh_frame", "debug_frame")
