@@ -31,7 +31,6 @@ import numpy as np
 from testbed.image import image_covering
 from testbed.machine.load import PAGE
 from testbed.trace import History, Trace
-from testbed.truth.native.near import NEAR
 from testbed.truth.transfers import NOWHERE, Event, history_of
 from testbed.words.errors import UnreadableMemory
 
@@ -168,8 +167,14 @@ def _ask(trace: Trace, code: tuple[int, bytes], registers: Sequence[int], target
     return AddressFrom.DIRECT if goes_to(arch, content, start, pc, other) == target else AddressFrom.ANOTHER
 
 
+_BEGINNING = 32  # bytes of a function in which it stores the link register
+
+
 def _stored_behind(trace: Trace, steps: slice) -> frozenset[int]:
-    """The return addresses that were stored, while the link register held them, by the code that they lead to."""
+    """The return addresses that were stored, while the link register held them, by the code that they lead to.
+
+    By its first instructions, in the same function: who was called there may lie right behind, and stores it too.
+    """
     arch, writes = trace.arch, trace.writes
     if arch.link is None:
         return frozenset()
@@ -179,7 +184,9 @@ def _stored_behind(trace: Trace, steps: slice) -> frozenset[int]:
     link, pc = trace.column(arch.link)[step], trace.pc[step]
     whole = (writes.value[low:high] == link) & (writes.size[low:high] == arch.word)
     address = link & np.uint64(arch.code_mask & ~arch.signature)
-    return frozenset(address[whole & (pc >= address) & (pc < address + np.uint64(NEAR))].tolist())
+    there = whole & (pc >= address) & (pc < address + np.uint64(_BEGINNING))
+    pairs = set(zip(address[there].tolist(), pc[there].tolist(), strict=True))
+    return frozenset(fall for fall, at in pairs if _function(trace, fall) == _function(trace, at))
 
 
 class Ends:

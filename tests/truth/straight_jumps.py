@@ -100,6 +100,7 @@ _WORDS = {
         "enter": "stp x29, x30, [sp, #-16]!\n    mov x29, sp",
         "leave": "ldp x29, x30, [sp], #16\n    ret",
         "ret": "ret",
+        "leave_through": "ldp x29, x16, [sp], #16\n    br x16",
         "count": "mov x19, #3",
         "next": "sub x19, x19, #1\n    cbnz x19, again",
         "result": "mov x0, #42",
@@ -111,6 +112,7 @@ _WORDS = {
         "enter": "push {r4, lr}",
         "leave": "pop {r4, pc}",
         "ret": "bx lr",
+        "leave_through": "pop {r4}\n    pop {r3}\n    bx r3",
         "count": "mov r5, #3",
         "next": "subs r5, r5, #1\n    bne again",
         "result": "mov r0, #42",
@@ -227,4 +229,22 @@ fn leaf
     b behind
 fn throw
     {throw}
+"""
+RETURNS_THROUGH_ANOTHER = """
+fn main
+    {enter}
+    bl work
+fn work
+    {enter}
+    bl callee
+back:
+    bl finish
+fn callee
+    {enter}
+    bl helper
+    {leave_through}
+fn helper
+    {ret}
+fn finish
+    {finish}
 """

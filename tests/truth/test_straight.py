@@ -22,6 +22,7 @@ from tests.truth.straight_jumps import (
     NO_FUNCTION,
     RECURSION,
     RETURNS,
+    RETURNS_THROUGH_ANOTHER,
     STORES,
     THROUGH,
     THROWS,
@@ -85,6 +86,14 @@ def test_who_calls_from_the_same_place_once_more_has_gone_on(isa: str) -> None:
 def test_where_no_function_begins_and_nothing_is_stored_the_caller_goes_on(isa: str) -> None:
     frames = ("helper = helper, work, main, _start", "back = work, main, _start", "finish = finish, work, main, _start")
     watch(isa, written(isa, NO_FUNCTION), *frames)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_return_through_another_register_is_one_whoever_stored_the_address(isa: str) -> None:
+    """As Thumb code of old does: ``pop {r3}; bx r3``. The callee lies right behind its caller, which never returns."""
+    frames = ("helper = helper, callee, work, main, _start", "back = work, main, _start")
+    truth = watch(isa, written(isa, RETURNS_THROUGH_ANOTHER), *frames, "finish = finish, work, main, _start")
+    assert learned(truth) == Learned()
 
 
 @pytest.mark.parametrize("isa", ISAS)
