@@ -265,12 +265,15 @@ class Explorer:
             if pc in found.whole.indirect and way.sp[step] < top  # with no frame left it is a tail call
         ]
         # One step behind the answer's return: only then is the caller the innermost activation again. Where the
-        # instruction there calls, it is another's already.
+        # instruction there calls, it is another's already; where it moves SP, it is another frame.
         calls = [
             (way, step + 3)
             for way in ways
             for step in way.answered
-            if step + 3 < len(way.pcs) and way.sp[step] < top and step + 2 not in way.answered
+            if step + 3 < len(way.pcs)
+            and way.sp[step] < top
+            and way.sp[step + 3] == way.sp[step]
+            and step + 2 not in way.answered
         ]
         calls.sort(key=lambda place: place[0].sp[place[1]])  # with the whole frame: where SP is lowest
         for stray in found.code.orphans:

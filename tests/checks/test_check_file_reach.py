@@ -132,3 +132,70 @@ def test_what_is_called_by_a_pointer_may_never_return(tmp_path: Path) -> None:
     assert checked(written(tmp_path, text.format("8(%rsi)", ""))).findings == ()
     wrong = text.format("8(%rsi)", "pushq %rbx\n popq %rbx\n")
     assert [finding.where for finding in checked(written(tmp_path, wrong)).findings] == ["f+0xa"]
+
+
+_FALLS = """
+        .globl f, g
+        .type f, @function
+f:      .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        movq %rdi, %rbx
+        .cfi_endproc
+        .size f, .-f
+        .p2align 4, 0x90
+        .type g, @function
+g:      .cfi_startproc
+        movl $1, %eax
+        ret
+        .cfi_endproc
+        .size g, .-g
+"""
+
+
+def test_what_falls_off_a_function_is_not_followed_into_the_next(tmp_path: Path) -> None:
+    found = checked(written(tmp_path, _FALLS))
+    assert not found.findings and found.total("executed") == 4
+
+
+_STRAY = """
+        .globl f, g
+        .type f, @function
+f:      .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        subq $32, %rsp
+        .cfi_def_cfa_offset 48
+        call g
+        BEHIND
+1:      addq $32, %rsp
+        .cfi_remember_state
+        .cfi_def_cfa_offset 16
+        popq %rbx
+        .cfi_restore %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_restore_state
+        movq %rax, %rdi
+        call g
+        jmp 1b
+        .cfi_endproc
+        .size f, .-f
+        .type g, @function
+g:      .cfi_startproc
+        movl $1, %eax
+        ret
+        .cfi_endproc
+        .size g, .-g
+"""
+
+
+@pytest.mark.parametrize(("behind", "forced"), [("movq %rax, %rbx", 3), ("", 0)])
+def test_code_that_nothing_leads_to_is_entered_from_behind_a_call_with_its_frame(
+    tmp_path: Path, behind: str, forced: int
+) -> None:
+    found = checked(written(tmp_path, _STRAY.replace("BEHIND", behind)))
+    assert not found.findings and not found.dropped
+    assert (found.total("forced"), found.total("never")) == (forced, 3 - forced)

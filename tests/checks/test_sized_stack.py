@@ -56,6 +56,12 @@ def test_what_no_other_size_was_tried_of_is_not_called_right(tmp_path: Path, arc
     assert note.startswith("3 instructions counted as never reached: the rows there count from SP")
 
 
+def test_where_sp_is_back_in_the_fixed_frame_it_counts_whoever_gives_it_back_once_more(tmp_path: Path) -> None:
+    back = "movq %rbp, %rsp\n movq %rbp, %rsp\n .cfi_remember_state\n .cfi_def_cfa %rsp, 16\n nop\n popq %rbp"
+    text = SIZED["x86_64"].text.replace("leave\n        .cfi_remember_state", back)
+    assert _all_tried(check_of(tmp_path, text, "x86_64"))
+
+
 _CONSTANT = {
     "x86_64": """
 f:      .cfi_startproc

@@ -153,6 +153,7 @@ def test_what_is_replaced_is_of_the_same_thing() -> None:
         (".cfi_adjust_cfa_offset 0x8",),
         (".cfi_adjust_cfa_offset 16",),
     )
+    assert written_anew([".cfi_adjust_cfa_offset 8"], [".cfi_def_cfa %rsp, 16"])[0] == (".cfi_def_cfa %rsp, 0x18",)
     assert written_anew([".cfi_offset rbx, -0x10"], [".cfi_offset %rbp, -16"])[1] == ()
     assert written_anew([".cfi_def_cfa_offset 0x8"], [".cfi_def_cfa_register %rbp"])[1] == ()
     assert written_anew([".cfi_def_cfa_register rbp"], [".cfi_def_cfa %rsp, 16"])[0] == (".cfi_def_cfa rbp, 16",)

@@ -22,8 +22,7 @@ modules, which take minutes a mutant, are left out. Only those of a room's tests
 (`tests/mutation/rooms.py`), so what the whole suite would notice besides is not counted. What the first run of a sample
 finds becomes tests: the score says what these tests hold now, not what they would find among other mutants. What was
 killed, or survived and is equivalent, is not tried again as long as its line stays (`--kept FILE`). The minutes are
-those that the trials took of a processor, of rooms tried up to 2026-11-23 those by the clock, beside whatever else the
-machine did. Rooms that the command left out are those of the page before.
+those that the trials took of a processor. Rooms that the command left out are those of the page before.
 
 Made by `{command}` on {date}.
 

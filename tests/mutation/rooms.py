@@ -62,7 +62,6 @@ _CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or lon
 
 # Only tests that end soon are asked. What they do not notice is a hole in them, even if one of the long ones (each site
 # of the corpus, whole libraries, other tools) would notice it.
-# The samples of checks and micro are smaller than intended, for lack of time: their score says little.
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
         room.name: room
@@ -170,20 +169,34 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/checks/test_row_checks.py", "tests/checks/test_repair.py", "tests/checks/test_kept.py"),
                     ("tests/checks/test_repair_directives.py",),
                     ("tests/checks/test_watched_run.py", "tests/checks/test_other_entries.py"),
+                    tuple(f"tests/checks/test_{name}.py" for name in ("parts", "parts_elsewhere", "sized_stack")),
                     ("tests/checks/test_check_file.py", "tests/checks/test_check_file_reach.py"),
+                    tuple(
+                        f"tests/checks/test_{name}.py"
+                        for name in ("adjustments", "save_directives", "source_directives")
+                    ),
+                    tuple(
+                        f"tests/checks/test_{name}.py"
+                        for name in ("called_pieces", "static_rows", "alike", "kept_groups")
+                    ),
                 ),
-                4,
+                8,
                 slow=("testbed/checks/native/*.py",),
             ),
             MutatedRoom(
                 "micro",
                 ("testbed/micro/*.py",),
                 (
-                    ("tests/micro/test_functions.py",),
-                    ("tests/micro/test_calling.py",),
+                    (
+                        "tests/micro/test_functions.py",
+                        "tests/micro/test_merged_entries.py",
+                        "tests/micro/test_plans.py",
+                    ),
+                    ("tests/micro/test_calling.py", "tests/micro/test_linkage.py"),
                     ("tests/micro/test_exploring.py",),
+                    ("tests/checks/test_check_file_reach.py",),
                 ),
-                4,
+                24,
             ),
             MutatedRoom(
                 "naming",
