@@ -57,6 +57,26 @@ def signed(because: str, *outcomes: Outcome) -> Limit:
     return Limit(Trait.SIGNED, frozenset(outcomes), because, _SIGNED, frozenset({"arm64"}))
 
 
+def put_by_handler(arches: Iterable[str] | None = None) -> Limit:
+    """What a tool makes of a signal frame that the handler has written to: all of them believe what lies there."""
+    return Limit(
+        Trait.NO_CODE,
+        frozenset({Outcome.SKIPPED}),
+        "the handler has put the return address of the call through a wild pointer where the kernel put the pointer: "
+        "what lies in the signal's frame is believed, so the call is not shown",
+        "https://man7.org/linux/man-pages/man7/signal.7.html",
+        None if arches is None else frozenset(arches),
+        frozenset({Trait.SIGNAL}),
+    )
+
+
+def lost_pointer(*outcomes: Outcome, because: str, reference: str, arches: Iterable[str] | None = None) -> Limit:
+    """What a tool makes of a frame pointer that is overwritten and kept nowhere, at the frame that has lost it."""
+    where = None if arches is None else frozenset(arches)
+    also = frozenset({Trait.FP_REUSED})
+    return Limit(Trait.LOST_REGISTER, frozenset(outcomes), because, reference, where, also)
+
+
 def in_no_file(*outcomes: Outcome) -> Limit:
     """What a tool makes of code that was written to memory while running."""
     return Limit(

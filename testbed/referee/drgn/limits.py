@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from testbed.referee.limits import GCC_REALIGNED, limit, llvm_arm
+from dataclasses import replace
+
+from testbed.referee.limits import GCC_REALIGNED, limit, llvm_arm, lost_pointer
+from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 _ARM32 = frozenset({"arm32"})
@@ -28,11 +31,13 @@ _BELIEVED = (
         "the start code's row does not say that it has no caller: what lies there is taken for a return address",
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
-    limit(
-        Trait.LOST_REGISTER,
-        "stopped",
-        "the table says that a register cannot be had any more, and the caller's CFA is counted from it",
-        "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+    replace(
+        lost_pointer(
+            Outcome.STOPPED,
+            because="the table says that the frame pointer cannot be had any more, and the caller's CFA counts from it",
+            reference="https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+        ),
+        inner=1,
     ),
     limit(
         Trait.NO_CODE,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from testbed.referee.limits import limit, llvm_arm
+from testbed.referee.limits import limit, llvm_arm, lost_pointer, put_by_handler
+from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
 _GUESSES = "https://sourceware.org/pipermail/gdb/2020-June/048755.html"
@@ -18,13 +19,6 @@ _OPEN_END = limit(
     "is the same again stops the walk",
     _ENDS,
 )
-_NO_CODE = limit(
-    Trait.NO_CODE,
-    "skipped",
-    "a frame whose pc is zero ends the stack; one that a signal interrupted there is found, but not its caller",
-    "https://github.com/libunwind/libunwind/issues/106",
-)
-
 WITH_TABLES = (
     limit(
         Trait.WRONG_TABLE,
@@ -52,12 +46,11 @@ WITH_TABLES = (
         "a table that was made for exceptions is right at calls only: at other instructions its row may be another's",
         "https://github.com/llvm/llvm-project/issues/63598",
     ),
-    _NO_CODE,
-    limit(
-        Trait.LOST_REGISTER,
-        "refused",
-        "the table says that a caller's register cannot be had any more, and the caller's row needs it",
-        "https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+    put_by_handler(),
+    lost_pointer(
+        Outcome.REFUSED,
+        because="the table says that the frame pointer cannot be had any more, and the caller's row needs it",
+        reference="https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
     ),
     _OPEN_END,
     *llvm_arm(
@@ -96,7 +89,6 @@ WITH_TABLES = (
         "a caller whose CFA is further in than its callee's is taken for damage: one that has moved its return address "
         "up into its own caller's frame",
         "https://sourceware.org/git/?p=binutils-gdb.git;a=blob;f=gdb/frame.c",
-        _ARM32,
     ),
     limit(
         Trait.MOVED_UP,

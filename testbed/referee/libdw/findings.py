@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.libdw.limits import LIMITS, REPEATED
+from testbed.referee.libdw.limits import LIMITS, RBX_FORGOTTEN, REPEATED
 from testbed.referee.limits import limit_on
 from testbed.referee.model import Finding
 from testbed.words.traits import Trait
@@ -51,6 +51,14 @@ FINDINGS = (
         "keystone",
         "thrower+0xc",
         limit_on(LIMITS, Trait.LOST_REGISTER),
+    ),
+    _finding(
+        "libdw forgets rbx in every caller, and ends the stack where a CFA is counted from it",
+        "moved_return",
+        "x86_64",
+        "keystone",
+        "helper",
+        RBX_FORGOTTEN,
     ),
     _finding(
         "libdw follows the caller's frame pointer in a function without a table, and skips that caller",

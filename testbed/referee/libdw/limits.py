@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import GCC_REALIGNED, llvm_arm, signed, table_limits
+from testbed.referee.limits import GCC_REALIGNED, llvm_arm, lost_pointer, put_by_handler, signed, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
+# Of the frame further out, whose CFA is counted from what the one further in has lost.
+LOST = replace(
+    lost_pointer(
+        Outcome.ENDED_EARLY,
+        because="the table says that the frame pointer cannot be had any more, and the caller's CFA counts from it: "
+        "the stack ends there as if that frame were the outermost one",
+        reference="https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
+    ),
+    inner=1,
+)
+WILD = Limit(
+    Trait.NO_CODE,
+    frozenset({Outcome.SKIPPED}),
+    "where a null pointer leads there is no table: the frame pointer is followed, which leads to the caller's record",
+    "https://sourceware.org/git/?p=elfutils.git;a=blob;f=backends/x86_64_unwind.c;hb=refs/tags/elfutils-0.188",
+    frozenset({"x86_64", "arm64"}),
+    frozenset({Trait.FIRST}),
+)
+RBX_FORGOTTEN = Limit(
+    Trait.MOVED_UP,
+    frozenset({Outcome.ENDED_EARLY}),
+    "elfutils' defaults for x86_64 say of register 0, rax, that a call preserves it, where rbx is meant, which is 3: "
+    "of a caller rbx is unknown, and this one's CFA is counted from it",
+    "https://sourceware.org/git/?p=elfutils.git;a=blob;f=backends/x86_64_cfi.c;hb=refs/tags/elfutils-0.188",
+    frozenset({"x86_64"}),
+    frozenset({Trait.CHANGED, Trait.FP_REUSED}),
+)
 LIMITS = (
     *table_limits(
         {
@@ -24,10 +53,9 @@ LIMITS = (
                     Outcome.WRONG,
                 }
             ),
-            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.ENDED_EARLY}),
             Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
             Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
-            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
             Trait.SYNCHRONOUS: frozenset(
                 {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG}
             ),
@@ -46,6 +74,10 @@ LIMITS = (
         }
     ),
     GCC_REALIGNED,
+    WILD,
+    LOST,
+    RBX_FORGOTTEN,
+    put_by_handler(),
 )
 REPEATED = Limit(
     Trait.EPILOGUE,

@@ -62,6 +62,11 @@ _REASONS = {
         "GCC writes one row for a frame that several instructions give back: between them it is another's",
         reasons()["NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS"][1],
     ),
+    "LOST_REGISTER+FP_REUSED<1": (
+        "of all registers that a table calls lost (DW_CFA_undefined) the return address alone is taken for that; the "
+        "others keep the value that they have, here the frame pointer, from which the caller's CFA is counted",
+        _SOURCES + "/DwarfSection.cpp",
+    ),
     "WRONG_TABLE<1": (
         "a table is believed, not checked: a wrong rule of the frame pointer is wrong where the caller counts from it",
         "https://github.com/llvm/llvm-project/issues/63598",
@@ -91,9 +96,9 @@ LIMITS = limits_of(
     WRONG_INDEX    arm64   refused
     ENTRY_LOST     x86_64  stopped
     ENTRY_LOST     arm64   stopped
-    LOST_REGISTER  x86_64  skipped
-    LOST_REGISTER  arm64   skipped
-    LOST_REGISTER  arm32   skipped
+    LOST_REGISTER+FP_REUSED<1  x86_64  skipped
+    LOST_REGISTER+FP_REUSED<1  arm64   skipped
+    LOST_REGISTER+FP_REUSED<1  arm32   skipped
     SYNCHRONOUS    arm64   refused ended_early skipped phantom wrong_register wrong
     INEXPRESSIBLE  x86_64  stopped
     INEXPRESSIBLE  arm64   stopped wrong_register

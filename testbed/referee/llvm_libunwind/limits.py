@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import GCC_REALIGNED, signed, table_limits
+from testbed.referee.limits import GCC_REALIGNED, put_by_handler, signed, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -16,7 +18,7 @@ LIMITS = table_limits(
             }
         ),
         Trait.NO_TABLE: frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
-        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+        Trait.NO_CODE: frozenset({Outcome.ENDED_EARLY}),
         Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
         Trait.SYNCHRONOUS: frozenset(
             {
@@ -43,11 +45,18 @@ BAD_REGISTER = Limit(
 SET_TO_ZERO = Limit(
     Trait.LOST_REGISTER,
     frozenset({Outcome.WRONG_REGISTER}),
-    "a register whose rule is DW_CFA_undefined is set to zero, and given out as known: here FP, which is the caller's",
+    "a register whose rule is DW_CFA_undefined is set to zero, and given out as known: here one that the frame has "
+    "overwritten",
     "https://github.com/llvm/llvm-project/blob/main/libunwind/src/DwarfInstructions.hpp",
-    also=frozenset({Trait.LINKED_FURTHER}),
+    also=frozenset({Trait.LINKED_FURTHER, Trait.BARE}),
 )
-LIMITS = (*LIMITS, BAD_REGISTER, GCC_REALIGNED, SET_TO_ZERO)
+AFTER_LEAVE = replace(
+    GCC_REALIGNED,
+    outcomes=frozenset({Outcome.REFUSED}),
+    because=f"{GCC_REALIGNED.because}, zero here, where nothing can be read",
+)
+POINTER_SET_TO_ZERO = replace(SET_TO_ZERO, also=frozenset({Trait.FP_REUSED}))
+LIMITS = (*LIMITS, BAD_REGISTER, GCC_REALIGNED, SET_TO_ZERO, POINTER_SET_TO_ZERO, put_by_handler(), AFTER_LEAVE)
 _LIES = frozenset(
     {Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM, Outcome.WRONG_REGISTER, Outcome.WRONG, Outcome.REFUSED}
 )
@@ -60,7 +69,7 @@ _ROW_BEFORE = (
 ROW_BEFORE_TOP = Limit(Trait.CFA_MOVED, _LIES, _ROW_BEFORE, EXACT_PC)
 ROW_BEFORE_SP = Limit(
     Trait.ROW_BEGINS,
-    frozenset({Outcome.ENDED_EARLY}),
+    frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
     f"{_ROW_BEFORE}; here rows count from SP all through, as Go's do, though FP leads to a record",
     EXACT_PC,
     frozenset({"x86_64"}),
@@ -68,7 +77,7 @@ ROW_BEFORE_SP = Limit(
 )
 ROW_BEFORE_WRONG = Limit(
     Trait.BEHIND_WRONG,
-    frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+    frozenset({Outcome.ENDED_EARLY, Outcome.WRONG_REGISTER, Outcome.WRONG}),
     f"{_ROW_BEFORE}; and that one is wrong",
     EXACT_PC,
 )
@@ -93,6 +102,14 @@ ROW_BEFORE_EXPRESSION = Limit(
     EXACT_PC,
     also=frozenset({Trait.CHANGED}),
 )
+ROW_BEFORE_REALIGNED_SAVES = Limit(
+    Trait.REALIGNED,
+    frozenset({Outcome.WRONG_REGISTER}),
+    ROW_BEFORE_EXPRESSION.because,
+    EXACT_PC,
+    frozenset({"x86_64"}),
+    frozenset({Trait.CHANGED, Trait.PROLOGUE, Trait.LINKED, Trait.FAR}),
+)
 _SET = f"{_ROW_BEFORE}; the row that begins says where the caller's FP is, which the instruction in front has changed"
 ROW_BEFORE_SET = Limit(Trait.FP_SET, _LIES, _SET, EXACT_PC, frozenset({"arm64"}))
 ROW_BEFORE_REALIGNED = Limit(
@@ -102,6 +119,14 @@ ROW_BEFORE_REALIGNED = Limit(
     EXACT_PC,
     frozenset({"x86_64"}),
     frozenset({Trait.REALIGNED}),
+)
+ROW_BEFORE_LOST = Limit(
+    Trait.FP_SET,
+    frozenset({Outcome.SKIPPED}),
+    f"{_ROW_BEFORE}; the row that begins says that FP is lost, which the instruction in front has overwritten",
+    EXACT_PC,
+    frozenset({"x86_64"}),
+    frozenset({Trait.LOST_REGISTER, Trait.FP_REUSED}),
 )
 ROW_BEFORE_ENTERED = Limit(
     Trait.ENTERED_FRAMED,
@@ -121,7 +146,8 @@ ROW_BEFORE_STARTED = Limit(
 )
 ROWS_BEFORE = (
     *(ROW_BEFORE_TOP, ROW_BEFORE_SP, ROW_BEFORE_WRONG, ROW_BEFORE_LANDED, ROW_BEFORE_EXPRESSION),
-    *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED),
+    ROW_BEFORE_REALIGNED_SAVES,
+    *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_LOST, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED),
 )
 ROW_BEFORE_COMPACT = Limit(
     Trait.ROW_BEGINS,

@@ -167,6 +167,8 @@ _SKIPPED = (
 )
 WITHOUT_SYMBOLS = limits_of(
     """
+    RECORD_REPLACED     arm64   wrong
+    RECORD_REPLACED<-1  x86_64  wrong
     SIGNAL             x86_64  ended_early skipped
     SIGNAL             arm64   skipped wrong
     SIGNAL             arm32   ended_early wrong
@@ -194,6 +196,14 @@ WITHOUT_SYMBOLS = limits_of(
     FAR+CALLED         arm32   ended_early
     """,
     {
+        **dict.fromkeys(
+            ("RECORD_REPLACED", "RECORD_REPLACED<-1"),
+            (
+                "the frame pointer leads to a record that an unwinder has written over with the frame that it goes to: "
+                "that one is taken for the caller",
+                _WALKER,
+            ),
+        ),
         "SIGNAL": (
             "a signal's handler links its record to what the interrupted code had for a frame pointer, or the stack is "
             "scanned past the registers that the kernel saved there",

@@ -11,7 +11,7 @@ from testbed.referee.libunwind.limits import (
     STALE_ROW_OF_CALLER,
     VECTOR_RULE,
 )
-from testbed.referee.limits import GCC_REALIGNED, limit, table_limits
+from testbed.referee.limits import GCC_REALIGNED, limit, put_by_handler, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -37,6 +37,11 @@ POPPED = replace(
         Trait.LINKED_FURTHER,
     ),
     inner=1,
+)
+POPPED_FURTHER_IN = replace(
+    POPPED,
+    because=f"{POPPED.because}; here for a frame further out, which alone counts from the frame pointer",
+    inner=3,
 )
 _CACHED = (
     "libunwind remembers rows by address for all samples, and does not say whether it was a return address, for which "
@@ -66,7 +71,7 @@ LIMITS = (
         {
             Trait.WRONG_TABLE: frozenset({Outcome.WRONG, Outcome.ENDED_EARLY, Outcome.SKIPPED, Outcome.PHANTOM}),
             Trait.NO_TABLE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY, Outcome.WRONG}),
-            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.SKIPPED, Outcome.ENDED_EARLY}),
+            Trait.NO_CODE: frozenset({Outcome.REFUSED, Outcome.ENDED_EARLY}),
             Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
             Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
         }
@@ -79,6 +84,7 @@ LIMITS = (
         _X86,
         Trait.FP_REUSED,
     ),
+    put_by_handler(_X86),
     REMEMBERED,
     REMEMBERED_AGAIN,
     STALE_ROW,
@@ -87,6 +93,7 @@ LIMITS = (
     UNSAID_VECTOR_RULE,
     replace(AFTER_LEAVE, outcomes=frozenset({Outcome.ENDED_EARLY})),
     POPPED,
+    POPPED_FURTHER_IN,
     WRONG_POINTER,
     replace(GCC_REALIGNED, inner=1),
 )

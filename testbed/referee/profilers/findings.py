@@ -42,7 +42,7 @@ OF_LIBGCC = (
         arch="arm64",
         recipe="clang-asm",
         at="long_jump+0x2c",
-        limit=LOST,
+        limit=LOST[0],
     ),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import GCC_REALIGNED
-from testbed.referee.llvm_libunwind.limits import BAD_REGISTER, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED
+from testbed.referee.limits import GCC_REALIGNED, lost_pointer, put_by_handler
+from testbed.referee.llvm_libunwind.limits import AFTER_LEAVE, BAD_REGISTER, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -16,12 +16,21 @@ _ARM = frozenset({"arm32"})
 _CFI = frozenset({"x86_64", "arm64"})
 _EHABI = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
 
-LOST = Limit(
-    Trait.LOST_REGISTER,
-    _LIES | {Outcome.CRASHED},
-    "a register that the table calls lost (DW_CFA_undefined) keeps the value that it had",
-    "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
+_UNDEFINED = lost_pointer(
+    *(Outcome.SKIPPED, Outcome.WRONG_REGISTER, Outcome.CRASHED),
+    because="a register that the table calls lost (DW_CFA_undefined) keeps the value that it had; here the frame "
+    "pointer, from which the caller's CFA is counted",
+    reference="https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/unwind-dw2.c",
+    arches=_CFI,
 )
+_UNSAID = lost_pointer(
+    *(Outcome.ENDED_EARLY, Outcome.SKIPPED),
+    because="EHABI cannot say that a register is lost: the frame pointer, from which a CFA is counted, is that of the "
+    "place to which a jump goes",
+    reference=_EHABI,
+    arches=_ARM,
+)
+LOST = (replace(_UNDEFINED, inner=1), _UNSAID, replace(_UNSAID, inner=1))
 INDEX_BELIEVED = Limit(
     Trait.WRONG_INDEX,
     frozenset({Outcome.CRASHED, Outcome.ENDED_EARLY, Outcome.REFUSED, Outcome.SKIPPED, Outcome.WRONG_REGISTER}),
@@ -63,11 +72,12 @@ BELIEVED = (
     ),
     Limit(
         Trait.NO_CODE,
-        frozenset({Outcome.REFUSED, Outcome.STOPPED, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+        frozenset({Outcome.REFUSED, Outcome.STOPPED, Outcome.ENDED_EARLY}),
         "a return address of zero is the end of the stack, and where a null pointer leads there is no table",
         "https://github.com/libunwind/libunwind/issues/106",
     ),
-    LOST,
+    put_by_handler(),
+    *LOST,
     Limit(
         Trait.OPEN_END,
         frozenset({Outcome.PHANTOM, Outcome.STOPPED, Outcome.CRASHED, Outcome.REFUSED}),
@@ -75,14 +85,15 @@ BELIEVED = (
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
 )
-# On x86_64 nothing further out is counted from that register: LLVM's lists addresses only.
-BELIEVED_BY_LLVM = tuple(replace(limit, arches=_ARM | {"arm64"}) if limit is LOST else limit for limit in BELIEVED)
+_BEFORE_IT = "the start code is marked EXIDX_CANTUNWIND: the stack ends before it, and its frame is never listed"
+BELIEVED_BY_LLVM = (Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _BEFORE_IT, _EHABI, _ARM), *BELIEVED)
 # Where one row for a whole function, true at its calls, is not what holds: as for our own reader of EHABI's tables.
 _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
     (Trait.RETURN_UNSAVED,),
     (Trait.PROLOGUE, Trait.UNLINKED),
     (Trait.PROLOGUE, Trait.CFA_MOVED),
     (Trait.EPILOGUE, Trait.ROW_BEGINS),
+    (Trait.EPILOGUE, Trait.LINKED_FURTHER),
     (Trait.FRAME_ELSEWHERE,),
     (Trait.FRAMELESS, Trait.BARE, Trait.PARTLY_RUN),
     (Trait.FRAMELESS, Trait.FRAME_IN_PART),
@@ -148,7 +159,7 @@ SILENT_END = Limit(
 END_AT_THE_END = Limit(
     Trait.CALLED_BY_ROOT,
     frozenset({Outcome.ENDED_EARLY, Outcome.REFUSED}),
-    "the start code is marked EXIDX_CANTUNWIND: the stack ends before it, and its frame is never listed",
+    _BEFORE_IT,
     _EHABI,
     _ARM,
 )
@@ -183,7 +194,7 @@ OLD_ROW_INSIDE = Limit(
 )
 OLD_ROW_FURTHER_IN = Limit(
     Trait.ROW_BEGINS,
-    frozenset({Outcome.PHANTOM, Outcome.WRONG}),
+    frozenset({Outcome.PHANTOM, Outcome.WRONG, Outcome.CRASHED}),
     f"{_OLD_ROW}; here it gave the caller a wrong frame pointer, and a realigned caller's CFA is counted from that",
     PARSER,
     _CFI,
@@ -195,7 +206,7 @@ OLD_ROWS = (
     Limit(Trait.CFA_MOVED, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, _X86),
     Limit(
         Trait.ROW_BEGINS,
-        frozenset({Outcome.ENDED_EARLY}),
+        frozenset({Outcome.ENDED_EARLY, Outcome.SKIPPED}),
         f"{_OLD_ROW}; here rows count from SP all through, as Go's do, though FP leads to a record",
         PARSER,
         _X86,
@@ -205,9 +216,18 @@ OLD_ROWS = (
         Limit(trait, _LIES | {Outcome.CRASHED}, _OLD_ROW, PARSER, frozenset({"arm64"}))
         for trait in (Trait.ROW_BEGINS, Trait.INTERRUPTED, Trait.SIGNAL)
     ),
+    Limit(
+        Trait.FP_SET,
+        frozenset({Outcome.PHANTOM}),
+        f"{_OLD_ROW}; here it gave the caller a wrong frame pointer, and the caller's CFA is counted from that",
+        PARSER,
+        frozenset({"arm64"}),
+        inner=1,
+    ),
     ROW_BEFORE_ENTERED,
     ROW_BEFORE_STARTED,
     replace(BAD_REGISTER, outcomes=frozenset({Outcome.ENDED_EARLY})),
+    replace(AFTER_LEAVE, outcomes=frozenset({Outcome.CRASHED})),
     *(replace(OLD_ROW_FURTHER_IN, inner=further) for further in (2, 3)),
 )
 
@@ -220,15 +240,19 @@ PC_COLUMN = Limit(
     frozenset({"arm64"}),
 )
 # backtrace() gives its list when it is done: of one that dies in it nothing is known.
+_LINUX_UNWIND = "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/{}/linux-unwind.h"
 PC_COLUMN_UNLISTED = (
     *(replace(PC_COLUMN, inner=-further) for further in (1, 2, 3)),
-    Limit(
-        Trait.WRONG_TABLE,
-        frozenset({Outcome.CRASHED}),
-        "a wrong row's return address leads nowhere, and what looks there for a signal's trampoline reads code that is "
-        "not there; backtrace() gives its list when it is done: of one that dies in it nothing is known",
-        "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=libgcc/config/i386/linux-unwind.h",
-        frozenset({"x86_64"}),
-        inner=-1,
+    *(
+        Limit(
+            Trait.WRONG_TABLE,
+            frozenset({Outcome.CRASHED}),
+            "a wrong row's return address leads nowhere, and what looks there for a signal's trampoline reads code "
+            "that is not there; backtrace() gives its list when it is done: of one that dies in it nothing is known",
+            _LINUX_UNWIND.format(folder),
+            frozenset({arch}),
+            inner=-1,
+        )
+        for arch, folder in (("x86_64", "i386"), ("arm64", "aarch64"))
     ),
 )

@@ -17,6 +17,10 @@ _REASONS = {
         f"DW_CFA_AARCH64_negate_ra_state is an instruction that this version does not know: {_THEN_LINK}, as it is",
         _SOURCES + "/src/dwarf/Gparser.c",
     ),
+    "LOST_REGISTER+FP_REUSED<1": (
+        f"the table says that the frame pointer cannot be had any more, and this row counts from it: {_THEN_LINK}",
+        _SOURCES + "/src/dwarf/Gparser.c",
+    ),
     "SHADOW_STACK": (
         "in a local unwinder a register whose value an expression computes has none for the frames further out; the "
         f"next row's expression asks for it and fails: {_THEN_LINK}",
@@ -46,7 +50,7 @@ NONGNU_LIMITS = limits_of(
     SYNCHRONOUS    arm64  ended_early skipped phantom wrong_register wrong crashed
     OPEN_END       arm64  phantom
     NO_CODE        arm64  skipped crashed
-    LOST_REGISTER  arm64  wrong
+    LOST_REGISTER+FP_REUSED<1  arm64  wrong
     WRONG_INDEX    arm64  ended_early wrong_register wrong
     ON_RETURN<1    arm64  ended_early
     SIGNAL         arm64  wrong_register
@@ -60,13 +64,21 @@ _AT_CALLS = (
     "https://github.com/gperftools/gperftools/issues/784",
 )
 _NOT_AT_A_CALL = (
-    *("RETURN_UNSAVED", "PROLOGUE+UNLINKED", "EPILOGUE+ROW_BEGINS"),
+    *("RETURN_UNSAVED", "PROLOGUE+UNLINKED", "EPILOGUE+ROW_BEGINS", "EPILOGUE+LINKED_FURTHER"),
     *("FRAME_ELSEWHERE", "FRAMELESS+BARE+PARTLY_RUN", "FRAMELESS+FRAME_IN_PART"),
     *("FP_REUSED+FRAME_IN_PART", "FP_MOVED_ON"),
 )
 _EXIDX_REASONS = {
     **_REASONS,
     **dict.fromkeys(_NOT_AT_A_CALL, _AT_CALLS),
+    **dict.fromkeys(
+        ("LOST_REGISTER+FP_REUSED", "LOST_REGISTER+FP_REUSED<1"),
+        (
+            "EHABI cannot say that a register is lost: the frame pointer, from which a CFA is counted, is that of the "
+            "place to which a jump goes",
+            "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope",
+        ),
+    ),
     "CANNOT_UNWIND": (
         "an entry says of a function in mid-stack that it cannot be unwound: the stack ends there, or the frame "
         "pointer is followed",
@@ -94,17 +106,19 @@ NONGNU_EXIDX_LIMITS = limits_of(
     OPEN_END       arm32  phantom wrong crashed
     NO_CODE        arm32  refused ended_early skipped
     IN_NO_FILE     arm32  ended_early
-    LOST_REGISTER  arm32  skipped wrong crashed
+    LOST_REGISTER+FP_REUSED    arm32  skipped
+    LOST_REGISTER+FP_REUSED<1  arm32  skipped
     SIGNAL         arm32  skipped wrong_register
     CANNOT_UNWIND  arm32  ended_early skipped crashed
     RETURN_UNSAVED         arm32  ended_early skipped wrong_register wrong crashed
     PROLOGUE+UNLINKED      arm32  ended_early skipped wrong_register wrong crashed
     EPILOGUE+ROW_BEGINS    arm32  ended_early skipped wrong_register wrong crashed
+    EPILOGUE+LINKED_FURTHER    arm32  skipped
     FRAME_ELSEWHERE        arm32  ended_early skipped wrong_register wrong crashed
     FRAMELESS+BARE+PARTLY_RUN  arm32  ended_early skipped wrong_register wrong crashed
-    FRAMELESS+FRAME_IN_PART    arm32  ended_early
+    FRAMELESS+FRAME_IN_PART    arm32  ended_early skipped wrong
     FP_REUSED+FRAME_IN_PART    arm32  ended_early
-    FP_MOVED_ON    arm32  ended_early wrong_register
+    FP_MOVED_ON    arm32  ended_early wrong_register wrong
     LAST_CALL      arm32  ended_early wrong
     """,
     _EXIDX_REASONS,

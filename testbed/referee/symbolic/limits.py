@@ -125,6 +125,13 @@ _B_KEY = (
 )
 _AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
 UNREAD = Limit(Trait.B_KEY, frozenset({Outcome.REFUSED, Outcome.STOPPED}), _B_KEY, _AADWARF, frozenset({"arm64"}))
+_NO_FRAME_HERE = Limit(
+    Trait.FRAMELESS,
+    frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
+    *_BECAUSE[Trait.FRAMELESS],
+    frozenset({"arm64", "arm32"}),
+    frozenset({Trait.FRAME_ELSEWHERE, Trait.KEPT_ELSEWHERE}),
+)
 EH_FRAME = (
     Limit(
         Trait.SIGNED,
@@ -132,7 +139,16 @@ EH_FRAME = (
         "the text does not say that a return address is signed: it is taken for an address as it is",
         _TEXT,
     ),
+    Limit(
+        Trait.MOVED_UP,
+        frozenset({Outcome.STOPPED}),
+        "as in Breakpad's walk, a CFA that is not above SP is taken for damage: a function that has moved its return "
+        "address up, into its caller's frame, has such a one",
+        _TEXT,
+        frozenset({"x86_64", "arm64"}),
+    ),
     *EH_FRAME,
+    _NO_FRAME_HERE,
     UNREAD,
 )
 DEBUG_FRAME = (
@@ -158,6 +174,7 @@ DEBUG_FRAME = (
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early refused skipped wrong_register",
             "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped wrong",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
+            "GIVEN_BACK_IN_PART": "ended_early wrong_register",
         }
     ),
     Limit(
@@ -167,6 +184,7 @@ DEBUG_FRAME = (
         frozenset({"arm32"}),
         frozenset({Trait.PASSED_OVER}),
     ),
+    _NO_FRAME_HERE,
     Limit(
         Trait.EPILOGUE,
         frozenset({Outcome.REFUSED}),
