@@ -19,6 +19,7 @@ from testbed.referee import REFEREES
 from testbed.words.errors import ToolchainMissing
 from tests.golden import REFEREES as GOLDEN
 from tests.golden import UPDATE_REFEREES, Counts, counted, of_unit, tools_of_set, write_program, write_tools
+from tests.referee.versions import version
 
 # Hand-written and compiled; leaves, tail calls, signals; tables that are wrong and missing; all formats.
 PROGRAMS_COUNTED = (
@@ -46,12 +47,6 @@ def strategies() -> dict[str, Unwinder]:
         if referee.find() is not None
         for unwinder in referee.unwinders
     }
-
-
-def version(unwinder: Unwinder) -> str:
-    """Without the folders in which the parts of a tool lie here."""
-    told = unwinder.tool() if unwinder.tool else ""
-    return "; ".join(sorted({part.partition(" (")[0] for part in told.split("; ")}))
 
 
 def cells(unit: Unit) -> dict[str, Cell]:

@@ -18,12 +18,13 @@ def _finding(
     limit: Limit,
     upstream: str = "",
     of_technique: bool = False,
+    since: str = "2026-11-21",
 ) -> Finding:
     return Finding(
         title=title,
         unwinder="libdw",
         tool="libdw 0.188",
-        since="2026-11-21",
+        since=since,
         program=program,
         arch=arch,
         recipe=recipe,
@@ -53,12 +54,13 @@ FINDINGS = (
         limit_on(LIMITS, Trait.LOST_REGISTER),
     ),
     _finding(
-        "libdw forgets rbx in every caller, and ends the stack where a CFA is counted from it",
+        "libdw forgets rbx where a callee has no rule for it, and ends the stack where a CFA is counted from it",
         "moved_return",
         "x86_64",
         "keystone",
         "helper",
         RBX_FORGOTTEN,
+        since="2026-11-23",
     ),
     _finding(
         "libdw follows the caller's frame pointer in a function without a table, and skips that caller",
