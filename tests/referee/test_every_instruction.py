@@ -79,7 +79,7 @@ llvm_backtrace   drap             x86_64 clang-asm       work+0x24       crashed
 llvm_backtrace genc_fa1o32 x86_64 gcc-O2 f0+0x63 crashed REALIGNED+EPILOGUE+UNLINKED
 llvm_libunwind genc_fa1o32 x86_64 gcc-O2 f0+0x63 refused REALIGNED+EPILOGUE+UNLINKED
 llvm_libunwind longjmp x86_64 clang-asm long_jump+0x1d skipped FP_SET+FP_REUSED+LOST_REGISTER
-llvm_libunwind genc_1105 x86_64 clang-O1 @16 wrong_register REALIGNED+CHANGED+FAR+LINKED+PROLOGUE
+llvm_libunwind genc_fv1o128c1_fc2_fc3t3_f8a1 x86_64 clang-Os @16 wrong_register REALIGNED+CHANGED+FAR+LINKED+PROLOGUE
 minidump_stackwalk_no_symbols record_replaced x86_64 keystone install+0x21 wrong RECORD_REPLACED>1
 minidump_stackwalk_no_symbols record_replaced arm64 clang-asm raiser+0x18 wrong RECORD_REPLACED
 nongnu_backtrace_exidx struct_return    arm32  gcc-thumb-O2-fp make+0x3c       wrong          FP_MOVED_ON
