@@ -100,6 +100,7 @@ _WORDS = {
         "enter": "stp x29, x30, [sp, #-16]!\n    mov x29, sp",
         "leave": "ldp x29, x30, [sp], #16\n    ret",
         "ret": "ret",
+        "promise": "adr x30, back",
         "leave_through": "ldp x29, x16, [sp], #16\n    br x16",
         "count": "mov x19, #3",
         "next": "sub x19, x19, #1\n    cbnz x19, again",
@@ -112,6 +113,7 @@ _WORDS = {
         "enter": "push {r4, lr}",
         "leave": "pop {r4, pc}",
         "ret": "bx lr",
+        "promise": "ldr r0, =back\n    mov lr, r0",
         "leave_through": "pop {r4}\n    pop {r3}\n    bx r3",
         "count": "mov r5, #3",
         "next": "subs r5, r5, #1\n    bne again",
@@ -245,6 +247,22 @@ fn callee
     {leave_through}
 fn helper
     {ret}
+fn finish
+    {finish}
+"""
+TWO_STEPS = """
+fn main
+    {enter}
+    bl work
+fn work
+    {enter}
+    {promise}
+    b helper
+    nop
+fn back
+    bl finish
+fn helper
+    b back
 fn finish
     {finish}
 """

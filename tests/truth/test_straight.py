@@ -26,6 +26,7 @@ from tests.truth.straight_jumps import (
     STORES,
     THROUGH,
     THROWS,
+    TWO_STEPS,
     jumps_on,
     leaves,
     written,
@@ -73,6 +74,19 @@ def test_a_branch_that_does_not_reach_is_a_call_instruction_and_no_call(isa: str
 def test_a_function_may_return_by_a_branch_if_its_caller_goes_on(isa: str) -> None:
     truth = watch(isa, written(isa, DIRECT_RETURN), "helper = helper, work, main, _start", "back = work, main, _start")
     assert learned(truth) == Learned()
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_so_it_may_where_a_symbol_says_that_a_function_begins_behind_the_call(isa: str) -> None:
+    body = written(isa, DIRECT_RETURN.replace("back:", "fn back"))
+    truth = watch(isa, body, "helper = helper, work, main, _start", "back = back, main, _start")
+    assert learned(truth) == Learned()
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_call_in_two_instructions_may_be_returned_from_by_a_branch(isa: str) -> None:
+    truth = watch(isa, written(isa, TWO_STEPS), "helper = helper, work, main, _start", "back = back, main, _start")
+    assert learned(truth).handed
 
 
 @pytest.mark.parametrize("isa", ISAS)
