@@ -52,6 +52,14 @@ SHAPES = (
         ("behind",),
     ),
     OddShape(
+        "A jump to the function right behind the call",
+        "Where a call never returns, the next function begins at its return address; the callee, a leaf, leaves by a "
+        "jump to that one. pc, SP and all registers are then what they are after a return, so the jump is executed once"
+        " more with other registers. Told wrong, the caller seems to go on, in a frame that is not its own.",
+        ("right_behind",),
+        ("right behind", "went on", "own function", "far branch"),
+    ),
+    OddShape(
         "A call in two instructions",
         "The return address is pushed, or put into the link register, and the callee is jumped to; on A32 `mov lr, "
         "pc` and `bx`, or `blx` through a veneer. Told wrong, no activation opens: who finds the caller is called a"

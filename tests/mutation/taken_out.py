@@ -30,6 +30,7 @@ _MOVED = "tests/truth/test_moved_returns.py"
 _BEHIND = "tests/truth/test_behind_data.py"
 _CALLS = "tests/truth/test_calls.py"
 _JUMPS = "tests/truth/test_jumps.py"
+_STRAIGHT = "tests/truth/test_straight.py"
 _STACKS = "tests/truth/test_other_stacks.py"
 
 TAKEN_OUT: dict[str, RemovedRule] = {
@@ -53,6 +54,34 @@ TAKEN_OUT: dict[str, RemovedRule] = {
         "return opening.site in self._learned.elsewhere and leads_back",
         "return opening.site < 0 and leads_back",
         f"{_BEHIND}::test_a_function_that_returns_behind_data_returns_to_its_caller",
+    ),
+    "right behind": RemovedRule(
+        "a jump that goes to the function behind the call whatever the link register says is no return",
+        "testbed/truth/straight.py",
+        "            elif way is AddressFrom.DIRECT and _function(trace, fall) == fall:",
+        "            elif False:",
+        f"{_STRAIGHT}::test_a_jump_to_the_function_right_behind_the_call_is_no_return",
+    ),
+    "went on": RemovedRule(
+        "it is a return if the caller returns later, or calls from the same place once more",
+        "testbed/truth/straight.py",
+        "jump[1] in self.stored}) - self.lived_on",
+        "jump[1] in self.stored})",
+        f"{_STRAIGHT}::test_who_calls_from_the_same_place_once_more_has_gone_on",
+    ),
+    "own function": RemovedRule(
+        "a copy of the return address in another register leads back, unless the code there stores the link register",
+        "testbed/truth/straight.py",
+        "_function(trace, fall) == _function(trace, at))",
+        "True)",
+        f"{_STRAIGHT}::test_a_return_through_another_register_is_one_whoever_stored_the_address",
+    ),
+    "far branch": RemovedRule(
+        "a call inside one function that a direct jump ends was none (`bl far`)",
+        "testbed/truth/straight.py",
+        "            if within and way is AddressFrom.DIRECT and fall != function:",
+        "            if False:",
+        f"{_STRAIGHT}::test_a_branch_that_does_not_reach_is_a_call_instruction_and_no_call",
     ),
     "promise": RemovedRule(
         "a jump with an address at the return place, to which control comes later, is a call, wherever that address is",
