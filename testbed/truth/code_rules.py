@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.truth.frame_rules import is_signal, stands_anywhere
+from testbed.truth.frame_rules import changed, is_signal, stands_anywhere
 from testbed.truth.frame_sites import FrameSite
 from testbed.truth.watched import Watched
 
@@ -61,3 +61,18 @@ def last_call(truth: Watched, at: FrameSite) -> bool:
     if at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at):
         return False
     return truth.function(at.pc) != truth.function(int(truth.trace.pc[at.own]))
+
+
+def caller_framed_at_label(truth: Watched, at: FrameSite) -> bool:
+    if at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at):
+        return False
+    return truth.is_framed_at_label(int(truth.trace.pc[at.own]))
+
+
+def changed_and_stored(truth: Watched, at: FrameSite) -> bool:
+    return changed(truth, at) and truth.function(int(truth.trace.pc[at.own])) in truth.stores_registers
+
+
+def sp_set(truth: Watched, at: FrameSite) -> bool:
+    pc = int(truth.trace.pc[at.own])
+    return not is_signal(truth, at) and pc > truth.takes_from.get(truth.function(pc), pc)

@@ -6,15 +6,15 @@ columns, so what is about signals is nowhere here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from testbed.truth.code_columns import TraitColumn, by_pc, calling_at, executing_at, functions, nowhere, standing_at
 from testbed.truth.frame_sites import FrameSite, FrameSites
 from testbed.truth.frame_traits import RULES
+from testbed.truth.link_columns import link_elsewhere, link_inside, link_live, link_outside, link_stale
 from testbed.truth.pointer_columns import (
     at_return,
     called,
@@ -26,6 +26,7 @@ from testbed.truth.pointer_columns import (
     leads,
     linked,
     on_return,
+    record_apart,
     record_replaced,
     reuses_pointer,
     same_return,
@@ -52,16 +53,10 @@ from testbed.truth.transfers import Bools
 from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
 
-TraitColumn = Callable[[Watched, FrameSites], Bools]
-
 
 def trait_at(truth: Watched, at: FrameSites, trait: Trait) -> Bools:
     """For which of the frames the trace shows an observed trait."""
     return COLUMNS[trait](truth, at)
-
-
-def _nowhere(truth: Watched, at: FrameSites) -> Bools:
-    return np.zeros(len(at), np.bool_)
 
 
 def _here(column: str) -> TraitColumn:
@@ -94,69 +89,21 @@ def _mixed_isa(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
-def _link(truth: Watched, at: FrameSites) -> tuple[NDArray[np.uint64], Bools]:
-    """The link register of interrupted frames, as an address, and where it says something: it is not zero."""
-    arch = truth.trace.arch
-    if arch.link is None:
-        return np.zeros(len(at), np.uint64), _nowhere(truth, at)
-    value = truth.trace.column(arch.link)[at.step]
-    return value & np.uint64(arch.code_mask & ~arch.signature), (value != 0) & (at.depth == 0)
-
-
-def _link_live(truth: Watched, at: FrameSites) -> Bools:
-    link, there = _link(truth, at)
-    found: Bools = there & called(truth, at) & (link == truth.activations.return_address[at.node])
-    return found
-
-
-def _link_stale(truth: Watched, at: FrameSites) -> Bools:
-    found = _link(truth, at)[1]
-    if truth.trace.arch.link is not None:
-        found |= (at.depth == 0) & called(truth, at)
-    return found & ~_link_live(truth, at)
-
-
-def _link_inside(truth: Watched, at: FrameSites) -> Bools:
-    link, there = _link(truth, at)
-    found: Bools = there & (link != 0)
-    here = np.flatnonzero(found)
-    found[here] = _functions(truth, link[here] - np.uint64(1)) == _functions(truth, truth.trace.pc[at.own[here]])
-    return found
-
-
-def _link_outside(truth: Watched, at: FrameSites) -> Bools:
-    link, there = _link(truth, at)
-    found: Bools = there & (link != 0) & ~_link_inside(truth, at)
-    here = np.flatnonzero(found)
-    found[here] = _by_pc(link[here] - np.uint64(1), truth.named_function) != 0
-    return found
-
-
 def _signed(truth: Watched, at: FrameSites) -> Bools:
     return truth.signed[at.own]
 
 
 def _tail_called(truth: Watched, at: FrameSites) -> Bools:
     pcs = truth.trace.pc
-    first = _by_pc(pcs[truth.activations.opened[at.node]], truth.named_function)
-    here = _by_pc(pcs[at.own], truth.named_function)
+    first = by_pc(pcs[truth.activations.opened[at.node]], truth.named_function)
+    here = by_pc(pcs[at.own], truth.named_function)
     different: Bools = (here != 0) & (first != here)
     return different
 
 
-def _functions(truth: Watched, pcs: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    return _by_pc(pcs, truth.function)
-
-
-def _by_pc(pcs: NDArray[np.uint64], fact: Callable[[int], int]) -> NDArray[np.uint64]:
-    """A fact about code, asked for once for each pc."""
-    distinct, place = np.unique(pcs, return_inverse=True)
-    return np.array([fact(pc) for pc in distinct.tolist()], np.uint64)[place]
-
-
 def _frame_elsewhere(truth: Watched, at: FrameSites) -> Bools:
     found: Bools = (at.depth == 0) & (truth.trace.sp[at.step] == truth.activations.entry_sp[at.node])
-    framed = _by_pc(truth.trace.pc[at.step], lambda pc: truth.function(pc) in truth.framed)
+    framed = by_pc(truth.trace.pc[at.step], lambda pc: truth.function(pc) in truth.framed)
     found &= framed.astype(np.bool_) & ~truth.sites.prologue[at.step]
     return found
 
@@ -165,7 +112,7 @@ def _frame_in_part(truth: Watched, at: FrameSites) -> Bools:
     sp, entry = truth.trace.sp[at.step], truth.activations.entry_sp[at.node]
     found: Bools = (at.depth == 0) & (sp < entry)
     here = np.flatnonzero(found)
-    found[here] = (entry - sp)[here] < _by_pc(truth.trace.pc[at.step[here]], truth.largest_frame)
+    found[here] = (entry - sp)[here] < by_pc(truth.trace.pc[at.step[here]], truth.largest_frame)
     return found
 
 
@@ -179,24 +126,19 @@ def _return_unsaved(truth: Watched, at: FrameSites) -> Bools:
 
 def _ahead(truth: Watched, at: FrameSites, until: Mapping[int, int]) -> Bools:
     """Where an interrupted frame is not behind a place in its function, which is given by function."""
-    ahead = _by_pc(truth.trace.pc[at.step], lambda pc: pc <= until.get(truth.function(pc), -1))
+    ahead = by_pc(truth.trace.pc[at.step], lambda pc: pc <= until.get(truth.function(pc), -1))
     found: Bools = (at.depth == 0) & ahead.astype(np.bool_)
     return found
 
 
-def _standing_at(holds: Callable[[Watched, int], bool]) -> TraitColumn:
-    """A fact about the pc of an interrupted frame."""
-    return lambda truth, at: (at.depth == 0) & _by_pc(truth.trace.pc[at.step], partial(holds, truth)).astype(np.bool_)
-
-
-def _executing_at(holds: Callable[[Watched, int], bool]) -> TraitColumn:
-    """A fact about the pc of a frame's activation: that of its call, if it has made one."""
-    return lambda truth, at: _by_pc(truth.trace.pc[at.own], partial(holds, truth)).astype(np.bool_)
+def _changed_and_stored(truth: Watched, at: FrameSites) -> Bools:
+    stores = executing_at(lambda truth, pc: truth.function(pc) in truth.stores_registers)
+    return changed(truth, at) & stores(truth, at)
 
 
 def _nameless(truth: Watched, at: FrameSites) -> Bools:
     further_out = callers(truth, at)
-    found: Bools = (further_out.depth > at.depth) & _by_pc(further_out.pc - np.uint64(1), truth.is_nameless).astype(
+    found: Bools = (further_out.depth > at.depth) & by_pc(further_out.pc - np.uint64(1), truth.is_nameless).astype(
         np.bool_
     )
     return found
@@ -205,16 +147,16 @@ def _nameless(truth: Watched, at: FrameSites) -> Bools:
 def _vector_restored(truth: Watched, at: FrameSites) -> Bools:
     vectors = truth.trace.registers[:, truth.vector_columns]
     if not ((vectors != vectors[:1]).any() or truth.vectors_changed.any()):  # nearly everywhere
-        return _nowhere(truth, at)
+        return nowhere(truth, at)
     return _one_by_one(Trait.VECTOR_RESTORED)(truth, at)
 
 
 def _last_call(truth: Watched, at: FrameSites) -> Bools:
-    found: Bools = (at.depth > 0) & (_functions(truth, at.pc) != _functions(truth, truth.trace.pc[at.own]))
+    found: Bools = (at.depth > 0) & (functions(truth, at.pc) != functions(truth, truth.trace.pc[at.own]))
     return found
 
 
-_STANDS_BEHIND_OTHER = _standing_at(Watched.has_other_in_front)
+_STANDS_BEHIND_OTHER = standing_at(Watched.has_other_in_front)
 
 _ONE_BY_ONE = (
     *(Trait.RETURN_CHANGED, Trait.HAND_MADE, Trait.MOVED_UP, Trait.UNKEPT, Trait.KEPT_ELSEWHERE),
@@ -233,16 +175,17 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.LINKED: linked,
         Trait.LAST_RECORD: last_record,
         Trait.RECORD_REPLACED: record_replaced,
+        Trait.RECORD_APART: record_apart,
         Trait.FP_AT_RETURN: at_return,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
         Trait.FP_BACK: back_for_now,
         Trait.FP_LEADS: leads,
         Trait.FP_BELOW: below,
-        Trait.FP_MOVED_ON: _standing_at(Watched.moves_pointer_before),
-        Trait.FP_MOVED_IN_PART: _standing_at(Watched.moves_pointer_around),
+        Trait.FP_MOVED_ON: standing_at(Watched.moves_pointer_before),
+        Trait.FP_MOVED_IN_PART: standing_at(Watched.moves_pointer_around),
         Trait.FP_SET_LATE: fp_set_late,
-        Trait.SETS_FP_LATE: _executing_at(lambda truth, pc: truth.function(pc) in truth.sets_pointer_late),
+        Trait.SETS_FP_LATE: executing_at(lambda truth, pc: truth.function(pc) in truth.sets_pointer_late),
         Trait.MIXED_ISA: _mixed_isa,
         Trait.ROW_BEGINS: row_begins,
         Trait.CFA_MOVED: cfa_moved,
@@ -256,20 +199,23 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.JUMPED_TO: jumped_to,
         Trait.OTHER_IN_FRONT: lambda truth, at: jumped_to(truth, at) & _STANDS_BEHIND_OTHER(truth, at),
         Trait.FIRST: first,
-        Trait.PAST_ENTRY: _standing_at(lambda truth, pc: truth.named_function(pc) != pc),
-        Trait.ENTERED_FRAMED: _executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
+        Trait.PAST_ENTRY: standing_at(lambda truth, pc: truth.named_function(pc) != pc),
+        Trait.ENTERED_FRAMED: executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.FRAME_IN_PART: _frame_in_part,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
-        Trait.PARTLY_RUN: _standing_at(Watched.is_partly_run),
-        Trait.PASSED_OVER: _standing_at(Watched.is_passed_over),
+        Trait.PARTLY_RUN: standing_at(Watched.is_partly_run),
+        Trait.PASSED_OVER: standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
+        Trait.SP_SET: executing_at(lambda truth, pc: pc > truth.takes_from.get(truth.function(pc), pc)),
         Trait.CHANGED: changed,
+        Trait.CHANGED_AND_STORED: _changed_and_stored,
         Trait.CHANGED_INSIDE: changed_inside,
         Trait.VECTOR_RESTORED: _vector_restored,
-        Trait.BEHIND_LABEL: _executing_at(lambda truth, pc: truth.label(pc) != truth.function(pc)),
-        Trait.FRAMED_AT_LABEL: _standing_at(Watched.is_framed_at_label),
+        Trait.BEHIND_LABEL: executing_at(lambda truth, pc: truth.label(pc) != truth.function(pc)),
+        Trait.FRAMED_AT_LABEL: standing_at(Watched.is_framed_at_label),
+        Trait.CALLER_FRAMED_AT_LABEL: calling_at(Watched.is_framed_at_label),
         Trait.LAST_CALL: _last_call,
         Trait.SECOND_ISA: lambda truth, at: truth.sites.isa[at.own].astype(np.bool_),
         Trait.ROOT: lambda truth, at: ~called(truth, at),
@@ -277,18 +223,19 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.CALLED_BY_ROOT: _called_by_root,
         Trait.SAME_RETURN: same_return,
         Trait.ON_RETURN: on_return,
-        Trait.LINK_LIVE: _link_live,
-        Trait.LINK_STALE: _link_stale,
-        Trait.LINK_INSIDE: _link_inside,
-        Trait.LINK_OUTSIDE: _link_outside,
+        Trait.LINK_LIVE: link_live,
+        Trait.LINK_STALE: link_stale,
+        Trait.LINK_INSIDE: link_inside,
+        Trait.LINK_OUTSIDE: link_outside,
+        Trait.LINK_ELSEWHERE: link_elsewhere,
         Trait.SIGNED: _signed,
         Trait.TAIL_CALLED: _tail_called,
         Trait.TRANSITION: lambda truth, at: truth.transition[at.step],
-        Trait.SIGNAL: _nowhere,
-        Trait.INTERRUPTED: _nowhere,
-        Trait.HANDLER: _nowhere,
-        Trait.NO_CODE: _nowhere,
-        Trait.IN_NO_FILE: _executing_at(Watched.is_in_no_file),
+        Trait.SIGNAL: nowhere,
+        Trait.INTERRUPTED: nowhere,
+        Trait.HANDLER: nowhere,
+        Trait.NO_CODE: nowhere,
+        Trait.IN_NO_FILE: executing_at(Watched.is_in_no_file),
     }
 )
 """Every observed trait: a test asks for the others to be declared."""

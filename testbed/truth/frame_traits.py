@@ -14,6 +14,8 @@ from testbed.image import image_covering
 from testbed.truth.code_rules import (
     behind_label,
     behind_start,
+    caller_framed_at_label,
+    changed_and_stored,
     holding,
     last_call,
     on_return,
@@ -22,6 +24,7 @@ from testbed.truth.code_rules import (
     past_entry,
     same_return,
     sets_fp_late,
+    sp_set,
 )
 from testbed.truth.frame_rules import (
     allocated_in_part,
@@ -63,7 +66,8 @@ from testbed.truth.frame_rules import (
     without_effect,
 )
 from testbed.truth.frame_sites import FrameSite
-from testbed.truth.further_records import leads, linked_further, linked_further_on, record_replaced
+from testbed.truth.further_records import leads, linked_further, linked_further_on, record_apart, record_replaced
+from testbed.truth.link_rules import link_address, link_elsewhere, link_inside, link_live, link_outside, link_stale
 from testbed.truth.stack_words import DISTANT, own_part, shadow_top
 from testbed.truth.watched import Watched
 from testbed.words.traits import NARROWED, Trait
@@ -79,36 +83,6 @@ def _here(column: str) -> TraitRule:
 def _called_by_root(truth: Watched, at: FrameSite) -> bool:
     parent = truth.activations[at.node].parent
     return parent is not None and truth.activations[parent].parent is None
-
-
-def _link(truth: Watched, at: FrameSite) -> int | None:
-    """What the link register holds, as an address; None where it is zero, which says nothing, or there is none."""
-    arch = truth.trace.arch
-    if not arch.link or not stands_anywhere(truth, at):
-        return None
-    value = int(truth.trace.registers[at.own, arch.index[arch.link]])
-    return arch.without_signature(value) if value else None
-
-
-def _link_live(truth: Watched, at: FrameSite) -> bool:
-    return called(truth, at) and _link(truth, at) == truth.activations[at.node].return_address
-
-
-def _link_stale(truth: Watched, at: FrameSite) -> bool:
-    """Zero is what the register holds when a program starts, and else something that an activation has put there."""
-    kept = bool(truth.trace.arch.link) and stands_anywhere(truth, at) and called(truth, at)
-    there = kept or _link(truth, at) is not None
-    return there and not _link_live(truth, at)
-
-
-def _link_inside(truth: Watched, at: FrameSite) -> bool:
-    link = _link(truth, at)
-    return bool(link) and truth.function((link or 0) - 1) == truth.function(int(truth.trace.pc[at.own]))
-
-
-def _link_outside(truth: Watched, at: FrameSite) -> bool:
-    link = _link(truth, at)
-    return link is not None and truth.named_function(link - 1) != 0 and not _link_inside(truth, at)
 
 
 def _signed(truth: Watched, at: FrameSite) -> bool:
@@ -165,7 +139,7 @@ def _return_changed(truth: Watched, at: FrameSite) -> bool:
     if at.depth or activation.goes_on is None or activation.cfa is None:
         return False
     if trace.arch.link is not None:
-        return _link(truth, at) == activation.goes_on
+        return link_address(truth, at) == activation.goes_on
     kept, mapped = truth.words.at(np.array([at.step]), np.array([activation.cfa - trace.arch.entry_cfa], np.uint64))
     return bool(mapped[0]) and int(kept[0]) == activation.goes_on
 
@@ -192,6 +166,7 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.LINKED_FURTHER_ON: linked_further_on,
         Trait.LAST_RECORD: last_record,
         Trait.RECORD_REPLACED: record_replaced,
+        Trait.RECORD_APART: record_apart,
         Trait.FP_AT_RETURN: at_return,
         Trait.FP_REUSED: reuses_pointer,
         Trait.FP_FOR_LOCALS: for_locals,
@@ -226,13 +201,16 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.NAMELESS: nameless,
         Trait.RETURN_CHANGED: _return_changed,
         Trait.HAND_MADE: hand_made,
+        Trait.SP_SET: sp_set,
         Trait.MOVED_UP: moved_up,
         Trait.CHANGED: changed,
+        Trait.CHANGED_AND_STORED: changed_and_stored,
         Trait.CHANGED_INSIDE: changed_inside,
         Trait.VECTOR_RESTORED: vector_restored,
         Trait.BEHIND_LABEL: behind_label,
         Trait.BEHIND_START: behind_start,
         Trait.FRAMED_AT_LABEL: framed_at_label,
+        Trait.CALLER_FRAMED_AT_LABEL: caller_framed_at_label,
         Trait.LAST_CALL: last_call,
         Trait.SECOND_ISA: lambda truth, at: bool(truth.sites.isa[at.own]),
         Trait.ROOT: lambda truth, at: not called(truth, at),
@@ -240,10 +218,11 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.CALLED_BY_ROOT: _called_by_root,
         Trait.SAME_RETURN: same_return,
         Trait.ON_RETURN: on_return,
-        Trait.LINK_LIVE: _link_live,
-        Trait.LINK_STALE: _link_stale,
-        Trait.LINK_INSIDE: _link_inside,
-        Trait.LINK_OUTSIDE: _link_outside,
+        Trait.LINK_LIVE: link_live,
+        Trait.LINK_STALE: link_stale,
+        Trait.LINK_INSIDE: link_inside,
+        Trait.LINK_OUTSIDE: link_outside,
+        Trait.LINK_ELSEWHERE: link_elsewhere,
         Trait.SIGNED: _signed,
         Trait.UNKEPT: lambda truth, at: called(truth, at) and not own_part(truth, at.step, at.depth).kept,
         Trait.KEPT_ELSEWHERE: _kept_elsewhere,

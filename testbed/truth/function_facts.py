@@ -10,10 +10,12 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.arch import Arch
 from testbed.image import LoadedImage, image_covering
 from testbed.trace import Trace
 from testbed.truth.model import Activations
 from testbed.truth.transfers import distinct
+from testbed.truth.vectors import FIRST_VECTOR
 
 Pcs = NDArray[np.uint64]
 CodeRanges = tuple[tuple[int, int], ...]
@@ -50,6 +52,28 @@ def saving_pcs(
 
     The kernel does so as well, in the frame of a signal that came instead of an instruction: that is no save.
     """
+    return distinct(trace.pc[_saves(trace, activations, node, names, steps)])
+
+
+def kept_registers(arch: Arch) -> list[str]:
+    """The callee-saved registers that chain no frames."""
+    pointers = {record.pointer for isa in arch.isas for record in isa.records}
+    return [name for name in arch.preserved if name not in pointers]
+
+
+def storing_pcs(
+    trace: Trace, activations: Activations, node: NDArray[np.int32], names: Collection[str], steps: slice = slice(None)
+) -> Pcs:
+    """Of the instructions that `saving_pcs` finds those that leave SP where it is; the very last one shows nothing."""
+    saves = _saves(trace, activations, node, names, steps)
+    saves = saves[saves + 1 < len(trace)]
+    return distinct(trace.pc[saves[trace.sp[saves + 1] == trace.sp[saves]]])
+
+
+def _saves(
+    trace: Trace, activations: Activations, node: NDArray[np.int32], names: Collection[str], steps: slice
+) -> NDArray[np.int64]:
+    """The steps that store what one of these registers held when their activation began."""
     first, end, _ = steps.indices(len(trace))
     writes, arch = trace.writes, trace.arch
     step = writes.step.astype(np.int64)
@@ -59,7 +83,8 @@ def saving_pcs(
     columns = [arch.index[name] for name in names]
     before = trace.registers[activations.opened[node[step]]][:, columns]
     saves = ((before == writes.value[here, None]) & (before != 0)).any(axis=1)
-    return distinct(trace.pc[step[saves]])
+    found: NDArray[np.int64] = step[saves]
+    return found
 
 
 def moving_pcs(
@@ -90,6 +115,26 @@ def setting_pcs(
     sets = (node[at] == node[at - 1]) & (pointer[at] != pointer[at - 1])
     sets &= pointer[at - 1] == pointer[activations.opened[node[at]]]
     return distinct(trace.pc[at[sets] - 1])
+
+
+def general_columns(arch: Arch) -> list[int]:
+    """The columns of the registers that hold numbers and addresses, but for SP and those that chain frames."""
+    pointers = {record.pointer for isa in arch.isas for record in isa.records}
+    others = {arch.pc, arch.sp, arch.flags, *pointers}
+    return [
+        i for name, i in arch.index.items() if name not in others and (arch.by_name[name].dwarf or 0) < FIRST_VECTOR
+    ]
+
+
+def taking_pcs(trace: Trace, node: NDArray[np.int32], columns: Collection[int], steps: slice = slice(None)) -> Pcs:
+    """The instructions that move SP to what another register held, or down by as much."""
+    first, end, _ = steps.indices(len(trace))
+    at = np.arange(max(first, 1), end)
+    at = at[(node[at] == node[at - 1]) & (trace.sp[at] != trace.sp[at - 1])]
+    now, before = trace.sp[at], trace.sp[at - 1]
+    held = trace.registers[at - 1][:, list(columns)]
+    takes = (held == now[:, None]).any(axis=1) | (now < before) & (held == (before - now)[:, None]).any(axis=1)
+    return distinct(trace.pc[at[takes] - 1])
 
 
 def executed(trace: Trace, steps: slice = slice(None)) -> NDArray[np.uint64]:

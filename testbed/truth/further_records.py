@@ -5,7 +5,7 @@ Or to a place of the activation's own, where what an unwinder goes to was put in
 
 from __future__ import annotations
 
-from testbed.truth.frame_rules import is_signal
+from testbed.truth.frame_rules import is_signal, linked
 from testbed.truth.frame_sites import FrameSite
 from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
@@ -43,6 +43,15 @@ def leads(truth: Watched, at: FrameSite) -> bool:
     except UnreadableMemory:
         return pointer == 0
     return True
+
+
+def record_apart(truth: Watched, at: FrameSite) -> bool:
+    """The higher one of its two words is not the last one before the CFA."""
+    if not linked(truth, at):
+        return False
+    record = truth.records[int(truth.sites.isa[at.own])]
+    end = max(record.saved_pointer, record.return_address) + truth.trace.arch.word
+    return int(truth.sites.frame_pointer[at.own]) + end != truth.activations[at.node].cfa
 
 
 def record_replaced(truth: Watched, at: FrameSite) -> bool:

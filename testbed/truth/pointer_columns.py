@@ -113,6 +113,14 @@ def at_return(truth: Watched, at: FrameSites) -> Bools:
     return found
 
 
+def record_apart(truth: Watched, at: FrameSites) -> Bools:
+    word = truth.trace.arch.word
+    ends = np.array([max(r.saved_pointer, r.return_address) + word for r in truth.records], np.uint64)
+    end = truth.sites.frame_pointer[at.own] + ends[truth.sites.isa[at.own]]
+    found: Bools = linked(truth, at) & (end != truth.activations.cfa[at.node])
+    return found
+
+
 def unlinked(truth: Watched, at: FrameSites) -> Bools:
     return called(truth, at) & ~linked(truth, at)
 

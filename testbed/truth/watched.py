@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,27 +13,18 @@ from numpy.typing import NDArray
 
 from testbed.arch import FrameRecord
 from testbed.image import LoadedImage, image_covering
-from testbed.trace import Trace
 from testbed.trace.words import WordHistory
 from testbed.truth import function_facts as facts
-from testbed.truth.model import Activations
+from testbed.truth.code_facts import CodeFacts
 from testbed.truth.signatures import find_signed
-from testbed.truth.sites import SiteFacts
 from testbed.truth.transfers import Bools, distinct
 from testbed.truth.vectors import vector_columns
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
-    """Which activation executes each step, and the facts of each step from registers alone.
-
-    ``node[k]`` indexes ``activations``; ``transition[k]`` marks steps at which no single answer is right.
-    """
-
-    trace: Trace
-    activations: Activations = field(repr=False)
-    node: NDArray[np.int32] = field(repr=False)
-    sites: SiteFacts = field(repr=False)
+class Watched(CodeFacts):
+    """Which activation executes each step, and the facts of each step; ``transition[k]`` marks steps at which no single
+    answer is right."""
 
     @property
     def transition(self) -> Bools:
@@ -48,9 +39,7 @@ class Watched:
     @cached_property
     def kept_columns(self) -> list[int]:
         """The columns of the callee-saved registers that chain no frames."""
-        arch = self.trace.arch
-        pointers = {record.pointer for isa in arch.isas for record in isa.records}
-        return [arch.index[name] for name in arch.preserved if name not in pointers]
+        return [self.trace.arch.index[name] for name in facts.kept_registers(self.trace.arch)]
 
     @cached_property
     def vector_columns(self) -> list[int]:
@@ -95,7 +84,7 @@ class Watched:
     def is_framed_at_label(self, pc: int) -> bool:
         """A label counts as a function by itself, and its first instruction that runs has something on the stack."""
         label = self.label_by_itself(pc)
-        return label != self.function(pc) and self._runs_from(label) in self._framed_at
+        return label != self.function(pc) and self._runs_from(label) in self.framed_at
 
     def label_by_itself(self, pc: int) -> int:
         """The symbol next before a pc, or further in front, one after the other, as long as that one reaches over pc.
@@ -128,7 +117,7 @@ class Watched:
         """The instruction in front, by address, never runs, or one of it and this one has something on the stack."""
         place = int(np.searchsorted(self.executed[:, 0], np.uint64(pc))) - 1
         before, size = self.executed[place].tolist() if place >= 0 else (0, 0)
-        return before + size != pc or (before in self._framed_at) != (pc in self._framed_at)
+        return before + size != pc or (before in self.framed_at) != (pc in self.framed_at)
 
     def _runs_from(self, pc: int) -> int:
         """The first instruction from an address on that is executed; the address itself where none is."""
@@ -136,7 +125,8 @@ class Watched:
         return int(self.executed[place, 0]) if place < len(self.executed) else pc
 
     @cached_property
-    def _framed_at(self) -> frozenset[int]:
+    def framed_at(self) -> frozenset[int]:
+        """The instructions at which an activation had something on the stack."""
         return frozenset(self.framed_pcs.tolist())
 
     def is_nameless(self, pc: int) -> bool:
@@ -168,89 +158,6 @@ class Watched:
         return found
 
     @cached_property
-    def executed(self) -> NDArray[np.uint64]:
-        """Every instruction that was executed, once: its address and its size."""
-        return facts.executed(self.trace)
-
-    @cached_property
-    def framed_pcs(self) -> facts.Pcs:
-        return facts.framed_pcs(self.trace, self.activations, self.node)
-
-    def largest_frame(self, pc: int) -> int:
-        """The most that an activation had on the stack at any instruction of the function at a pc; 0 for nothing."""
-        return self._largest_frames.get(self.function(pc), 0)
-
-    @cached_property
-    def _largest_frames(self) -> Mapping[int, int]:
-        found: dict[int, int] = {}
-        for pc, size in self.frame_sizes.tolist():
-            found[self.function(pc)] = max(size, found.get(self.function(pc), 0))
-        return found
-
-    @cached_property
-    def frame_sizes(self) -> NDArray[np.uint64]:
-        """In order: an instruction, and the most that an activation had on the stack there."""
-        return facts.frame_sizes(self.trace, self.activations, self.node)
-
-    @cached_property
-    def saves_until(self) -> Mapping[int, int]:
-        """By function: the last of its instructions, by address, that saves a caller's register."""
-        return {self.function(pc): pc for pc in self.saving_pcs.tolist()}
-
-    @cached_property
-    def saving_pcs(self) -> facts.Pcs:
-        """In order."""
-        return facts.saving_pcs(self.trace, self.activations, self.node, self.trace.arch.preserved)
-
-    @cached_property
-    def moves_pointer_from(self) -> Mapping[int, int]:
-        """By function: the first of its instructions, by address, that moves FP on within the frame."""
-        return {self.function(pc): pc for pc in reversed(self.moving_pcs.tolist())}
-
-    @cached_property
-    def moves_pointer_until(self) -> Mapping[int, int]:
-        """By function: the last of them."""
-        return {self.function(pc): pc for pc in self.moving_pcs.tolist()}
-
-    def moves_pointer_before(self, pc: int) -> bool:
-        """True behind the first of them."""
-        return pc > self.moves_pointer_from.get(self.function(pc), pc)
-
-    def moves_pointer_around(self, pc: int) -> bool:
-        """True between the first and the last of them, and at that one."""
-        return self.moves_pointer_before(pc) and pc <= self.moves_pointer_until[self.function(pc)]
-
-    @cached_property
-    def moving_pcs(self) -> facts.Pcs:
-        return facts.moving_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
-
-    @cached_property
-    def sets_pointer_late(self) -> frozenset[int]:
-        """The functions with an instruction that sets FP and is neither their first nor their second one."""
-        sizes = dict(self.executed.tolist())
-        functions = [(self.function(pc), pc) for pc in self.setting_pcs.tolist()]
-        return frozenset(start for start, pc in functions if pc not in (start, start + sizes.get(start, 0)))
-
-    @cached_property
-    def setting_pcs(self) -> facts.Pcs:
-        return facts.setting_pcs(self.trace, self.activations, self.node, self.sites.frame_pointer)
-
-    @cached_property
-    def saves_return_until(self) -> Mapping[int, int]:
-        """By function: the last of its instructions, by address, that stores the link register as it came."""
-        return {self.function(pc): pc for pc in self.return_saving_pcs.tolist()}
-
-    @cached_property
-    def return_saving_pcs(self) -> facts.Pcs:
-        """In order."""
-        return facts.saving_pcs(self.trace, self.activations, self.node, self.link)
-
-    @property
-    def link(self) -> tuple[str, ...]:
-        """The link register, where there is one."""
-        return (self.trace.arch.link,) if self.trace.arch.link else ()
-
-    @cached_property
     def code(self) -> facts.CodeRanges:
         """Where code is: the start and the end of every executable segment."""
         return facts.code_spans(self.trace.images)
@@ -259,12 +166,6 @@ class Watched:
     def mapped(self) -> facts.CodeRanges:
         """Where images are, from the first byte of each to its last."""
         return facts.image_spans(self.trace.images)
-
-    def function(self, pc: int) -> int:
-        """The start of the function at a pc, the pc itself where no function is."""
-        if pc not in self._functions:
-            self._functions[pc] = facts.function_start(self.trace.images, pc)
-        return self._functions[pc]
 
     def named_function(self, pc: int) -> int:
         """The start of the function that symbols give a pc; 0 where none does."""
@@ -288,10 +189,6 @@ class Watched:
 
     @cached_property
     def _labels(self) -> dict[int, int]:
-        return {}
-
-    @cached_property
-    def _functions(self) -> dict[int, int]:
         return {}
 
     @cached_property

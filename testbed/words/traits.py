@@ -29,6 +29,7 @@ class Trait(Enum):
         "FP leads into the activation's own part of the stack, to the record of a frame further out, by its return "
         "address or its FP, or to the activation's own with another FP: it was written over"
     )
+    RECORD_APART = "FP leads to the record of this activation, which does not end where its part of the stack ends"
     FP_AT_RETURN = "FP leads to this activation's return address; the other word of its record lies in front of that"
     FP_REUSED = "the activation's FP is neither its entry value nor an address in its own frame"
     FP_FOR_LOCALS = "FP leads into the activation's own part of the stack, but to no record with its return address"
@@ -65,8 +66,16 @@ class Trait(Enum):
     RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
     RETURN_CHANGED = "the interrupted activation has changed its return address: control will go on at another one"
     HAND_MADE = "the activation's return address was there before the jump that opened it: no call put it there"
+    SP_SET = (
+        "an instruction in front of this one, of the same function, has moved SP to what another register held, or "
+        "down by as much"
+    )
     MOVED_UP = "the activation has moved SP up, above where it was before the call: into its caller's frame"
     CHANGED = "the activation has changed a callee-saved register other than FP"
+    CHANGED_AND_STORED = (
+        "the activation has changed a callee-saved register other than FP, in a function that saves one by an "
+        "instruction that takes nothing of the stack"
+    )
     CHANGED_INSIDE = "the interrupted activation has FP, or another callee-saved register, changed from its entry"
     VECTOR_RESTORED = "the activation has changed a callee-saved floating-point register, and given it its value back"
     BEHIND_LABEL = "a symbol lies between the beginning of the activation's function and its pc"
@@ -74,6 +83,10 @@ class Trait(Enum):
         "the interrupted instruction is a function's first one, right behind the code of the outermost activation"
     )
     FRAMED_AT_LABEL = "no symbol in front reaches over a label in the interrupted function, and a frame is set up there"
+    CALLER_FRAMED_AT_LABEL = (
+        "the activation is at a call, no symbol in front reaches over a label in its function, and a frame is set up "
+        "there"
+    )
     LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"
     SECOND_ISA = "the activation runs the architecture's second instruction set"
     ROOT = "the activation is the outermost one: it has no caller"
@@ -85,6 +98,7 @@ class Trait(Enum):
     LINK_STALE = "the link register holds something else than the interrupted activation's return address"
     LINK_INSIDE = "the link register holds an address of the function that is executing"
     LINK_OUTSIDE = "the link register holds an address of another function than the one that is executing"
+    LINK_ELSEWHERE = "the link register holds another address than that at which the interrupted activation stands"
     SIGNED = "the activation's return address is kept with a signature: its upper bits are no part of the address"
     UNKEPT = "the activation's part of the stack does not hold its return address"
     FAR = "at least 40 words of the activation's part of the stack lie before its return address"

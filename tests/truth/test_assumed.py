@@ -42,6 +42,11 @@ CASES = {
     "moving: a later one": ("moving", ["main"], ["main", "main+4"], True),
     "setting: one more": ("setting", ["main"], ["main", "main+8"], False),
     "setting: in another function": ("setting", ["main"], ["main", "leaf"], True),
+    "storing: in another function": ("storing", ["main+8"], ["main+8", "leaf+8"], True),
+    "storing: one more": ("storing", ["main+8"], ["main+8", "main+12"], True),
+    "storing: the first one": ("storing", ["leaf+8"], ["main+8", "leaf+8"], False),
+    "taking: a later one": ("taking", ["main+8"], ["main+8", "main+12"], True),
+    "taking: an earlier one": ("taking", ["main+12"], ["main+8", "main+12"], False),
     "returns: anywhere": ("returns", ["main+8"], ["main+8", "leaf+8"], False),
 }
 
@@ -55,6 +60,17 @@ def test_what_is_found_later_matters_where_it_is_asked_for(case: tuple[str, list
     assert np.array_equal(said, at(*before)) and assumed.holds(known, {}) == same
     setattr(known, name, at(*before))
     assert assumed.holds(known, {})
+
+
+def test_where_a_function_has_frames_matters_at_labels_only() -> None:
+    """Else it matters that it has any: the columns are the same, asked for by two names."""
+    for name, same in (("framed", True), ("framed_at", False)):
+        assumed, known = Assumed(0, 10, IMAGES), Known()
+        assumed.ask(name, at("main+8"), at("main+4"))
+        known.framed = at("main+8", "main+12")
+        assert assumed.holds(known, {}) == same
+        known.framed = at("main+8", "leaf+8")
+        assert assumed.holds(known, {})
 
 
 def test_what_was_executed_is_compared_by_function() -> None:

@@ -37,7 +37,7 @@ SHOWN = {
 }
 ONLY = {
     "arm64": {"pac_ret": "clang-asm", "record_replaced": "keystone"},
-    "arm32": {"interworking": "clang-asm"},
+    "arm32": {"interworking": "clang-asm", "record_place": "keystone"},
     "x86_64": {
         "retpoline": "clang-asm",
         "pointer_back": "keystone",
@@ -52,7 +52,14 @@ NOT_SHOWN = {
     *(Trait.FP_MOVED_ON, Trait.FP_MOVED_IN_PART, Trait.VECTOR_RESTORED, Trait.ALLOCATED_IN_PART),
     Trait.GIVEN_BACK_IN_PART,
 }
-LINK = {Trait.LINK_INSIDE, Trait.LINK_LIVE, Trait.LINK_OUTSIDE, Trait.LINK_STALE, Trait.RETURN_UNSAVED}
+LINK = {
+    Trait.LINK_INSIDE,
+    Trait.LINK_LIVE,
+    Trait.LINK_OUTSIDE,
+    Trait.LINK_STALE,
+    Trait.RETURN_UNSAVED,
+    Trait.LINK_ELSEWHERE,
+}
 WITHOUT = {
     "x86_64": {
         *LINK,

@@ -154,6 +154,14 @@ def test_a_label_that_a_symbol_in_front_reaches_over_is_no_function(truth: Truth
     assert not has(truth, "work_popped", Trait.FRAMED_AT_LABEL)  # nothing is on the stack where that label lies
 
 
+def test_a_caller_stands_behind_a_label_as_an_interrupted_function_does(truth: Truth) -> None:
+    """`main` calls behind a label at which it has a frame; `_start`, which calls `main`, has none."""
+    for step in range(len(truth.trace)):
+        callers = [frame for frame in range(3) if Trait.CALLER_FRAMED_AT_LABEL in truth.frame_traits(step, frame)]
+        inside = len(truth.stack(step).frames)
+        assert callers == ([1] if inside == 3 else []), step
+
+
 GIVES_BACK = """
 fn main
     sub sp, sp, #64

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.native.compiled import compiled
 
-FRAMED, MOVING, SAVING, SAVING_LINK, SETTING = 1, 2, 4, 8, 16
+FRAMED, MOVING, SAVING, SAVING_LINK, SETTING, TAKING, STORING = 1, 2, 4, 8, 16, 32, 64
 
 
 class CodeTable(NamedTuple):
@@ -47,9 +47,23 @@ def _is_inside(k: Any, steps: Any) -> Any:
     return steps.sp[k] <= steps.pointer[k] < steps.cfa[steps.node[k]]
 
 
+@compiled(inline=True)
+def _takes(k: Any, steps: Any, columns: Any) -> Any:
+    """Whether a step has found SP moved to what one of the registers held in front of it, or down by as much."""
+    now, before = steps.sp[k], steps.sp[k - 1]
+    for c in range(len(columns)):
+        held = steps.registers[k - 1, columns[c]]
+        if held == now or (now < before and held == before - now):
+            return True
+    return False
+
+
 @compiled()
-def note_steps(steps: Any, table: Any) -> Any:
-    """Note what steps did; whether that was new, and whether the table cannot say all of it."""
+def note_steps(steps: Any, columns: Any, table: Any) -> Any:
+    """Note what steps did; whether that was new, and whether the table cannot say all of it.
+
+    ``columns`` are those of the registers that SP may be moved to.
+    """
     new, odd = False, False
     for k in range(steps.first, steps.end):
         at, size = steps.pc[k] - table.low, steps.sizes[k]
@@ -66,9 +80,17 @@ def note_steps(steps: Any, table: Any) -> Any:
             held = steps.entry[steps.node[k]] - steps.sp[k]
             if held > table.frames[at]:
                 new, table.frames[at] = True, held
-        if k == 0 or steps.node[k] != steps.node[k - 1] or steps.pointer[k] == steps.pointer[k - 1]:
+        if k == 0 or steps.node[k] != steps.node[k - 1]:
             continue
         before = steps.pc[k - 1] - table.low
+        if steps.sp[k] != steps.sp[k - 1]:
+            if before >= u64(len(table.sizes)):
+                odd = odd or _takes(k, steps, columns)
+            elif table.bits[before] & TAKING == 0 and _takes(k, steps, columns):
+                new = True
+                table.bits[before] |= TAKING
+        if steps.pointer[k] == steps.pointer[k - 1]:
+            continue
         seen = MOVING if _is_inside(k, steps) and _is_inside(k - 1, steps) else 0
         if steps.pointer[k - 1] == steps.pointer[steps.opened[steps.node[k]]]:
             seen |= SETTING
@@ -81,10 +103,11 @@ def note_steps(steps: Any, table: Any) -> Any:
 
 
 @compiled()
-def note_saves(writes: Any, steps: Any, columns: Any, link: Any, word: Any, table: Any) -> Any:
+def note_saves(writes: Any, steps: Any, columns: Any, kept: Any, link: Any, word: Any, table: Any) -> Any:
     """Note which instructions stored what a callee-saved register, or the link register, held at entry; as above.
 
-    ``writes`` are their steps, sizes and values; ``link`` is a column, or -1.
+    ``writes`` are their steps, sizes and values; ``kept`` are the columns of those that chain no frames: a save of one
+    that leaves SP where it is counts apart. ``link`` is a column, or -1.
     """
     new, odd = False, False
     step, size, value = writes
@@ -99,6 +122,11 @@ def note_saves(writes: Any, steps: Any, columns: Any, link: Any, word: Any, tabl
             if steps.registers[entry, columns[c]] == value[i]:
                 bits = SAVING
                 break
+        if k + 1 < len(steps.sp) and steps.sp[k + 1] == steps.sp[k]:
+            for c in range(len(kept)):
+                if steps.registers[entry, kept[c]] == value[i]:
+                    bits |= STORING
+                    break
         if link >= 0 and steps.registers[entry, link] == value[i]:
             bits |= SAVING_LINK
         at = steps.pc[k] - table.low

@@ -48,11 +48,14 @@ FactRows = list[tuple[int, ...]]  # of one function: pcs in order, of ``executed
 OF_FUNCTIONS: Mapping[str, Callable[[int, FactRows], object]] = {
     "executed": lambda start, rows: rows,
     "framed": lambda start, rows: (start,) in rows,  # that it has any frame, and whether at its first instruction
+    "framed_at": lambda start, rows: rows,  # the same, asked for at a label
     "frame_sizes": lambda start, rows: max(size for _, size in rows),
     "moving": lambda start, rows: rows[0],
     "return_saving": lambda start, rows: rows[-1],
     "saving": lambda start, rows: rows[-1],
     "setting": lambda start, rows: rows,
+    "storing": lambda start, rows: True,  # that it has any
+    "taking": lambda start, rows: rows[0],
 }
 
 

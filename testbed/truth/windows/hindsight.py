@@ -52,6 +52,8 @@ class Known:
     saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     moving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     setting: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    storing: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    taking: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     return_saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     returned: frozenset[int] = frozenset()  # call sites of what came back
     thrown: frozenset[tuple[int, int]] = frozenset()  # those thrown away by their parent's return; where they come back
@@ -72,6 +74,11 @@ class Known:
     steps: int = 0
     windows: int = 0
     ending: Exited | EmulationError | None = None
+
+    @property
+    def framed_at(self) -> NDArray[np.uint64]:
+        """``framed``, for who asks about single instructions."""
+        return self.framed
 
     @property
     def shown(self) -> Learned:

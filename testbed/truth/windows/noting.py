@@ -8,7 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
-from testbed.truth.function_facts import executed, frame_sizes, framed_pcs, largest, moving_pcs, saving_pcs, setting_pcs
+from testbed.truth.function_facts import (
+    executed,
+    frame_sizes,
+    framed_pcs,
+    general_columns,
+    kept_registers,
+    largest,
+    moving_pcs,
+    saving_pcs,
+    setting_pcs,
+    storing_pcs,
+    taking_pcs,
+)
 from testbed.truth.links import kept_links
 from testbed.truth.model import Activations
 from testbed.truth.native.columns import GOES_ON, LED, PARENT, PROMISED, RETURN, RETURNED
@@ -19,6 +31,8 @@ from testbed.truth.native.noting import (
     SAVING,
     SAVING_LINK,
     SETTING,
+    STORING,
+    TAKING,
     CodeTable,
     SeenSteps,
     note_saves,
@@ -61,7 +75,10 @@ def note(known: Known, walked: Walked, old: int, told: LookedAt, end: int, *, na
         known.frame_sizes = _with_larger(known.frame_sizes, frame_sizes(*whose, steps))
         known.moving = with_more(known.moving, moving_pcs(*whose, told.pointer, steps))
         known.setting = with_more(known.setting, setting_pcs(*whose, told.pointer, steps))
+        takes = taking_pcs(trace, told.node, general_columns(trace.arch), steps)
+        known.taking = with_more(known.taking, takes)
         known.saving = with_more(known.saving, saving_pcs(*whose, trace.arch.preserved, steps))
+        known.storing = with_more(known.storing, storing_pcs(*whose, kept_registers(trace.arch), steps))
         known.return_saving = with_more(known.return_saving, saving_pcs(*whose, link, steps))
     goes_on = standing.addresses[:old, GOES_ON]
     for index in np.flatnonzero(goes_on).tolist():
@@ -92,10 +109,11 @@ def _note_natively(known: Known, told: LookedAt) -> bool:
     )
     steps = SeenSteps(*columns, np.int64(first), np.int64(end))
     preserved = np.array([arch.index[name] for name in arch.preserved], np.int64)
+    kept = np.array([arch.index[name] for name in kept_registers(arch)], np.int64)
     link = arch.index[arch.link] if arch.link else -1
     journal = tuple(map(np.ascontiguousarray, (trace.writes.step, trace.writes.size, trace.writes.value)))
-    new, odd = note_steps(steps, table)
-    stored, elsewhere = note_saves(journal, steps, preserved, link, arch.word, table)
+    new, odd = note_steps(steps, np.array(general_columns(arch), np.int64), table)
+    stored, elsewhere = note_saves(journal, steps, preserved, kept, link, arch.word, table)
     if odd or elsewhere:
         return False
     if new or stored:
@@ -114,7 +132,7 @@ def _note_natively(known: Known, told: LookedAt) -> bool:
 
 
 _FACTS = (
-    *(("framed", FRAMED), ("moving", MOVING), ("setting", SETTING)),
+    *(("framed", FRAMED), ("moving", MOVING), ("setting", SETTING), ("storing", STORING), ("taking", TAKING)),
     *(("saving", SAVING), ("return_saving", SAVING_LINK)),
 )
 

@@ -72,6 +72,10 @@ class WindowTruth(Truth):
         return self._all_code("framed")
 
     @property
+    def framed_at(self) -> frozenset[int]:
+        return frozenset(self._all_code("framed_at").tolist())
+
+    @property
     def frame_sizes(self) -> NDArray[np.uint64]:
         return self._all_code("frame_sizes")
 
@@ -82,6 +86,14 @@ class WindowTruth(Truth):
     @property
     def setting_pcs(self) -> NDArray[np.uint64]:
         return self._all_code("setting")
+
+    @property
+    def storing_pcs(self) -> NDArray[np.uint64]:
+        return self._all_code("storing")
+
+    @property
+    def taking_pcs(self) -> NDArray[np.uint64]:
+        return self._all_code("taking")
 
     @property
     def return_saving_pcs(self) -> NDArray[np.uint64]:
