@@ -6,8 +6,8 @@
     PROLOGUE+UNLINKED  arm64   ended_early skipped
 
 A mechanism is a trait, or several that a frame must have at once; ``<1`` behind it says that the frame is one further
-in than the one at which the answer goes wrong. Lines stand in the order in which they explain: the first that covers a
-verdict is its reason. The sentence and the reference are given beside it, by mechanism.
+in than the one at which the answer goes wrong, ``>1`` further out. Lines stand in the order in which they explain: the
+first that covers a verdict is its reason. The sentence and the reference are given beside it, by mechanism.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _limit(line: str, reasons: Reasons) -> Limit:
     key, arch, *outcomes = line.split()
     if arch not in ARCHES or not outcomes:
         raise ValueError(f"{line.strip()!r}: a mechanism, an architecture, and outcomes")
-    names, _, inner = key.partition("<")
+    names, _, inner = key.replace(">", "<-").partition("<")
     trait, *also = (Trait[name] for name in names.split("+"))
     shown = frozenset(Outcome(value) for value in outcomes)
     return Limit(trait, shown, *reasons[key], frozenset({arch}), frozenset(also), int(inner or 0))

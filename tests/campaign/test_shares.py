@@ -75,9 +75,9 @@ def test_what_is_wrong_by_design_has_limits_where_it_is_wrong(name: str, arch: s
         assert goal_of(name, found).startswith("reached")
 
 
-@pytest.mark.parametrize(("arch", "most"), [("arm64", 0.60), ("arm32", 0.72)])
+@pytest.mark.parametrize(("arch", "most"), [("x86_64", 0.04), ("arm64", 0.21), ("arm32", 0.30)])
 def test_what_follows_instructions_has_limits_where_it_loses_them(arch: str, most: float) -> None:
-    """LLDB without tables, which is wrong at about a fifth of the sites (docs/limits.md); 98 and 99 % once."""
+    """LLDB without tables, which is wrong at about a sixth of the sites (docs/limits.md); 81, 56 and 58 % once."""
     found = share(arch, "lldb_no_tables")
     print(f"lldb_no_tables {arch}: {found.of_plain}")
     assert found.of_plain is not None

@@ -62,6 +62,6 @@ FINDINGS = (
         arch="arm64",
         recipe="clang-asm",
         at="work+0x18",
-        limit=limit_for(WITHOUT_TABLES, Trait.BEHIND_LABEL, Outcome.WRONG, "arm64"),
+        limit=limit_for(WITHOUT_TABLES, Trait.FRAMED_AT_LABEL, Outcome.WRONG, "arm64"),
     ),
 )
