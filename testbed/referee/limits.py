@@ -28,7 +28,8 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "https://github.com/libunwind/libunwind/issues/106",
         ),
         Trait.OPEN_END: (
-            "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+            "the outermost frame's row does not say that it has no caller: what lies there is taken for a return "
+            "address",
             "https://github.com/kstenerud/KSCrash/issues/764",
         ),
         Trait.WRONG_INDEX: (

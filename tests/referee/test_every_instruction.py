@@ -69,6 +69,8 @@ libgcc_backtrace longjmp          x86_64 clang-asm       long_jump+0x1d  skipped
 libgcc_forced    gen_14           arm32  keystone-thumb  f2+0x4c         skipped        EPILOGUE+LINKED_FURTHER
 llvm_forced      null_call        arm32  keystone        @17             skipped        NO_CODE+SIGNAL
 llvm_forced      raise            arm32  keystone-thumb  main            ended_early    FIRST
+glibc_backtrace signal_no_record arm32 keystone-thumb give_back ended_early SIGNAL
+symbolic_debug_frame early_return arm32 keystone early_return wrong EPILOGUE+FRAME_ELSEWHERE
 glibc_backtrace  pac_ret_wrong    arm64  clang-asm       helper          crashed        WRONG_TABLE>1
 llvm_backtrace   gen_14           arm32  keystone-thumb  f2+0x4c         ended_early    EPILOGUE+LINKED_FURTHER
 llvm_backtrace   big_frame        arm64  clang-O2-fp     big+0x10        phantom        FP_SET<1

@@ -28,7 +28,7 @@ _BELIEVED = (
     limit(
         Trait.OPEN_END,
         "phantom",
-        "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+        "the outermost frame's row does not say that it has no caller: what lies there is taken for a return address",
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
     replace(

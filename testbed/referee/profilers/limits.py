@@ -81,7 +81,7 @@ BELIEVED = (
     Limit(
         Trait.OPEN_END,
         frozenset({Outcome.PHANTOM, Outcome.STOPPED, Outcome.CRASHED, Outcome.REFUSED}),
-        "the start code's row does not say that it has no caller: what lies there is taken for a return address",
+        "the outermost frame's row does not say that it has no caller: what lies there is taken for a return address",
         "https://github.com/kstenerud/KSCrash/issues/764",
     ),
 )
@@ -112,17 +112,29 @@ _LOOKED_UP_BEFORE = tuple(
     )
     for trait, *also in ((Trait.FIRST,), (Trait.JUMPED_TO, Trait.TAIL_CALLED), (Trait.JUMPED_TO, Trait.ROOT))
 )
-AT_CALLS_ONLY = _LOOKED_UP_BEFORE + tuple(
-    Limit(
-        trait,
-        _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
-        "EHABI has one row for a whole function, true at its calls; a signal comes anywhere, and what is popped then "
-        "was not pushed",
-        "https://github.com/gperftools/gperftools/issues/784",
-        _ARM,
-        frozenset(also),
-    )
-    for trait, *also in _NOT_AT_A_CALL
+# First: the row of a signal's trampoline is true wherever it stands.
+NOT_TOLD_ON_ARM = Limit(
+    Trait.SIGNAL,
+    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
+    "EHABI knows no signal frames: _Unwind_GetIPInfo always says that the address is one behind a call",
+    _EHABI,
+    _ARM,
+)
+AT_CALLS_ONLY = (
+    NOT_TOLD_ON_ARM,
+    *_LOOKED_UP_BEFORE,
+    *(
+        Limit(
+            trait,
+            _LIES | {Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED},
+            "EHABI has one row for a whole function, true at its calls; a signal comes anywhere, and what is popped "
+            "then was not pushed",
+            "https://github.com/gperftools/gperftools/issues/784",
+            _ARM,
+            frozenset(also),
+        )
+        for trait, *also in _NOT_AT_A_CALL
+    ),
 )
 # backtrace() lists addresses only: that a row was another's shows at the frame further out, whose place it gave.
 AT_CALLS_ONLY_FURTHER_OUT = tuple(
@@ -168,13 +180,6 @@ NOT_TOLD = Limit(
     frozenset({Outcome.WRONG_REGISTER}),
     "backtrace() lists addresses only: that the one behind a signal's frame was interrupted, and made no call, is lost",
     "https://sourceware.org/glibc/manual/latest/html_node/Backtraces.html",
-)
-NOT_TOLD_ON_ARM = Limit(
-    Trait.SIGNAL,
-    frozenset({Outcome.WRONG_REGISTER, Outcome.ENDED_EARLY, Outcome.SKIPPED}),
-    "EHABI knows no signal frames: _Unwind_GetIPInfo always says that the address is one behind a call",
-    _EHABI,
-    _ARM,
 )
 NOT_TOLD_BY_FORCE = replace(NOT_TOLD_ON_ARM, outcomes=_LIES)  # it goes on from there, to the end of the stack
 PARSER = "https://github.com/llvm/llvm-project/pull/92291"  # its fix, merged in 2024, is not in LLVM 22

@@ -16,7 +16,6 @@ _RESTORED = (
     "symbolic writes nothing where a register's rule is gone again (DW_CFA_restore, DW_CFA_restore_state): the rule "
     "that was, stays, and reads a slot that is no longer the register's"
 )
-_LLVM_ARM = "; and LLVM's ARM back end writes no rows for epilogues, so the whole frame's row stays"
 
 # Why, by trait, and where it is written.
 _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
@@ -61,7 +60,7 @@ _BECAUSE: Mapping[Trait, tuple[str, str]] = MappingProxyType(
             "the text said before stays, and reads another slot, or a register of which nothing is known",
             _SOURCE,
         ),
-        Trait.EPILOGUE: (_RESTORED + _LLVM_ARM, _SOURCE),
+        Trait.EPILOGUE: (_RESTORED, _SOURCE),
         Trait.FRAMELESS: (_RESTORED, _SOURCE),
         Trait.PROLOGUE: (
             "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second",
@@ -152,6 +151,17 @@ EH_FRAME = (
     UNREAD,
 )
 DEBUG_FRAME = (
+    *llvm_arm(
+        {
+            "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early refused skipped wrong",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": "ended_early skipped wrong wrong_register",
+            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "skipped",
+            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early refused skipped wrong_register",
+            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped wrong",
+            "FP_MOVED_IN_PART": "ended_early wrong_register",
+            "GIVEN_BACK_IN_PART": "ended_early wrong_register",
+        }
+    ),
     *_limits(
         {
             Trait.WRONG_TABLE: "ended_early skipped stopped wrong wrong_register",
@@ -166,16 +176,6 @@ DEBUG_FRAME = (
             Trait.FRAMELESS: "ended_early wrong",
         },
         said=((Trait.FRAMELESS, Trait.PASSED_OVER),),
-    ),
-    *llvm_arm(
-        {
-            "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": "ended_early refused skipped wrong",
-            "NO_EPILOGUE_ROWS+FRAMELESS+FRAME_ELSEWHERE": "skipped",
-            "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early refused skipped wrong_register",
-            "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped wrong",
-            "FP_MOVED_IN_PART": "ended_early wrong_register",
-            "GIVEN_BACK_IN_PART": "ended_early wrong_register",
-        }
     ),
     Limit(
         Trait.FRAMELESS,
