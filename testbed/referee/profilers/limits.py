@@ -91,7 +91,6 @@ BELIEVED_BY_LLVM = (Limit(Trait.ROOT, frozenset({Outcome.STOPPED}), _BEFORE_IT, 
 _NOT_AT_A_CALL: tuple[tuple[Trait, ...], ...] = (
     (Trait.RETURN_UNSAVED,),
     (Trait.PROLOGUE, Trait.UNLINKED),
-    (Trait.PROLOGUE, Trait.CFA_MOVED),
     (Trait.EPILOGUE, Trait.ROW_BEGINS),
     (Trait.EPILOGUE, Trait.LINKED_FURTHER),
     (Trait.FRAME_ELSEWHERE,),
