@@ -136,6 +136,7 @@ REASONS: Reasons = MappingProxyType(
         "JUMPED_TO+CODE_POINTER": (_BACK, _X86_SOURCE),
         "SP_SET+LINKED+LINK_LIVE": (_TAKEN, EMULATION),
         "SP_SET+LINKED+LINK_STALE": (_TAKEN, EMULATION),
+        "SP_SET+CHANGED+FP_OMITTED+LINKED>1": (_TAKEN, EMULATION),
         "SP_SET+FRAMELESS+HOLDING": (_TAKEN, EMULATION),
         "SP_SET+FAR+FRAMELESS": (_TAKEN, EMULATION),
         "FP_REUSED+DISTANT": (OTHER_STACK, _OTHER_STACKS),
@@ -165,7 +166,7 @@ REASONS: Reasons = MappingProxyType(
         "LOST_REGISTER+CFA_MOVED": (_LOST, JUMP),
         "LOST_REGISTER+CFA_MOVED+PROLOGUE": (_LOST, JUMP),
         "LOST_REGISTER+CFA_MOVED+EPILOGUE": (_LOST, JUMP),
-        "CFA_MOVED+BARE+FP_OMITTED": (_POPPED, EMULATION),
+        "EPILOGUE+BARE+FP_OMITTED": (_POPPED, EMULATION),
         "CFA_MOVED+FRAMELESS+HOLDING+KEPT_ELSEWHERE": (_POPPED, EMULATION),
         "EPILOGUE+HOLDING+LINKED_FURTHER": (_IN_FRONT, _ALONG_BRANCHES),
         "LINKED+CALLED_BY_ROOT+LINK_LIVE+NO_EPILOGUE_ROWS+PARTLY_RUN": (_IN_FRONT, _ALONG_BRANCHES),
@@ -232,12 +233,13 @@ WITHOUT_TABLES = limits_of(
     JUMPED_TO+CODE_POINTER                      x86_64  ended_early phantom wrong
     SP_SET+LINKED+LINK_LIVE                     arm64   ended_early wrong_register
     SP_SET+LINKED+LINK_STALE                    arm64   ended_early wrong_register
+    SP_SET+CHANGED+FP_OMITTED+LINKED>1          arm64   ended_early
     LINKED+FP_SET_LATE+LINK_LIVE+PARTLY_RUN     arm32   ended_early
     SP_SET+FRAMELESS+HOLDING                    arm64   ended_early
     SP_SET+FAR+FRAMELESS                        arm32   ended_early
     FP_REUSED+APART+BEHIND_LABEL+CHANGED        arm64   wrong_register
     FP_REUSED+DISTANT                           arm64   ended_early
-    CFA_MOVED+BARE+FP_OMITTED                   arm64   ended_early phantom
+    EPILOGUE+BARE+FP_OMITTED                    arm64   ended_early phantom skipped
     CFA_MOVED+FRAMELESS+HOLDING+KEPT_ELSEWHERE  arm64   wrong_register
     HANDLER+BARE+CFA_MOVED                      arm64   wrong
     HANDLER+BARE+CFA_MOVED                      arm32   wrong
