@@ -11,7 +11,16 @@ import numpy as np
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.shares import FrameLevels, Share, frame_levels, goal_of, shares, told
+from testbed.campaign.shares import (
+    FrameLevels,
+    Share,
+    frame_levels,
+    goal_of,
+    measured_units,
+    reads_mach_o_alone,
+    shares,
+    told,
+)
 from testbed.campaign.units import one_of_each, run_unit, units
 from testbed.referee import REFEREES
 from testbed.runs.run import Run
@@ -25,22 +34,24 @@ ByArch = tuple[str, str]  # a strategy, an architecture
 
 
 def limits_page() -> str:
-    """The table of all strategies, of every program in one unit of each architecture."""
+    """The table of all strategies, of every program in one unit of each architecture; of Mach-O files in all units."""
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
     here = {*UNWINDERS, *(u.name for one in REFEREES.values() if one.find() is not None for u in one.unwinders)}
     old = json.loads(BEFORE.read_text(encoding="utf-8"))["limits"]
     now: dict[ByArch, Share] = {}
     before: dict[ByArch, int] = {}
-    each = one_of_each(units(PROGRAMS.values(), ARCHES.values(), RECIPES.values()))
+    every = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+    each = one_of_each(every)
     planned = [unit for arch in ARCHES for unit in each if unit.arch == arch]
-    for unit in planned:
+    for unit, is_for_all in measured_units(every, planned):
         try:
             run = run_unit(unit, PROGRAMS)
         except ToolchainMissing:
             continue
         levels = frame_levels(run)
-        explained = shares(run, everyone, levels)
-        for unwinder in everyone:
+        asked = everyone if is_for_all else [unwinder for unwinder in everyone if reads_mach_o_alone(unwinder)]
+        explained = shares(run, asked, levels)
+        for unwinder in asked:
             if share := explained.get(unwinder.name):
                 key = unwinder.name, unit.arch
                 lies = told(run, unwinder, levels) if unwinder.name in here else Share()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
 from testbed.truth.frame_rules import changed, is_signal, stands_anywhere
 from testbed.truth.frame_sites import FrameSite
 from testbed.truth.watched import Watched
+from testbed.words.traits import Trait
 
 
 def holding(truth: Watched, at: FrameSite) -> bool:
@@ -76,3 +82,42 @@ def changed_and_stored(truth: Watched, at: FrameSite) -> bool:
 def sp_set(truth: Watched, at: FrameSite) -> bool:
     pc = int(truth.trace.pc[at.own])
     return not is_signal(truth, at) and pc > truth.takes_from.get(truth.function(pc), pc)
+
+
+def runs(truth: Watched, pc: int) -> bool:
+    """Was an instruction at this address executed?"""
+    executed = truth.executed[:, 0]
+    place = int(np.searchsorted(executed, np.uint64(pc)))
+    return place < len(executed) and int(executed[place]) == pc
+
+
+def return_runs(truth: Watched, at: FrameSite) -> bool:
+    return not (at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at)) and runs(truth, at.pc)
+
+
+def saved_in_front(truth: Watched, pc: int) -> bool:
+    """Does a function store its return address at an instruction in front of this one?"""
+    places, start = truth.return_saving_pcs, truth.function(pc)
+    first = int(np.searchsorted(places, np.uint64(start)))
+    return first < len(places) and int(places[first]) < pc
+
+
+def return_saved(truth: Watched, at: FrameSite) -> bool:
+    return stands_anywhere(truth, at) and saved_in_front(truth, int(truth.trace.pc[at.own]))
+
+
+def saves(truth: Watched, at: FrameSite) -> bool:
+    return truth.function(int(truth.trace.pc[at.own])) in truth.saves_until
+
+
+OF_CODE: Mapping[Trait, Callable[[Watched, FrameSite], bool]] = MappingProxyType(
+    {
+        Trait.PAST_ENTRY: past_entry,
+        Trait.RETURN_RUNS: return_runs,
+        Trait.RETURN_SAVED: return_saved,
+        Trait.SAVES: saves,
+        Trait.PASSED_OVER: passed_over,
+        Trait.PARTLY_RUN: partly_run,
+    }
+)
+"""Those of them that say where an instruction lies among its function's, and whether it runs."""

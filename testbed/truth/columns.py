@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from testbed.truth.code_columns import TraitColumn, by_pc, calling_at, executing_at, functions, nowhere, standing_at
+from testbed.truth.code_rules import runs, saved_in_front
 from testbed.truth.frame_sites import FrameSite, FrameSites
 from testbed.truth.frame_traits import RULES
 from testbed.truth.link_columns import link_elsewhere, link_inside, link_live, link_outside, link_stale
@@ -203,8 +204,10 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.ENTERED_FRAMED: executing_at(lambda truth, pc: truth.function(pc) in truth.entered_framed),
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.FRAME_IN_PART: _frame_in_part,
+        Trait.SAVES: executing_at(lambda truth, pc: truth.function(pc) in truth.saves_until),
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
+        Trait.RETURN_SAVED: standing_at(saved_in_front),
         Trait.PARTLY_RUN: standing_at(Watched.is_partly_run),
         Trait.PASSED_OVER: standing_at(Watched.is_passed_over),
         Trait.NAMELESS: _nameless,
@@ -217,6 +220,7 @@ COLUMNS: Mapping[Trait, TraitColumn] = MappingProxyType(
         Trait.FRAMED_AT_LABEL: standing_at(Watched.is_framed_at_label),
         Trait.CALLER_FRAMED_AT_LABEL: calling_at(Watched.is_framed_at_label),
         Trait.LAST_CALL: _last_call,
+        Trait.RETURN_RUNS: lambda truth, at: (at.depth > 0) & by_pc(at.pc, lambda pc: runs(truth, pc)).astype(np.bool_),
         Trait.SECOND_ISA: lambda truth, at: truth.sites.isa[at.own].astype(np.bool_),
         Trait.ROOT: lambda truth, at: ~called(truth, at),
         Trait.CALLED: called,

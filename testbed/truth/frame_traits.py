@@ -12,6 +12,7 @@ import numpy as np
 
 from testbed.image import image_covering
 from testbed.truth.code_rules import (
+    OF_CODE,
     behind_label,
     behind_start,
     caller_framed_at_label,
@@ -19,9 +20,6 @@ from testbed.truth.code_rules import (
     holding,
     last_call,
     on_return,
-    partly_run,
-    passed_over,
-    past_entry,
     same_return,
     sets_fp_late,
     sp_set,
@@ -156,6 +154,7 @@ def _kept_elsewhere(truth: Watched, at: FrameSite) -> bool:
 
 RULES: Mapping[Trait, TraitRule] = MappingProxyType(
     {
+        **OF_CODE,
         Trait.PROLOGUE: _here("prologue"),
         Trait.EPILOGUE: _here("epilogue"),
         Trait.FRAMELESS: _here("frameless"),
@@ -190,14 +189,11 @@ RULES: Mapping[Trait, TraitRule] = MappingProxyType(
         Trait.JUMPED_TO: jumped_to,
         Trait.OTHER_IN_FRONT: other_in_front,
         Trait.FIRST: lambda truth, at: at.depth == 0 and truth.activations[at.node].opened == at.own,
-        Trait.PAST_ENTRY: past_entry,
         Trait.ENTERED_FRAMED: entered_framed,
         Trait.FRAME_ELSEWHERE: _frame_elsewhere,
         Trait.FRAME_IN_PART: frame_in_part,
         Trait.UNSAVED: _unsaved,
         Trait.RETURN_UNSAVED: _return_unsaved,
-        Trait.PARTLY_RUN: partly_run,
-        Trait.PASSED_OVER: passed_over,
         Trait.NAMELESS: nameless,
         Trait.RETURN_CHANGED: _return_changed,
         Trait.HAND_MADE: hand_made,

@@ -60,10 +60,12 @@ class Trait(Enum):
     FRAME_ELSEWHERE = "the function has a frame at another instruction, and on this path no frame, or has left it"
     FRAME_IN_PART = "the activation has something on the stack, and its function has more at another instruction"
     UNSAVED = "the interrupted function saves a caller's register at this instruction or one further on"
+    SAVES = "the activation's function saves a caller's register, in this activation or another"
     PARTLY_RUN = "some of the interrupted function's code is never executed in this run"
     PASSED_OVER = "some of the interrupted function's code in front of this instruction is never executed in this run"
     NAMELESS = "no symbol covers the code of the activation's caller"
     RETURN_UNSAVED = "the interrupted function stores its return address at this instruction or one further on"
+    RETURN_SAVED = "the interrupted instruction lies behind one at which its function stores its return address"
     RETURN_CHANGED = "the interrupted activation has changed its return address: control will go on at another one"
     HAND_MADE = "the activation's return address was there before the jump that opened it: no call put it there"
     SP_SET = (
@@ -88,6 +90,7 @@ class Trait(Enum):
         "there"
     )
     LAST_CALL = "the activation's pc, behind its call, lies in another function than the call"
+    RETURN_RUNS = "the instruction that the activation's pc names, behind its call, runs somewhere in this run"
     SECOND_ISA = "the activation runs the architecture's second instruction set"
     ROOT = "the activation is the outermost one: it has no caller"
     CALLED = "the activation has a caller"

@@ -89,8 +89,8 @@ nongnu_backtrace_exidx early_return arm32 keystone classify+0x28 skipped FRAMELE
 nongnu_backtrace_exidx guarded_return arm32 clang-thumb-O2 work+0x42 wrong FRAMELESS+FRAME_IN_PART
 perf genc_fv1o128c1_fc2_fc3t3_f8a1 x86_64 clang-Os f3+0x5b ended_early EPILOGUE+LINKED_FURTHER<3
 symbolic         moved_return     x86_64 keystone        helper          stopped        MOVED_UP
-symbolic genc_17 arm64 clang-O1-fp f4+0xc8 ended_early FRAMELESS+FRAME_ELSEWHERE+KEPT_ELSEWHERE
-symbolic_debug_frame gen_9 arm32 keystone f3+0x60 ended_early FRAMELESS+FRAME_ELSEWHERE+KEPT_ELSEWHERE
+symbolic genc_17 arm64 clang-O1-fp f4+0xc8 ended_early FRAMELESS+KEPT_ELSEWHERE+RETURN_SAVED
+symbolic_debug_frame gen_9 arm32 keystone f3+0x60 ended_early FRAMELESS+KEPT_ELSEWHERE+RETURN_SAVED
 symbolic_debug_frame genc_fa1c1_f4104 arm32  gcc-thumb-O2    f1+0x24         wrong_register GIVEN_BACK_IN_PART
 """.strip().splitlines()
 )

@@ -67,6 +67,7 @@ WITHOUT = {
         Trait.FP_AT_RETURN,
         Trait.KEPT_ELSEWHERE,
         Trait.MIXED_ISA,
+        Trait.RETURN_SAVED,
         Trait.SECOND_ISA,
         Trait.SIGNED,
     },

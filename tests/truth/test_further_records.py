@@ -66,6 +66,38 @@ def test_only_where_a_function_has_its_symbol_is_it_not_past_its_entry(arch: str
     assert any(holds(symbolless, Trait.PAST_ENTRY, step) for step in first)
 
 
+@pytest.mark.parametrize("arch", ["arm64", "arm32"])
+def test_behind_a_store_of_the_return_address_it_is_saved(arch: str) -> None:
+    run = LEAF_CALL[arch]
+    middle, leaf = first_of(run, "middle"), first_of(run, "leaf")
+    assert not holds(run, Trait.RETURN_SAVED, middle) and holds(run, Trait.RETURN_SAVED, middle + 1)
+    assert not holds(run, Trait.RETURN_SAVED, leaf, 1)  # of a frame that has called nothing is asked
+    spilled = run_program(PROGRAMS["leaf_no_frame"], ARCHES[arch], "keystone")
+    steps = [step for step in range(len(spilled)) if holds(spilled, Trait.FRAMELESS, step)]
+    assert any(not holds(spilled, Trait.RETURN_SAVED, step) for step in steps)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_function_saves_registers_wherever_it_stands(arch: str) -> None:
+    saving, leaf = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone"), LEAF_CALL[arch]
+    clobber = saving.step_at("clobber")
+    assert all(holds(saving, Trait.SAVES, step) for step in (clobber, clobber + 1))
+    assert not holds(leaf, Trait.SAVES, first_of(leaf, "_start"))
+    agree_in_columns(saving.watched)
+
+
+def test_only_behind_a_call_whose_next_instruction_runs_is_a_row_remembered() -> None:
+    """In front of `_start` lies a function whose last instruction is a call."""
+    run = run_program(PROGRAMS["noreturn_last_call"], ARCHES["x86_64"], "gcc-O2")
+    agree_in_columns(run.watched)
+    seen = {
+        (holds(run, Trait.LAST_CALL, step, depth), holds(run, Trait.RETURN_RUNS, step, depth))
+        for step in range(len(run))
+        for depth in range(1, len(run.truth(step).frames))
+    }
+    assert {(True, True), (True, False), (False, True)} <= seen
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_a_function_that_stores_before_it_sets_fp_sets_it_late(arch: str) -> None:
     late = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone")

@@ -46,26 +46,35 @@ def unwind(snapshot: Snapshot) -> Backtrace:
 
 _CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
 
+_NOT_YET = (
+    "the one encoding of a function describes its finished frame: in the prologue it counts from a frame pointer that "
+    "is still the caller's, or takes what is not on the stack yet"
+)
+_NO_LONGER = (
+    "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once more "
+    "what is already off, or counts from a frame pointer that is the caller's again"
+)
 LIMITS = limits_of(
     """
-    PROLOGUE  x86_64  refused ended_early skipped wrong_register wrong
-    PROLOGUE  arm64   refused skipped wrong_register
-    EPILOGUE  x86_64  refused ended_early skipped wrong
-    EPILOGUE  arm64   refused skipped wrong_register
-    UNSAVED   arm64   wrong_register
+    PROLOGUE+FP_LEADS+UNLINKED   x86_64  ended_early skipped wrong
+    PROLOGUE+UNLINKED            x86_64  refused
+    PROLOGUE+UNLINKED            arm64   refused skipped wrong_register
+    PROLOGUE+LINKED+UNSAVED      x86_64  wrong_register
+    EPILOGUE+CFA_MOVED+UNLINKED  x86_64  refused ended_early skipped wrong
+    EPILOGUE+UNLINKED            arm64   refused skipped wrong_register
+    UNSAVED+FRAMELESS            arm64   wrong_register
     """,
     {
-        "PROLOGUE": (
-            "the one encoding of a function describes its finished frame: in the prologue it counts from a frame "
-            "pointer that is still the caller's, or takes what is not on the stack yet",
+        "PROLOGUE+FP_LEADS+UNLINKED": (_NOT_YET, _CALLS_ONLY),
+        "PROLOGUE+UNLINKED": (_NOT_YET, _CALLS_ONLY),
+        "PROLOGUE+LINKED+UNSAVED": (
+            "the one encoding of a function describes its finished frame: behind the frame pointer's own place it "
+            "takes registers that are not on the stack yet",
             _CALLS_ONLY,
         ),
-        "EPILOGUE": (
-            "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once "
-            "more what is already off, or counts from a frame pointer that is the caller's again",
-            _CALLS_ONLY,
-        ),
-        "UNSAVED": (
+        "EPILOGUE+CFA_MOVED+UNLINKED": (_NO_LONGER, _CALLS_ONLY),
+        "EPILOGUE+UNLINKED": (_NO_LONGER, _CALLS_ONLY),
+        "UNSAVED+FRAMELESS": (
             "a frameless function takes its whole frame with the first register that it saves: until it has saved the "
             "others, SP says that the frame is finished, and the encoding takes those registers from empty places",
             _CALLS_ONLY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.contract.unwinder import Limit
-from testbed.referee.limits import GCC_REALIGNED, table_limits
+from testbed.referee.limits import GCC_REALIGNED, lost_pointer, table_limits
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -21,6 +21,13 @@ STALE_ROW_OF_ANOTHER = Limit(
     "rows are remembered by pc alone: where a call is the last thing in its function, the return address is the first "
     "instruction of the next one, whose row, looked up before, is used again",
     "https://github.com/libunwind/libunwind/pull/1059",
+    also=frozenset({Trait.RETURN_RUNS}),
+)
+LOST = lost_pointer(
+    Outcome.ENDED_EARLY,
+    because="the table says that the frame pointer cannot be had any more, and the caller's CFA counts from it: the "
+    "stack ends there as if that frame were the outermost one; before it is overwritten, rows say where it is",
+    reference="https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
 )
 STALE_ROW_OF_CALLER = Limit(
     Trait.ON_RETURN,
@@ -42,9 +49,9 @@ LIMITS = (
             Trait.NO_CODE: frozenset({Outcome.SKIPPED, Outcome.ENDED_EARLY}),
             Trait.OPEN_END: frozenset({Outcome.PHANTOM}),
             Trait.WRONG_INDEX: frozenset({Outcome.SKIPPED}),
-            Trait.LOST_REGISTER: frozenset({Outcome.ENDED_EARLY}),
         }
     ),
+    LOST,
     GCC_REALIGNED,
 )
 

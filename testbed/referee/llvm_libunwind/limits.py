@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Limit
 from testbed.referee.limits import GCC_REALIGNED, put_by_handler, signed, table_limits
 from testbed.words.outcome import Outcome
@@ -150,10 +151,19 @@ ROWS_BEFORE = (
     *(ROW_BEFORE_SET, ROW_BEFORE_REALIGNED, ROW_BEFORE_LOST, ROW_BEFORE_ENTERED, ROW_BEFORE_STARTED),
 )
 ROW_BEFORE_COMPACT = Limit(
-    Trait.ROW_BEGINS,
+    Trait.FP_SET,
     frozenset({Outcome.PHANTOM, Outcome.WRONG_REGISTER}),
+    f"an encoding that defers to DWARF: {_SET}",
+    EXACT_PC,
+    frozenset({"arm64"}),
+)
+ROW_BEFORE_COMPACT_TOP = Limit(
+    Trait.CFA_MOVED,
+    frozenset({Outcome.WRONG_REGISTER}),
     f"an encoding that defers to DWARF: {_ROW_BEFORE}",
     EXACT_PC,
+    frozenset({"arm64"}),
+    frozenset({Trait.PROLOGUE, Trait.UNLINKED}),
 )
 ROW_BEFORE_SIGNAL = Limit(
     Trait.INTERRUPTED,
@@ -170,20 +180,32 @@ ONE_WORD_HIGH = Limit(
     "one word below, as in frames with a frame pointer, and all others are one word off with it",
     _COMPACT,
     frozenset({"arm64"}),
+    frozenset({Trait.HOLDING, Trait.SAVES}),
 )
-ONE_ROW = (
-    Limit(
-        Trait.PROLOGUE,
-        _LIES - {Outcome.WRONG},
-        "the one encoding of a function describes its finished frame, which is not there yet",
-        "https://faultlore.com/blah/compact-unwinding/",
-    ),
-    Limit(
-        Trait.EPILOGUE,
-        _LIES - {Outcome.WRONG, Outcome.PHANTOM},
-        "the one encoding of a function describes its finished frame, which is partly gone",
-        "https://faultlore.com/blah/compact-unwinding/",
-    ),
+_FINISHED = "the one encoding of a function describes its finished frame, which is"
+_ONE_ROW = "https://faultlore.com/blah/compact-unwinding/"
+ONE_ROW = limits_of(
+    """
+    PROLOGUE+FP_LEADS+UNLINKED   x86_64  ended_early skipped
+    PROLOGUE+UNLINKED            x86_64  refused
+    PROLOGUE+LINKED_FURTHER      arm64   skipped wrong_register
+    PROLOGUE+UNLINKED            arm64   refused
+    PROLOGUE+LINKED+UNSAVED      x86_64  wrong_register
+    EPILOGUE+CFA_MOVED+UNLINKED  x86_64  ended_early refused skipped
+    EPILOGUE+LINKED_FURTHER      arm64   ended_early skipped wrong_register
+    EPILOGUE+RETURN_SAVED        arm64   ended_early
+    EPILOGUE+UNLINKED            arm64   refused
+    """,
+    {
+        "PROLOGUE+FP_LEADS+UNLINKED": (f"{_FINISHED} not there yet: what FP leads to is taken for it", _ONE_ROW),
+        "PROLOGUE+UNLINKED": (f"{_FINISHED} not there yet", _ONE_ROW),
+        "PROLOGUE+LINKED+UNSAVED": (f"{_FINISHED} not there yet: registers are read from empty places", _ONE_ROW),
+        "EPILOGUE+CFA_MOVED+UNLINKED": (f"{_FINISHED} partly gone", _ONE_ROW),
+        "EPILOGUE+UNLINKED": (f"{_FINISHED} partly gone", _ONE_ROW),
+        "EPILOGUE+RETURN_SAVED": (f"{_FINISHED} gone: what lies where it was is read", _ONE_ROW),
+        "PROLOGUE+LINKED_FURTHER": (f"{_FINISHED} not there yet: what FP leads to is taken for it", _ONE_ROW),
+        "EPILOGUE+LINKED_FURTHER": (f"{_FINISHED} gone: what FP leads to is taken for it", _ONE_ROW),
+    },
 )
 SIGNED = signed(
     "built for another machine, it takes no signature off: it refuses a row that says that there is one",

@@ -30,6 +30,7 @@ from testbed.referee.llvm_libunwind.limits import (
     ONE_ROW,
     ONE_WORD_HIGH,
     ROW_BEFORE_COMPACT,
+    ROW_BEFORE_COMPACT_TOP,
     ROW_BEFORE_SIGNAL,
     ROWS_BEFORE,
     SIGNED,
@@ -183,7 +184,7 @@ COMPACT = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({"__TEXT,__unwind_info"}),
-    limits=(*ONE_ROW, ONE_WORD_HIGH, ROW_BEFORE_COMPACT),
+    limits=(*ONE_ROW, ONE_WORD_HIGH, ROW_BEFORE_COMPACT, ROW_BEFORE_COMPACT_TOP),
     tool=tool,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Limit
 from testbed.referee.limits import llvm_arm
 from testbed.words.outcome import Outcome
@@ -80,7 +81,7 @@ AT_A_ROW: Mapping[Trait, tuple[tuple[Trait, ...], ...]] = MappingProxyType(
         Trait.LOST_REGISTER: ((Trait.CHANGED_INSIDE,),),
         Trait.INEXPRESSIBLE: ((Trait.UNLINKED,), (Trait.UNKEPT,)),
         Trait.REALIGNED: ((Trait.APART,), (Trait.COPIED,)),
-        Trait.FRAMELESS: ((Trait.PASSED_OVER,), (Trait.KEPT_ELSEWHERE, Trait.HOLDING)),
+        Trait.FRAMELESS: ((Trait.PASSED_OVER,), (Trait.KEPT_ELSEWHERE, Trait.RETURN_SAVED)),
     }
 )
 
@@ -116,7 +117,8 @@ EH_FRAME = _limits(
         Trait.INEXPRESSIBLE: "ended_early refused skipped wrong",
         Trait.EPILOGUE: "ended_early wrong_register",
         Trait.FRAMELESS: "ended_early skipped wrong wrong_register",
-    }
+    },
+    said=((Trait.REALIGNED, Trait.COPIED),),  # only who scans the stack finds the copy
 )
 _B_KEY = (
     "symbolic reads the tables of a file as one: a CIE with the augmentation B, which says that return addresses are "
@@ -124,13 +126,6 @@ _B_KEY = (
 )
 _AADWARF = "https://github.com/ARM-software/abi-aa/blob/main/aadwarf64/aadwarf64.rst"
 UNREAD = Limit(Trait.B_KEY, frozenset({Outcome.REFUSED, Outcome.STOPPED}), _B_KEY, _AADWARF, frozenset({"arm64"}))
-_NO_FRAME_HERE = Limit(
-    Trait.FRAMELESS,
-    frozenset({Outcome.ENDED_EARLY, Outcome.WRONG}),
-    *_BECAUSE[Trait.FRAMELESS],
-    frozenset({"arm64", "arm32"}),
-    frozenset({Trait.FRAME_ELSEWHERE, Trait.KEPT_ELSEWHERE}),
-)
 EH_FRAME = (
     Limit(
         Trait.SIGNED,
@@ -147,7 +142,6 @@ EH_FRAME = (
         frozenset({"x86_64", "arm64"}),
     ),
     *EH_FRAME,
-    _NO_FRAME_HERE,
     UNREAD,
 )
 DEBUG_FRAME = (
@@ -159,7 +153,7 @@ DEBUG_FRAME = (
             "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": "ended_early refused skipped wrong_register",
             "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": "ended_early skipped wrong",
             "FP_MOVED_IN_PART": "ended_early wrong_register",
-            "GIVEN_BACK_IN_PART": "ended_early wrong_register",
+            "GIVEN_BACK_IN_PART": "ended_early wrong wrong_register",
         }
     ),
     *_limits(
@@ -184,7 +178,6 @@ DEBUG_FRAME = (
         frozenset({"arm32"}),
         frozenset({Trait.PASSED_OVER}),
     ),
-    _NO_FRAME_HERE,
     Limit(
         Trait.EPILOGUE,
         frozenset({Outcome.REFUSED}),
@@ -209,27 +202,32 @@ INDIRECT = Limit(
     "(UNWIND_X86_64_MODE_STACK_IND), symbolic writes the size zero",
     _SOURCE,
     frozenset({"x86_64"}),
+    frozenset({Trait.FAR}),
 )
+_FINISHED = "the one encoding of a function describes its finished frame, and so does the one record made of it"
 COMPACT = (
-    *(
-        Limit(
-            trait,
-            frozenset(Outcome(value) for value in outcomes.split()),
-            "the one encoding of a function describes its finished frame, and so does the one record made of it",
-            _CALLS_ONLY,
-        )
-        for trait, outcomes in (
-            (Trait.PROLOGUE, "ended_early refused skipped wrong wrong_register"),
-            (Trait.EPILOGUE, "ended_early refused skipped wrong wrong_register"),
-        )
-    ),
-    Limit(
-        Trait.FRAMELESS,
-        frozenset({Outcome.WRONG_REGISTER}),
-        "a frameless function's record holds for its finished frame: registers that it has not saved yet are read from "
-        "empty places",
-        _CALLS_ONLY,
-        frozenset({"arm64"}),
+    *limits_of(
+        """
+        PROLOGUE+FP_LEADS+UNLINKED   x86_64  ended_early skipped wrong
+        PROLOGUE+UNLINKED            x86_64  refused
+        PROLOGUE+UNLINKED            arm64   refused skipped wrong_register
+        PROLOGUE+LINKED+UNSAVED      x86_64  wrong_register
+        EPILOGUE+CFA_MOVED+UNLINKED  x86_64  ended_early refused skipped wrong
+        EPILOGUE+UNLINKED            arm64   refused skipped wrong_register
+        FRAMELESS+CHANGED            arm64   wrong_register
+        """,
+        {
+            **{
+                f"{where}+UNLINKED": (_FINISHED, _CALLS_ONLY)
+                for where in ("PROLOGUE", "PROLOGUE+FP_LEADS", "EPILOGUE", "EPILOGUE+CFA_MOVED")
+            },
+            "PROLOGUE+LINKED+UNSAVED": (f"{_FINISHED}: registers are read from places that are empty yet", _CALLS_ONLY),
+            "FRAMELESS+CHANGED": (
+                "of the registers that a frameless function saves its record says nothing, and no rule means that a "
+                "register is unchanged",
+                _SOURCE,
+            ),
+        },
     ),
     INDIRECT,
 )
