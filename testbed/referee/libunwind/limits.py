@@ -26,7 +26,7 @@ STALE_ROW_OF_ANOTHER = Limit(
 LOST = lost_pointer(
     Outcome.ENDED_EARLY,
     because="the table says that the frame pointer cannot be had any more, and the caller's CFA counts from it: the "
-    "stack ends there as if that frame were the outermost one; before it is overwritten, rows say where it is",
+    "stack ends there as if that frame were the outermost one",
     reference="https://www.gnu.org/software/libc/manual/html_node/Non_002dLocal-Exits.html",
 )
 STALE_ROW_OF_CALLER = Limit(
