@@ -81,10 +81,11 @@ def _limits(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
     elif names:
         for unwinder in chosen:
             yield from limits_text.limits_told(unwinder)
+        yield "A+B: both hold of the frame that goes wrong. A<1: A holds of the one that it called, A>1: of its caller."
     else:
         yield limits_text.limits_overview(chosen)
         yield ""
-        yield "A+B: both hold of the frame that goes wrong. A<1: A holds of the one that it called, A>1: of its caller."
+        yield "about: a fact about the frame that goes wrong, and how many limits begin with it, if several."
         yield f"`testbed list limits -u {chosen[0].name}` tells each limit of a strategy, and why it is one."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,16 @@ if TYPE_CHECKING:  # what is printed is given
 
 
 def limits_overview(unwinders: Iterable[Unwinder]) -> Table:
-    """A row per strategy: how many limits it declares, counted as `limits_told` tells them, and by which mechanisms."""
-    table = Table("strategy", "limits", "mechanisms", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    """A row per strategy: how many limits it declares, counted as `limits_told` tells them, and about what: the first
+    trait of each, with how many there are of it if several."""
+    table = Table("strategy", "limits", "about", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.columns[0].no_wrap = True
     table.columns[1].justify = "right"
     for unwinder in unwinders:
-        mechanisms = dict.fromkeys(limit.mechanism for limit in unwinder.limits)
-        table.add_row(unwinder.name, str(len(_told_once(unwinder))), ", ".join(mechanisms) or "none")
+        told = _told_once(unwinder)
+        about = Counter(limits[0].trait.name for limits in told.values())
+        shown = ", ".join(name if count == 1 else f"{name}×{count}" for name, count in about.most_common())
+        table.add_row(unwinder.name, str(len(told)), shown or "none")
     return table
 
 

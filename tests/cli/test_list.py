@@ -33,7 +33,7 @@ def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
 def test_limits_are_an_overview_and_of_a_named_strategy_told_whole(testbed: Testbed) -> None:
     overview = testbed("list", "limits")
     assert overview.status == 0
-    assert len(overview.out.splitlines()) < 400
+    assert len(overview.out.splitlines()) < 300
     named = re.search(r"testbed list limits -u (\w+)", overview.out)
     assert named is not None
     told = testbed("list", "limits", "-u", "eh_*", "-u", named[1])

@@ -163,7 +163,7 @@ TAKEN_OUT: dict[str, RemovedRule] = {
     "column": RemovedRule(
         "every observed trait has a column; none is silently never there",
         "testbed/truth/columns.py",
-        "        Trait.IN_NO_FILE: _executing_at(Watched.is_in_no_file),\n",
+        "        Trait.IN_NO_FILE: executing_at(Watched.is_in_no_file),\n",
         "",
         "tests/campaign/test_shares.py::test_every_observed_trait_has_a_rule_and_a_column",
     ),
