@@ -1,4 +1,7 @@
-"""The truth about a recorded run, watched by effect: no disassembler, no symbols, no unwind tables."""
+"""The truth about a recorded run, watched by effect: no disassembler, no unwind tables; a symbol in one rule only.
+
+That one is about what no effect tells apart: `testbed.truth.straight`.
+"""
 
 from __future__ import annotations
 
