@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from testbed.arch import Arch
 from testbed.image import image_covering
 from testbed.machine.load import PAGE
 from testbed.trace import History, Trace
@@ -129,7 +130,9 @@ class OnceMore:
         try:
             instruction = history.read(pc, int(trace.sizes[step]), step)
             if (isa, instruction) not in self._ways:
-                self._ways[isa, instruction] = _ask(trace, _page(history, pc, step), registers, int(trace.pc[row]))
+                self._ways[isa, instruction] = address_from(
+                    trace.arch, _page(history, pc, step), registers, int(trace.pc[row])
+                )
         except UnreadableMemory:
             return AddressFrom.BACK
         return self._ways[isa, instruction]
@@ -154,10 +157,11 @@ def _function(trace: Trace, pc: int) -> int | None:
 _OTHER = 1 << 20  # a bit of an address that makes it another one, in the same instruction set
 
 
-def _ask(trace: Trace, code: tuple[int, bytes], registers: Sequence[int], target: int) -> AddressFrom:
+def address_from(arch: Arch, code: tuple[int, bytes], registers: Sequence[int], target: int) -> AddressFrom:
+    """What the instruction at pc had ``target`` from, where it went. ``code``: where a page begins, and its bytes."""
     from testbed.machine.once_more import goes_to  # the emulator: most runs that are read from a file need it not
 
-    arch, (start, content) = trace.arch, code
+    start, content = code
     kept = {arch.index[name] for name in (arch.pc, arch.sp, arch.flags)}
     pc, link = registers[arch.index[arch.pc]], arch.index[arch.link or ""]
     other = [value ^ _OTHER if i == link else value for i, value in enumerate(registers)]
@@ -194,9 +198,8 @@ class Ends:
 
     def __init__(self, trace: Trace) -> None:
         self._trace, self._links = trace, trace.arch.link is not None
-        self._ended: dict[
-            int, tuple[SiteAndTarget, Ended, int]
-        ] = {}  # activation -> the jump, what it ended, its caller
+        # Of each activation the jump, what it ended, and its caller.
+        self._ended: dict[int, tuple[SiteAndTarget, Ended, int]] = {}
         self._called_again: set[int] = set()  # those whose caller then called from the same place
         self._came_back: set[int] = set()  # activations that returned themselves
 

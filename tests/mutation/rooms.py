@@ -84,7 +84,10 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     tuple(f"tests/truth/test_{name}.py" for name in ("entered_again", "landings", "calls_or_jumps")),
                     tuple(f"tests/truth/test_{name}.py" for name in ("transfers", "changed_returns", "vectors")),
                     tuple(f"tests/truth/test_{name}.py" for name in ("row_traits", "registers", "shapes", "jumps")),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("assumed", "other_stacks", "scanned")),
+                    tuple(f"tests/truth/test_{name}.py" for name in ("assumed", "other_stacks", "scanned", "straight")),
+                    tuple(
+                        f"tests/truth/test_{name}.py" for name in ("frame_sites", "further_records", "followed_traits")
+                    ),
                     _CELLS,
                     ("tests/truth/test_columns.py",),
                 ),

@@ -11,6 +11,7 @@ from testbed.machine.once_more import goes_to
 from testbed.trace import Exited
 from testbed.truth import observe
 from testbed.truth.hindsight import Learned
+from testbed.truth.straight import AddressFrom, address_from
 from tests.machine.snippets import image_of
 from tests.truth.pieces import learned
 from tests.truth.straight_jumps import (
@@ -146,7 +147,7 @@ def test_a_run_that_is_cut_behind_the_jump_tells_it_too(isa: str) -> None:
     assert len(truth.stack(at)) == 4
 
 
-def test_what_an_instruction_has_its_address_from() -> None:
+def test_where_an_instruction_goes_with_other_registers() -> None:
     """Branches, returns and jumps through registers, each executed once more with other registers."""
     for arch, isa, code, registers, target in (
         ("arm64", 0, "00040014", {}, 0x11000),  # b #0x1000
@@ -170,3 +171,33 @@ def test_what_an_instruction_has_its_address_from() -> None:
             assert goes_to(found, page, 0x10000, 0x10000, values) == target + 0x100000, (arch, code)
     load = bytes.fromhex("00f090e5").ljust(PAGE, b"\0")  # ldr pc, [r0]
     assert goes_to(ARCHES["arm32"], load, 0x10000, 0x10000, [0x10] * len(ARCHES["arm32"].registers)) is None
+
+
+@pytest.mark.parametrize("target", [0x11000, 0x111000])
+@pytest.mark.parametrize(
+    ("arch", "isa", "code", "register", "way"),
+    [
+        ("arm64", 0, "c0035fd6", "x30", AddressFrom.BACK),  # ret
+        ("arm64", 0, "00021fd6", "x16", AddressFrom.ANOTHER),  # br x16
+        ("arm32", 0, "1eff2fe1", "lr", AddressFrom.BACK),  # bx lr
+        ("arm32", 1, "1847", "r3", AddressFrom.ANOTHER),  # bx r3
+    ],
+)
+def test_what_an_instruction_has_its_address_from(
+    arch: str, isa: int, code: str, register: str, way: AddressFrom, target: int
+) -> None:
+    found = ARCHES[arch]
+    values = [0] * len(found.registers)
+    values[found.index[found.flags]] = 0x10 | isa << 5 if arch == "arm32" else 0
+    values[found.index[found.pc]], values[found.index[register]] = 0x10000, target | isa
+    page = 0x10000, bytes.fromhex(code).ljust(PAGE, b"\0")
+    assert address_from(found, page, values, target) is way
+
+
+@pytest.mark.parametrize(("arch", "code"), [("arm64", "00040014"), ("arm32", "fe0300ea")])
+def test_a_branch_has_its_address_from_nowhere(arch: str, code: str) -> None:
+    found = ARCHES[arch]
+    values = [0x10] * len(found.registers)
+    values[found.index[found.pc]] = 0x10000
+    page = 0x10000, bytes.fromhex(code).ljust(PAGE, b"\0")
+    assert address_from(found, page, values, 0x11000) is AddressFrom.DIRECT
