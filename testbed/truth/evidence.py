@@ -83,19 +83,24 @@ class Evidence:
         certain = event.pc != top.return_address and (popped(event) or event.pc == self._hands.link(event))
         self._jumped[top.index] = self._jumped.get(top.index, False) or certain
 
-    def thrown(self, index: int, site: Event, ordinary: bool, inside: bool, pushes: bool) -> bool:
-        """An activation is over without a return of its own; ``ordinary``: its parent returns.
+    def thrown(self, index: int, site: Event, ordinary: Event | None, inside: bool, pushes: bool) -> bool:
+        """An activation is over without a return of its own; ``ordinary``: its parent returns by this.
 
         Then it may have been none, or have come back elsewhere; and if it has, so may the one ``inside`` it, which was
-        opened by the same parent then. Returns whether it has.
+        opened by the same parent then. Returns whether it has. A jump through another register than the link register
+        may be a `longjmp` to right behind the parent's call: that shows of no call that it was none.
         """
         pushed = pushes and site.transfer and site.before != site.sp
-        if ordinary and not pushed:
+        at_next = site.pc == site.fall  # `bl next`, which asks for the pc
+        if ordinary and not pushed and (pushes or at_next or self._returns(ordinary)):
             self.thrown_away[site.site] = site.fall
-        led = (ordinary or inside) and index in self._jumped
+        led = (ordinary is not None or inside) and index in self._jumped
         if led:
             self.elsewhere.add(site.site)
         return led
+
+    def _returns(self, event: Event) -> bool:
+        return popped(event) or self._hands.link(event) == event.pc
 
     def lands(self, event: Event, top: Activation, landed: int, gone: Iterable[int]) -> None:
         """The innermost activation, with others, is thought gone by a jump to a landing pad in ``landed``."""

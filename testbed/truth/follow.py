@@ -297,4 +297,4 @@ class _Walk:
             assert site is not None and parent is not None
             outer = self._all[parent]
             ordinary = (event.pc, event.sp) == (outer.return_address, outer.cfa)
-            inside = self._evidence.thrown(index, site, ordinary, inside, self._pushes)
+            inside = self._evidence.thrown(index, site, event if ordinary else None, inside, self._pushes)

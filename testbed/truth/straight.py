@@ -21,7 +21,7 @@ Where calls push, a return takes its address off the stack, and a jump does not:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 from typing import NamedTuple
@@ -30,8 +30,8 @@ import numpy as np
 
 from testbed.arch import Arch
 from testbed.image import image_covering
-from testbed.machine.load import PAGE
 from testbed.trace import History, Trace
+from testbed.trace.sparse import PAGE
 from testbed.truth.transfers import NOWHERE, Event, history_of
 from testbed.words.errors import UnreadableMemory
 
@@ -154,7 +154,7 @@ def _function(trace: Trace, pc: int) -> int | None:
     return symbol.address + loaded.bias if loaded and symbol else None
 
 
-_OTHER = 1 << 20  # a bit of an address that makes it another one, in the same instruction set
+_OTHERS = 1 << 20, 1 << 21  # bits of an address, each of which makes it another one in the same instruction set
 
 
 def address_from(arch: Arch, code: tuple[int, bytes], registers: Sequence[int], target: int) -> AddressFrom:
@@ -164,11 +164,18 @@ def address_from(arch: Arch, code: tuple[int, bytes], registers: Sequence[int], 
     start, content = code
     kept = {arch.index[name] for name in (arch.pc, arch.sp, arch.flags)}
     pc, link = registers[arch.index[arch.pc]], arch.index[arch.link or ""]
-    other = [value ^ _OTHER if i == link else value for i, value in enumerate(registers)]
-    if goes_to(arch, content, start, pc, other) != target:
+
+    def goes_there(changed: Callable[[int, int], bool]) -> bool:
+        """With one of the bits changed in some registers: a condition may ask for either, and no branch be taken."""
+        return any(
+            goes_to(arch, content, start, pc, [v ^ bit if changed(i, v) else v for i, v in enumerate(registers)])
+            == target
+            for bit in _OTHERS
+        )
+
+    if not goes_there(lambda i, _: i == link):
         return AddressFrom.BACK
-    other = [value ^ _OTHER if value and i not in kept else value for i, value in enumerate(registers)]
-    return AddressFrom.DIRECT if goes_to(arch, content, start, pc, other) == target else AddressFrom.ANOTHER
+    return AddressFrom.DIRECT if goes_there(lambda i, value: value != 0 and i not in kept) else AddressFrom.ANOTHER
 
 
 _BEGINNING = 32  # bytes of a function in which it stores the link register

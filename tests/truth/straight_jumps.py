@@ -106,7 +106,8 @@ _WORDS = {
         "next": "sub x19, x19, #1\n    cbnz x19, again",
         "result": "mov x0, #42",
         "finish": "mov x0, #42\n    mov x8, #93\n    svc #0",
-        "keep": "mov x20, sp",
+        "keep": "mov x20, sp\n    adr x21, receiver",
+        "longjmp": "mov sp, x20\n    br x21",
         "throw": "stp x29, x30, [sp, #-16]!\n    mov sp, x20\n    b landed",
     },
     "a32": {
@@ -119,7 +120,8 @@ _WORDS = {
         "next": "subs r5, r5, #1\n    bne again",
         "result": "mov r0, #42",
         "finish": "mov r0, #42\n    mov r7, #1\n    svc #0",
-        "keep": "mov r8, sp",
+        "keep": "mov r8, sp\n    ldr r6, =receiver",
+        "longjmp": "mov sp, r8\n    mov pc, r6",
         "throw": "push {r4, lr}\n    mov sp, r8\n    b landed",
     },
 }
@@ -218,6 +220,7 @@ fn main
     {keep}
     bl work
 landed:
+receiver:
     {result}
     {leave}
 fn work
@@ -265,4 +268,24 @@ fn helper
     b back
 fn finish
     {finish}
+"""
+LONGJMP_BEHIND = """
+fn main
+    {enter}
+    bl work
+    {result}
+    {leave}
+fn work
+    {enter}
+    {keep}
+    bl mid
+receiver:
+    {leave}
+fn mid
+    {enter}
+    bl thrower
+fn between
+    {ret}
+fn thrower
+    {longjmp}
 """

@@ -20,6 +20,7 @@ from tests.truth.straight_jumps import (
     ENDS,
     FAR_JUMP,
     ISAS,
+    LONGJMP_BEHIND,
     NO_FUNCTION,
     RECURSION,
     RETURNS,
@@ -201,3 +202,31 @@ def test_a_branch_has_its_address_from_nowhere(arch: str, code: str) -> None:
     values[found.index[found.pc]] = 0x10000
     page = 0x10000, bytes.fromhex(code).ljust(PAGE, b"\0")
     assert address_from(found, page, values, 0x11000) is AddressFrom.DIRECT
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_a_leaf_may_jump_to_right_behind_its_callers_call(isa: str) -> None:
+    """As GCC's ``__builtin_longjmp`` does, in a leaf that does not keep its link register, to a receiver there."""
+    frames = ("mid = mid, work, main, _start", "thrower = thrower, mid, work, main, _start")
+    watch(isa, written(isa, LONGJMP_BEHIND), *frames, "receiver = work, main, _start")
+
+
+@pytest.mark.parametrize(
+    ("arch", "isa", "code", "target", "value"),
+    [
+        ("arm64", 0, "000800b5", 0x10100, 1 << 20),  # cbnz x0, #0x100
+        ("arm64", 0, "000800b5", 0x10100, 1 << 21),
+        ("arm64", 0, "0008a037", 0x10100, 1 << 20),  # tbnz x0, #20, #0x100
+        ("arm64", 0, "0008a036", 0x10100, 1 << 21),  # tbz x0, #20, #0x100
+        ("arm32", 1, "10b9", 0x10008, 1 << 20),  # cbnz r0, #8
+    ],
+)
+def test_a_branch_that_is_taken_under_a_condition_has_its_address_from_nowhere(
+    arch: str, isa: int, code: str, target: int, value: int
+) -> None:
+    found = ARCHES[arch]
+    values = [0] * len(found.registers)
+    values[found.index[found.flags]] = 0x10 | isa << 5 if arch == "arm32" else 0
+    values[found.index[found.pc]], values[found.index["x0" if arch == "arm64" else "r0"]] = 0x10000, value
+    page = 0x10000, bytes.fromhex(code).ljust(PAGE, b"\0")
+    assert address_from(found, page, values, target) is AddressFrom.DIRECT

@@ -186,7 +186,7 @@ def _come_back(events: Any, e: Any, place: Any, tree: Any, setting: Any, top: An
         arrives(events, e, tree, setting, is_left(came, tree.way[WAY_SP], tree, setting, top))
     if lives and target != top:
         marks[came, RETURNED] = True
-        leave_for(pc, sp, target, tree, setting, top)
+        leave_for(events, e, target, tree, setting, top)
         return target, LEFT, top
     if links[top, LAST_LEFT] >= 0:  # asked here: a call of a function takes longer than the question
         look_back(events, e, tree, setting, top, lives)
@@ -228,7 +228,7 @@ def _away(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any, u
         found = resumed(events.sp[e], tree, setting, used, top)
         if found < 0:
             return top, NOTHING, top
-        leave_for(events.pc[e], events.sp[e], found, tree, setting, top)
+        leave_for(events, e, found, tree, setting, top)
         return found, LEFT, top
     new_top, more = _go_up(events, e, target, tree, setting, top)
     return new_top, more, top
@@ -261,7 +261,7 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
     pc, sp = events.pc[e], events.sp[e]
     parent = tree.links[target, PARENT] if target >= 0 else np.int64(-1)
     if parent >= 0 and tree.marks[parent, ALIVE]:
-        leave_for(pc, sp, parent, tree, setting, top)
+        leave_for(events, e, parent, tree, setting, top)
         tree.marks[target, ALIVE] = True
         return target, LEFT
     if pc == tree.addresses[top, RETURN]:
@@ -272,6 +272,6 @@ def _go_up(events: Any, e: Any, target: Any, tree: Any, setting: Any, top: Any) 
     outer = landing(sp, tree, setting, top)
     if outer == top:
         return top, NOTHING
-    throw(pc, sp, outer, tree, setting, top)
+    throw(events, e, outer, tree, setting, top)
     lands(events, e, tree, setting, top, outer)
     return outer, LANDS
