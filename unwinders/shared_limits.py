@@ -42,7 +42,8 @@ RECORDS: Reasons = MappingProxyType(
             _SIGNATURE,
         ),
         "LEAF_RECORD+UNLINKED": (
-            "GCC's A32 leaves save the frame pointer alone, where every other function saves lr",
+            "the return address is in the link register alone, as all along in a leaf, where GCC's A32 code saves the "
+            "frame pointer without it, or before it is saved, or after it is taken back: no record is linked",
             _GCC_ARM,
         ),
         "NO_RECORD+UNLINKED": (
