@@ -124,7 +124,7 @@ READING = (
     (
         "Assemblers, and what they are given",
         (
-            *("odd address", "A64 spelling", "A32 spelling", "operands", "no room", "size of a file", "host files"),
+            *("odd address", "second assembler", "no room", "size of a file", "host files"),
             *("further sources", "header flags", "AT&T syntax"),
         ),
     ),

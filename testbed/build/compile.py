@@ -18,6 +18,7 @@ from testbed.arch import Arch, Isa
 from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 from testbed.build.targets import CLANG, LLD, MACH_O, clang_flags
 from testbed.build.tools import run_tool, work_folder, write_source
+from testbed.image import read_image
 from testbed.program.model import Source
 from testbed.program.start import MACH_O_START
 from testbed.words.errors import ToolchainMissing
@@ -91,12 +92,10 @@ def compile_c(
             compiled = (folder / "program.s").read_text(encoding="utf-8")
             (folder / "whole.S").write_text(start + compiled, encoding="utf-8")
             _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], *flags, "whole.S", "-o", "whole.o"))
-            _link(zig, folder, source, arch, ("whole.o",))
-            return (folder / "program.elf").read_bytes()
+            return _link(zig, folder, source, arch, ("whole.o",)).read_bytes()
         objects = _objects(zig, folder, source, isa, common, told)
         _run(zig, folder, source, ("clang", "-c", *CLANG[isa.name], "start.S", "-o", "start.o"))
-        _link(zig, folder, source, arch, ("start.o", *objects))
-        return (folder / "program.elf").read_bytes()
+        return _link(zig, folder, source, arch, ("start.o", *objects)).read_bytes()
 
 
 def _objects(
@@ -139,27 +138,39 @@ def assemble(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> byte
     The code is placed where the ``keystone`` recipe places it, so that the two files' code can be compared byte
     for byte. Raises BuildError with clang's own messages (file, line, column) or lld's, ToolchainMissing.
     """
-    zig = find_zig()
     with work_folder() as folder:
-        write_source(source, folder)
-        objects = _objects(zig, folder, source, isa, _FREESTANDING, clang_flags(isa.name, source.header, flags))
-        placed = (
-            f"--image-base={IMAGE_BASE:#x}",
-            f"-Ttext={TEXT_BASE:#x}",
-            f"-Tbss={ZEROED_BASE:#x}",
-            f"-zmax-page-size={PAGE:#x}",
-            "--no-merge-exidx-entries",  # one entry per function, as the source says
-        )
-        _link(zig, folder, source, arch, (*placed, *objects))
-        return (folder / "program.elf").read_bytes()
+        return _assembled(folder, source, arch, isa, flags, source.header.entry).read_bytes()
 
 
-def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[str]) -> None:
+def assembled_text(source: Source, arch: Arch, isa: Isa) -> bytes:
+    """The ``.text`` of that program. Its entry symbol need not be global. Raises as `assemble` does."""
+    # Without the preprocessor, so that all messages have the source's own lines. Alone, -mthumb is for compilers.
+    begins = ("-x", "assembler", *(f"-Wa,{flag}" for flag in CLANG[isa.name] if flag == "-mthumb"))
+    with work_folder() as folder:
+        return read_image(_assembled(folder, source, arch, isa, begins, hex(TEXT_BASE))).sections[".text"].data
+
+
+def _assembled(folder: Path, source: Source, arch: Arch, isa: Isa, flags: Sequence[str], entry: str) -> Path:
+    zig = find_zig()
+    write_source(source, folder)
+    objects = _objects(zig, folder, source, isa, _FREESTANDING, clang_flags(isa.name, source.header, flags))
+    placed = (
+        f"--image-base={IMAGE_BASE:#x}",
+        f"-Ttext={TEXT_BASE:#x}",
+        f"-Tbss={ZEROED_BASE:#x}",
+        f"-zmax-page-size={PAGE:#x}",
+        "--no-merge-exidx-entries",  # one entry per function, as the source says
+    )
+    return _link(zig, folder, source, arch, (*placed, *objects), entry)
+
+
+def _link(zig: Path, folder: Path, source: Source, arch: Arch, inputs: Sequence[str], entry: str | None = None) -> Path:
     # ARM's tables mention __aeabi_unwind_cpp_pr0 with R_ARM_NONE relocations: lld leaves those symbols undefined
     # without complaint, and nothing that runs here calls them.
-    options = ("-m", LLD[arch.name], "-static", "--eh-frame-hdr", "-e", source.header.entry)
+    options = ("-m", LLD[arch.name], "-static", "--eh-frame-hdr", "-e", entry or source.header.entry)
     asked = [flag.removeprefix("-Wl,") for flag in source.header.flags if flag.startswith("-Wl,")]
     _run(zig, folder, source, ("ld.lld", *options, *asked, *inputs, "-o", "program.elf"))
+    return folder / "program.elf"
 
 
 def _run(

@@ -5,8 +5,8 @@
 * It crashes on some wrong operands: it runs in a process of its own (`keystone_process`).
 * It is too old for some instructions: `keystone_isas` has their bytes.
 * It takes a branch to a literal address for a wrong one behind data: targets are labels, always.
-* It assembles some operands to wrong code, silently: every instruction is disassembled again and compared with its
-  source line (`round_trip`).
+* It assembles some operands to wrong code, silently: a program's bytes are compared with those that clang's assembler
+  makes of the same source (`compare_with_clang`).
 
 Where everything lies is read back from keystone itself: each statement gets a label, and a list of all labels'
 values follows the code. A source with two instruction sets is assembled once for each, with room left for the other
@@ -16,21 +16,30 @@ one's statements, until no size changes.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from capstone import Cs
+
 from testbed.arch import Arch, Isa
+from testbed.build.compile import assembled_text
 from testbed.build.keystone_isas import keystone_isa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.source_place import Place
 from testbed.build.spellings import SPELLINGS
-from testbed.build.statements import Align, Data, Fill, Label, SourceInstruction, Statement
-from testbed.words.errors import BuildError
+from testbed.build.statements import Align, Assembly, Data, Fill, Label, SourceInstruction, Statement
+from testbed.image.capstone_isas import CAPSTONE
+from testbed.words.errors import BuildError, ToolchainMissing
 
 _MOST_ROUNDS = 10
 _ALIGNED = 4096  # .p2align counts from where the code starts
 _NUMBER = re.compile(r"(?<![\w.$])\d\w*")
 _TOKEN = re.compile(r"[A-Za-z_.$][\w.$]*|(?<![\w.$])\d\w*")
+_REFUSAL = re.compile(r".+?:\d+:\d+: error: (?P<why>.+)")
+_WIDTH = re.compile(r"^(\S+)\.[wn]\b")  # of an encoding: it says nothing of what the instruction does
+_RELATIVE = re.compile(r"\[(?:rip|pc)(?:, #| (?=[+-]))(?P<distance>-?|[+-] )(?P<number>0x[0-9a-f]+|\d+)\]")
+_ADDRESS = re.compile(r"0x[0-9a-f]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,3 +238,93 @@ def number(place: Place, text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise place.error(f"{text!r} is no number") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A program's bytes as one assembler makes them; ``starts`` are the addresses of each statement and of the end."""
+
+    content: bytes
+    starts: tuple[int, ...]
+
+    def bytes_of(self, number: int) -> bytes:
+        base = self.starts[0]
+        return self.content[self.starts[number] - base : self.starts[number + 1] - base]
+
+    def place(self, address: int) -> str:
+        """An address as a place in the source, which is the same in both layouts."""
+        if not self.starts[0] <= address <= self.starts[-1]:
+            return hex(address)
+        number = bisect_right(self.starts, address) - 1
+        return f"<{number}+{address - self.starts[number]}>"
+
+
+def compare_with_clang(assembly: Assembly, code: AssembledCode, content: bytes, arch: Arch, isa: Isa) -> None:
+    """Compare a program's bytes with those that clang's assembler makes of the same source.
+
+    Where they are not equal, both are disassembled: some instructions have several encodings. Raises BuildError with
+    the first line of which the two make something else, and both readings.
+    """
+    ours = _Layout(content, (*code.addresses, code.end))
+    try:
+        clangs = assembled_text(assembly.source, arch, isa)
+    except ToolchainMissing:
+        raise
+    except BuildError as error:
+        raise _refused(error, assembly, ours) from error
+    if clangs == content:
+        return
+    theirs = _Layout(clangs, _clangs_starts(assembly.statements, ours, clangs))
+    for number, statement in enumerate(assembly.statements):
+        if isinstance(statement, SourceInstruction):
+            if _meaning(statement.isa, ours, number) != _meaning(statement.isa, theirs, number):
+                reading = _reading(statement.isa, theirs, number)
+                raise _wrong(
+                    statement, ours, number, f"clang as {reading!r}; take the recipe clang-asm, or spell it so"
+                )
+        elif ours.starts == theirs.starts and ours.bytes_of(number) != theirs.bytes_of(number):
+            shown = f"{ours.bytes_of(number).hex()} here, and {theirs.bytes_of(number).hex()} to clang"
+            raise statement.place.error(f"this line is {shown}; take the recipe clang-asm")
+
+
+def _clangs_starts(statements: Sequence[Statement], ours: _Layout, clangs: bytes) -> tuple[int, ...]:
+    """Where each statement lies in clang's bytes: an instruction may have another size there."""
+    starts = [ours.starts[0]]
+    for number, statement in enumerate(statements):
+        at, size = starts[-1], len(ours.bytes_of(number))
+        if isinstance(statement, Align):
+            size = -at % statement.boundary
+        elif isinstance(statement, SourceInstruction):
+            rest = clangs[at - starts[0] :]
+            size = next((read[1] for read in Cs(*CAPSTONE[statement.isa.name]).disasm_lite(rest, at, 1)), size)
+        starts.append(at + size)
+    return tuple(starts)
+
+
+def _refused(error: BuildError, assembly: Assembly, ours: _Layout) -> BuildError:
+    """The error for a source that clang's assembler does not take, with what keystone made of that line."""
+    match = _REFUSAL.match(error.detail)
+    for number, statement in enumerate(assembly.statements if match else ()):
+        place = statement.place
+        if match and isinstance(statement, SourceInstruction) and match[0].startswith(f"{place.path}:{place.line}:"):
+            return _wrong(statement, ours, number, f"clang refuses it: {match['why']}; both have to take it")
+    return error
+
+
+def _wrong(statement: SourceInstruction, ours: _Layout, number: int, rest: str) -> BuildError:
+    written = f"{statement.mnemonic} {statement.operands}".rstrip()
+    return statement.place.error(f"keystone assembled {written!r} as {_reading(statement.isa, ours, number)!r}, {rest}")
+
+
+def _reading(isa: Isa, layout: _Layout, number: int) -> str:
+    read = Cs(*CAPSTONE[isa.name]).disasm_lite(layout.bytes_of(number), layout.starts[number])
+    return "; ".join(f"{name} {operands}".rstrip() for _, _, name, operands in read) or "no instruction"
+
+
+def _meaning(isa: Isa, layout: _Layout, number: int) -> str:
+    """A reading without what depends on the layout: addresses are places in the source, distances from pc too."""
+    end = layout.starts[number + 1]
+    pc = end if isa.pc_reads_ahead is None else (layout.starts[number] + isa.pc_reads_ahead) & ~3
+    text = _WIDTH.sub(r"\1", _reading(isa, layout, number))
+    text = _RELATIVE.sub(lambda m: f"[{pc + int((m['distance'] + m['number']).replace(' ', ''), 0):#x}]", text)
+    return _ADDRESS.sub(lambda m: layout.place(int(m[0], 16)), text)

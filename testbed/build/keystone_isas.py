@@ -28,10 +28,10 @@ _HINTS = """
 xpaclri 7, paciaz 24, paciasp 25, pacibz 26, pacibsp 27, autiaz 28, autiasp 29, autibz 30, autibsp 31,
 bti 32, bti c 34, bti j 36, bti jc 38
 """
-HINTS = {
-    name: int(number) for name, number in (hint.strip().rsplit(" ", 1) for hint in _HINTS.split(","))
-}  # by name, which may have an operand
-_ARM64_ENCODINGS = {name: (0xD503_201F | number << 5).to_bytes(4, "little") for name, number in HINTS.items()} | {
+_ARM64_ENCODINGS = {
+    name: (0xD503_201F | int(number) << 5).to_bytes(4, "little")
+    for name, number in (hint.strip().rsplit(" ", 1) for hint in _HINTS.split(","))
+} | {
     "retaa": bytes.fromhex("ff0b5fd6"),
     "retab": bytes.fromhex("ff0f5fd6"),
 }

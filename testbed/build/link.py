@@ -8,10 +8,9 @@ from dataclasses import replace
 from testbed.arch import Arch, Isa
 from testbed.build.assembly import read_assembly
 from testbed.build.expressions import Expression
-from testbed.build.keystone import AssembledCode, assemble_code
+from testbed.build.keystone import AssembledCode, assemble_code, compare_with_clang
 from testbed.build.load_addresses import TEXT_BASE, ZEROED_BASE
 from testbed.build.procedures import handled_of, procedures_of
-from testbed.build.round_trip import verify
 from testbed.build.spellings import INSTRUCTION_BOUNDARY
 from testbed.build.statements import (
     Assembly,
@@ -42,7 +41,7 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     if not any(isinstance(statement, SourceInstruction) for statement in assembly.statements):
         raise BuildError(f"{source.path}: there is no instruction in it")
     code = assemble_code(assembly.statements, arch, TEXT_BASE)
-    _check(assembly, code, arch)
+    _check_boundaries(assembly, code)
     # Only words name what is in .bss, so keystone need not know it.
     zeroed = {name: ZEROED_BASE + offset for name, offset in assembly.zeroed.items()}
     code = replace(code, labels={**code.labels, **zeroed})
@@ -55,42 +54,21 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     entry = symbols.get(source.header.entry)
     if entry is None:
         raise BuildError(f"{source.path}: there is no label {source.header.entry!r}, where the program starts")
+    compare_with_clang(assembly, code, content, arch, isa)
     named = [symbol for symbol in symbols.values() if not symbol.name.startswith(".L")]
     return write_elf(
         arch, content, tables, debug_frame, [*_mapping(assembly, code), *named], entry.value, assembly.zeroed_size
     )
 
 
-def _check(assembly: Assembly, code: AssembledCode, arch: Arch) -> None:
-    """Compare every instruction with what was written. Raises BuildError for one where none can be executed."""
-    ends = (*code.addresses[1:], code.end)
-    instructions = [
-        (statement, at, end - at)
-        for statement, at, end in zip(assembly.statements, code.addresses, ends, strict=True)
-        if isinstance(statement, SourceInstruction)
-    ]
-    for statement, at, _ in instructions:
-        if at % INSTRUCTION_BOUNDARY[statement.isa.name]:
+def _check_boundaries(assembly: Assembly, code: AssembledCode) -> None:
+    """Raises BuildError for an instruction where none can be executed."""
+    for statement, at in zip(assembly.statements, code.addresses, strict=True):
+        if isinstance(statement, SourceInstruction) and at % INSTRUCTION_BOUNDARY[statement.isa.name]:
             boundary = INSTRUCTION_BOUNDARY[statement.isa.name]
             raise statement.place.error(
                 f"an instruction at {at:#x}, no multiple of {boundary}: .balign {boundary} is needed behind the data"
             )
-    isas = {s.name: s.isa for s in assembly.statements if isinstance(s, Label)}
-    labels = {name: (address, isas[name]) for name, address in code.labels.items()}
-    verify(instructions, _stretches(instructions, code), arch, labels)
-
-
-def _stretches(instructions: list[tuple[SourceInstruction, int, int]], code: AssembledCode) -> Mapping[int, bytes]:
-    """The code, cut at data and where the instruction set changes."""
-    bounds: list[list[int]] = []
-    before: Isa | None = None
-    for instruction, at, size in instructions:
-        if bounds and bounds[-1][1] == at and instruction.isa is before:
-            bounds[-1][1] = at + size
-        else:
-            bounds.append([at, at + size])
-        before = instruction.isa
-    return {start: code.content[start - code.base : end - code.base] for start, end in bounds}
 
 
 def _symbols(assembly: Assembly, code: AssembledCode, arch: Arch) -> dict[str, ElfSymbol]:

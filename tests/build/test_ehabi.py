@@ -130,7 +130,7 @@ def test_too_many_opcodes_for_model_0_is_an_error() -> None:
 def test_a_signal_frame_holds_every_register_and_clang_says_it_the_same_way() -> None:
     registers = ", ".join([*(f"r{i}" for i in range(13)), "sp", "lr", "pc"])
     text = (
-        ".syntax unified\n.arm\n_start:\n.fnstart\n.cantunwind\nnop\n.fnend\n"
+        ".syntax unified\n.arm\n.globl _start\n_start:\n.fnstart\n.cantunwind\nnop\n.fnend\n"
         f"give_back:\n.fnstart\n.save {{{registers}}}\n.pad #0xa0\nnop\n.fnend\n"
     )
     program = program_from_text("signal_frame", ARCHES["arm32"], text)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from testbed.arch import ARCHES
-from testbed.build import keystone
+from testbed.arch import ARCHES, Arch, Isa
+from testbed.build import keystone, link
 from testbed.build.keystone_isas import KEYSTONE, KeystoneIsa
 from testbed.build.keystone_process import call_keystone
 from testbed.build.link import assemble_program
 from testbed.build.recipes import RECIPES
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError
+from tests.build.spelled import assembled, spellings
+
+# What clang takes and keystone does not: it says so, or makes a place near the instruction of an absolute one.
+NOT_FOR_KEYSTONE = re.compile(
+    r"udf #0|fcmp d0, #0\.0|(adc|sbc)s? r\d, (r2|#\d+)|ldr\.w r0, \[.*(\]!|\], #-?4)|uxtab r0, r1, r2"
+    r"|pkhbt r0, r1, r2, lsl #3|int 3|.*\[0x1234\].*|.*fs:\[0x28\]"
+)
+ALL_ISAS = [(arch, isa) for arch in ARCHES.values() for isa in arch.isas]
 
 
 def built(isa_name: str, text: str) -> bytes:
@@ -63,7 +72,7 @@ def test_keystone_gets_hexadecimal_numbers_only(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_wrong_code_is_caught(monkeypatch: pytest.MonkeyPatch, isa: str, text: str, written: str, instead: str) -> None:
-    """A keystone that assembles something else than it was given: the round trip through capstone sees it."""
+    """A keystone that assembles something else than it was given: clang's bytes show it."""
     source = f"_start:\n nop\n {text}\n"
     assert built(isa, source)
 
@@ -85,6 +94,7 @@ def test_wrong_code_is_caught(monkeypatch: pytest.MonkeyPatch, isa: str, text: s
         ("arm64", "tbz x0, #0, far", "keystone: LLVM ERROR: fixup value out of range"),
         ("arm64", "pacia x30, sp", "keystone: Invalid mnemonic"),
         ("thumb", "moveq r0, #1", "keystone"),  # outside an IT block: assembled to nothing
+        ("x86_64", "mov [rax], 1", "keystone: Invalid operand"),  # of no said size
         ("x86_64", "call undefined_name", "keystone: Cannot find a symbol"),
     ],
 )
@@ -126,6 +136,54 @@ def test_a_jump_that_cannot_change_the_instruction_set_is_an_error() -> None:
 )
 def test_other_spellings_of_the_same_instruction_are_not_mistaken_for_wrong_code(isa: str, text: str) -> None:
     assert built(isa, f"_start:\n {text}\n")[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize(("arch", "isa"), ALL_ISAS, ids=lambda value: value.name)
+def test_each_spelling_that_clang_takes_is_taken(arch: Arch, isa: Isa, tmp_path: Path) -> None:
+    there = assembled(isa.name, spellings(isa.name), tmp_path)
+    lines = [line for line in there if isa.name == "a32" or not NOT_FOR_KEYSTONE.fullmatch(line)]
+    if isa.name == "thumb":
+        lines = [line for line in lines if line not in ("adc r0, r2", "sbc r0, r2")]
+    assert len(lines) > 600
+    source = "".join(f" {line.replace('.Lhere', f'.L{i}')}\n .balign 8\n.L{i}:\n" for i, line in enumerate(lines))
+    assert built(isa.name, f"_start:\n{source}")[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("mov rdx, [0x1234]", "mov rdx, qword ptr [rip + 0x1234]', clang as 'mov rdx, qword ptr [0x1234]'"),
+        ("mov rcx, fs:[0x28]", "mov rcx, qword ptr fs:[rip + 0x28]', clang as 'mov rcx, qword ptr fs:[0x28]'"),
+    ],
+)
+def test_what_keystone_makes_up_is_shown_beside_clang_s_reading(text: str, shown: str) -> None:
+    """An absolute place is none near the instruction."""
+    with pytest.raises(BuildError, match=re.escape(f"t.x86_64.S:2:2: keystone assembled '{text}' as '{shown}")):
+        built("x86_64", f"_start:\n {text}\n")
+
+
+@pytest.mark.parametrize(
+    ("isa", "text"),
+    [
+        ("x86_64", "nop dword ptr [rax]"),
+        ("x86_64", "lea rdx, [0x1234]"),  # keystone: as far from the instruction as it has to be
+        ("thumb", "adds r0, r2"),  # keystone: the wide one
+    ],
+)
+def test_another_encoding_of_the_same_instruction_is_taken(isa: str, text: str) -> None:
+    """Also where it has another size, and moves what jumps and loads lead to."""
+    load = {"x86_64": "lea rax, [rip + .Ldata + 4]", "thumb": "ldr.w r0, .Ldata"}[isa]
+    jump = {"x86_64": "jmp", "thumb": "b"}[isa]
+    source = (
+        f"_start:\n {jump} .Lend\n {load}\n {text}\n {jump} _start\n .balign 4\n.Lend: nop\n nop\n.Ldata: .8byte 1, 2"
+    )
+    assert built(isa, source)[:4] == b"\x7fELF"
+
+
+def test_data_that_we_write_otherwise_than_clang_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "_encoded", lambda *_: bytes(4))
+    with pytest.raises(BuildError, match=r"t\.arm64\.S:3:2: this line is 00000000 here, and 07000000 to clang"):
+        built("arm64", "_start:\n nop\n .4byte 7\n")
 
 
 def test_an_instruction_set_that_keystone_has_not_is_left_to_clang(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ MOST_OF_A_MODULE = 300
 MOST_OF_A_FUNCTION = 60
 
 # What may be longer, and why.
-EXCEPTIONS: dict[str, str] = {}
+EXCEPTIONS: dict[str, str] = {"testbed/build/keystone.py": "how keystone is asked, and what it makes is compared"}
 
 
 def too_long(name: str, source: str) -> dict[str, int]:

@@ -15,7 +15,6 @@ _DEBUG = "testbed/image/separate_debug.py"
 _TEST_DEBUG = "tests/image/test_separate_debug.py"
 _SNAPSHOT = "testbed/trace/snapshot.py"
 _FEWER = "tests/unwinders/test_missing_registers.py::test_a_snapshot_with_fewer_registers_never_says_more"
-_ROUND_TRIP = "tests/build/test_round_trip.py"
 _HEADERS = "tests/program/test_header_files.py"
 
 FILES_OF_OTHERS: dict[str, RemovedRule] = {
@@ -208,26 +207,12 @@ FILES_OF_OTHERS: dict[str, RemovedRule] = {
         "    positions = [*map(arch.code_address, addresses), base + size]",
         "tests/build/test_data.py::test_a_table_of_bytes_behind_an_odd_byte_stays_where_it_is",
     ),
-    "A64 spelling": RemovedRule(
-        "`ret` is `ret x30`",
-        "testbed/build/meanings/arm64.py",
-        '    if name == "ret" and not operands:',
-        "    if False:",
-        f"{_ROUND_TRIP}::test_what_clang_makes_of_a_spelling_is_what_it_says",
-    ),
-    "A32 spelling": RemovedRule(
-        "`ldmfd` is `ldmia`, `stmfd` is `stmdb`",
-        "testbed/build/meanings/arm32.py",
-        '"stm": {"fd": "db",',
-        '"stm": {"fd": "fd",',
-        f"{_ROUND_TRIP}::test_what_clang_makes_of_a_spelling_is_what_it_says",
-    ),
-    "operands": RemovedRule(
-        "two instructions with other operands are two, however alike they are spelled",
-        "testbed/build/meanings/__init__.py",
-        "    if (wanted.kind, wanted.terms, wanted.writes_back) != (got.kind, got.terms, got.writes_back):",
-        "    if (wanted.kind, wanted.writes_back) != (got.kind, got.writes_back):",
-        f"{_ROUND_TRIP}::test_what_clang_makes_of_another_spelling_is_not_what_it_says",
+    "second assembler": RemovedRule(
+        "what keystone makes of a line is what clang makes of it",
+        "testbed/build/link.py",
+        "    compare_with_clang(assembly, code, content, arch, isa)\n",
+        "",
+        "tests/build/test_keystone.py::test_wrong_code_is_caught",
     ),
     "no room": RemovedRule(
         "an offset that SFrame has no room for leaves its function out",
