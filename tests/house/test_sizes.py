@@ -1,21 +1,25 @@
-"""A module has one job and fits the eye: at most 300 lines of it, and 60 of each function."""
+"""A module has one job and fits the eye: about 100 to 500 lines of it, and at most 80 of each function. A warning."""
 
 from __future__ import annotations
 
 import ast
+import warnings
 from pathlib import Path
 
 import pytest
 
+from tests.house.sources import ROOT, modules, relative
+
 pytestmark = pytest.mark.whole
 
-ROOT = Path(__file__).parents[2]
 FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests")
-MOST_OF_A_MODULE = 300
-MOST_OF_A_FUNCTION = 60
+MOST_OF_A_MODULE = 500
+MOST_OF_A_FUNCTION = 80
+MOST_LONG_ONES = 12  # in all: more are no exceptions any more
 
-# What may be longer, and why.
-EXCEPTIONS: dict[str, str] = {"testbed/build/keystone.py": "how keystone is asked, and what it makes is compared"}
+
+class LongCode(UserWarning):
+    """A module or a function that is longer than the eye likes: whoever writes it decides."""
 
 
 def too_long(name: str, source: str) -> dict[str, int]:
@@ -29,17 +33,28 @@ def too_long(name: str, source: str) -> dict[str, int]:
     return found
 
 
-def test_no_module_and_no_function_is_too_long() -> None:
+def warned(paths: list[Path]) -> dict[str, int]:
+    """What is too long in these modules; a warning says each."""
     found: dict[str, int] = {}
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            found |= too_long(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-    assert {name: lines for name, lines in found.items() if name not in EXCEPTIONS} == {}
-    assert EXCEPTIONS.keys() <= found.keys(), "an exception that is none any more"
+    for path in paths:
+        found |= too_long(relative(path), path.read_text(encoding="utf-8"))
+    for name, lines in found.items():
+        warnings.warn(f"{name} has {lines} lines", LongCode, stacklevel=2)
+    return found
+
+
+def test_long_modules_and_functions_are_warned_of() -> None:
+    assert len(warned([path for folder in FOLDERS for path in modules(folder)])) <= MOST_LONG_ONES
 
 
 def test_long_ones_are_found() -> None:
     body = "    pass\n" * MOST_OF_A_FUNCTION
-    assert too_long("a.py", f"class C:\n  def f(self):\n{body}") == {"a.py f": 61}
-    assert too_long("a.py", "x = 1\n" * 301) == {"a.py": 301}
-    assert too_long("a.py", "x = 1\n" * 300) == {}
+    assert too_long("a.py", f"class C:\n  def f(self):\n{body}") == {"a.py f": 81}
+    assert too_long("a.py", "x = 1\n" * 501) == {"a.py": 501}
+    assert too_long("a.py", "x = 1\n" * 500) == {}
+
+
+def test_what_is_too_long_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.house.test_sizes.MOST_OF_A_MODULE", 1)
+    with pytest.warns(LongCode, match=r"tests/house/sources\.py has \d+ lines"):
+        assert warned([ROOT / "tests/house/sources.py"]).keys() == {"tests/house/sources.py"}
