@@ -116,8 +116,7 @@ def tables_of_libraries() -> None:
 def traps() -> None:
     """docs/traps.md: what each trap does to the strategies beside its controls, from the golden counts."""
     from programs import PROGRAMS
-    from testbed.report.trap_fates import ShownCell
-    from testbed.report.traps_text import traps_markdown
+    from testbed.report.traps_text import ShownCell, traps_markdown
     from testbed.words.outcome import Outcome
     from tests.golden import STRATEGIES, all_cells
 
@@ -141,7 +140,7 @@ def findings() -> None:
     from testbed.campaign.findings import show
     from testbed.cli.strategies import all_strategies
     from testbed.referee import REFEREES
-    from testbed.report.findings_text import findings_markdown
+    from testbed.report.finding_report import findings_markdown
 
     known = all_strategies()
     shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]

@@ -38,7 +38,7 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool, report: tuple
     REFEREE is a name from `testbed list referees` (default: all).
     What is not installed is not tried, which is said.
     """
-    from testbed.report.findings_text import findings_data, print_findings
+    from testbed.report.finding_report import findings_data, print_findings
 
     known = all_strategies()
     if report is not None:

@@ -18,8 +18,7 @@ from testbed.cli.expressions import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.image import Image
 from testbed.report.check_json import json_text
-from testbed.report.lint_json import lint_data
-from testbed.report.lint_text import table_lines
+from testbed.report.lint_text import lint_data, table_lines
 from testbed.runs.by_name import named_run
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS

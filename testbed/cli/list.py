@@ -73,17 +73,17 @@ def _arches(as_json: bool) -> Iterator[Listed]:
 def _limits(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
     """Of everybody an overview; of those who are named each limit, and why."""
     from testbed.arch import ARCHES
-    from testbed.report import catalogue_json, limits_text
+    from testbed.report import catalogue_json, catalogue_text
 
     chosen = _with_limits(names)
     if as_json:
         yield catalogue_json.limits_data(chosen, ARCHES.values())
     elif names:
         for unwinder in chosen:
-            yield from limits_text.limits_told(unwinder)
+            yield from catalogue_text.limits_told(unwinder)
         yield "A+B: both hold of the frame that goes wrong. A<1: A holds of the one that it called, A>1: of its caller."
     else:
-        yield limits_text.limits_overview(chosen)
+        yield catalogue_text.limits_overview(chosen)
         yield ""
         yield "about: a fact about the frame that goes wrong, and how many limits begin with it, if several."
         yield f"`testbed list limits -u {chosen[0].name}` tells each limit of a strategy, and why it is one."
@@ -126,7 +126,7 @@ def _print_shares(every: int) -> None:
     from testbed.cli.progress import long_work
     from testbed.cli.terminal import console_for_reports
     from testbed.referee import REFEREES
-    from testbed.report.limits_text import shares_table
+    from testbed.report.catalogue_text import shares_table
     from unwinders import UNWINDERS
 
     everyone = _with_limits(())

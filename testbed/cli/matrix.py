@@ -166,7 +166,7 @@ def _write_page(
 ) -> None:
     """The page, and with ``steppers`` those that its cells link to."""
     from testbed.report.matrix_html import write_matrix_html
-    from testbed.report.stepper_pages import pages_beside, stepper_link, write_unit_stepper
+    from testbed.report.stepper import pages_beside, stepper_link, write_unit_stepper
 
     judged = {result.unit for result in matrix.results if result.cells} if steppers else set()
     with long_work("writing steppers", "units", len(judged)) as progress:

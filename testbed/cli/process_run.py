@@ -138,7 +138,7 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
     if own.stdout is not None:
         own.stdout.write_bytes(process.run.stdout)
     if given["as_json"]:
-        from testbed.report.process_json import process_data
+        from testbed.report.process_text import process_data
 
         json.dump(process_data(process, shares, profiles), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
@@ -229,7 +229,7 @@ def _profiles(
     if every is None:
         return []
     from testbed.profiling.samples import sampled_profiles
-    from testbed.report.process_profile import write_profile
+    from testbed.report.process_text import write_profile
 
     with status(f"every {every}-th step, as a profiler sees it"):
         profiles = sampled_profiles(process, unwinders, every)

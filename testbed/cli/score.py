@@ -162,7 +162,7 @@ def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:
         json.dump(score_data(card, told, everything=options.everything), sys.stdout, indent=1)
         sys.stdout.write("\n")
     elif options.markdown:
-        from testbed.report.score_markdown import score_markdown
+        from testbed.report.score_text import score_markdown
 
         click.echo(score_markdown(card), nl=False)
     else:
@@ -171,11 +171,11 @@ def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:
         console = console_for_reports()
         console.print(score_page(card, told, everything=options.everything, width=console.width))
     if options.html:
-        from testbed.report.score_html import score_html
+        from testbed.report.score_text import score_html
 
         _write(options.html, score_html(card, told, everything=options.everything))
     if options.badge:
-        from testbed.report.badge import badge
+        from testbed.report.score_text import badge
 
         if len(card.names) != 1:
             raise UsageError("a badge is of one unwinder: name one")

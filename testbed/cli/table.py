@@ -67,7 +67,7 @@ def command(
 
 
 def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[str, ...]) -> None:
-    from testbed.report.compare_text import comparison_page
+    from testbed.report.table_text import comparison_page
     from testbed.tables.compare import compare_formats
 
     image, run, why_not = named_image(corpus(names=[program]), program, arch, recipe), None, ""

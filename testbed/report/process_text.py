@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,6 +17,7 @@ from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProce
 from testbed.profiling.samples import SampledProfile
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import count, share
+from testbed.report.timeline import SPEEDSCOPE
 
 MOST_PLACES = 10
 
@@ -149,3 +153,100 @@ def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
     for each in profiles[1:]:
         cut = f", {share(each.cut, samples)} under missing callers" if each.cut else ""
         yield Text(f"  {each.name}: {share(each.misplaced, samples)}{cut}")
+
+
+# A judged process as plain data: the shape of ``testbed run --json`` for a real program (``schema/process.json``).
+
+PROCESS_SCHEMA = 1
+
+
+def process_data(
+    process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare], profiles: Sequence[SampledProfile] = ()
+) -> dict[str, Any]:
+    """A process: what it did, its threads, and every strategy's counts and places."""
+    run = process.run
+    return {
+        "schema": PROCESS_SCHEMA,
+        "program": str(run.path),
+        "arguments": list(run.arguments),
+        "arch": run.arch.name,
+        "steps": process.steps,
+        "status": run.status,
+        "signal": run.signal,
+        "ending": run.ending,
+        "images": [{"file": str(each.image.path), "bias": each.bias} for each in run.images],
+        "threads": [
+            {
+                "number": each.number,
+                "steps": each.steps,
+                "activations": each.activations,
+                "transition": each.transition,
+            }
+            for each in process.threads
+        ],
+        "calls": dict(run.calls),
+        "refused": [{"name": r.name, "error": r.error, "step": r.step, "pc": r.pc} for r in run.refused],
+        "strategies": [_strategy(each) for each in shares],
+        "profiles": [
+            {
+                "strategy": each.name,
+                "samples": each.samples,
+                "misplaced": each.misplaced,
+                "cut": each.cut,
+            }
+            for each in profiles
+        ],
+    }
+
+
+def _strategy(each: StrategyShare) -> dict[str, Any]:
+    names = ("name", "judged", "exact", "whole", "stops", "lies", "transition", "explained", "unexplained", "sampled")
+    return {
+        **{name: getattr(each, name) for name in names},
+        "outcomes": dict(each.outcomes),
+        "places": [_place_data(place) for place in each.places],
+    }
+
+
+def _place_data(place: WrongPlace) -> dict[str, Any]:
+    names = ("function", "library", "because", "steps", "lies", "first", "thread", "where", "command")
+    return {name: getattr(place, name) for name in names}
+
+
+# Sampled profiles of a process for speedscope: the true one and each strategy's, one profile each.
+#
+# The format is speedscope's "sampled" one: frames by name, and per sample the indexes of its frames, outermost first.
+
+
+def profile_data(title: str, profiles: Sequence[SampledProfile]) -> dict[str, Any]:
+    """The profiles as JSON data; a sample weighs as many steps as lie between two."""
+    frames: dict[str, int] = {}
+    made = []
+    for each in profiles:
+        stacks = sorted(each.stacks.items())
+        weights = [count * each.every for _, count in stacks]
+        samples = [[frames.setdefault(name, len(frames)) for name in stack] for stack, _ in stacks]
+        made.append(
+            {
+                "type": "sampled",
+                "name": each.name,
+                "unit": "none",
+                "startValue": 0,
+                "endValue": sum(weights),
+                "samples": samples,
+                "weights": weights,
+            }
+        )
+    return {
+        "$schema": SPEEDSCOPE,
+        "name": title,
+        "exporter": "testbed",
+        "activeProfileIndex": 0,
+        "shared": {"frames": [{"name": name} for name in frames]},
+        "profiles": made,
+    }
+
+
+def write_profile(title: str, profiles: Sequence[SampledProfile], path: Path) -> None:
+    """Write them to ``path``."""
+    path.write_text(json.dumps(profile_data(title, profiles), separators=(",", ":")) + "\n", encoding="utf-8")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.score_card import Placed, ScoreCard, ScoreShare
 from testbed.report.narrow_tables import NumberedRow, numbered_table
+from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count
-from testbed.report.score_data import Commands, miss_command
+from testbed.report.score_data import Commands, miss_command, score_data
 from testbed.truth.phases import Phase
 from testbed.words.traps import TRAPS
 
@@ -163,3 +167,96 @@ def _problems(card: ScoreCard) -> list[RenderableType]:
         what = f"{count(len(card.changed), 'program file')} left out: not as those that the known were judged on"
         shown.append(Text(f"{what} (other compilers)", style="yellow"))
     return shown
+
+
+# A badge: one line of a score as a small SVG picture, for a README. No font is named that must be fetched.
+
+_WIDTHS = {**dict.fromkeys("fijlrt.,:;!|'·1 ", 4.4), **dict.fromkeys("mwMW%", 10.0)}
+_USUAL = 6.8  # pixels of a letter at 11 pixels, about: the text is stretched to fit exactly
+_GOOD, _FAIR, _BAD = "#2f7d4f", "#8a6d00", "#b3263e"  # each with white text of contrast 4.5 and more
+
+
+def badge(share: ScoreShare, label: str = "unwinding") -> str:
+    """The picture: ``unwinding | 97.3 % exact · 0 % lies``. Green: no lies; red: more than one in a hundred sites."""
+    exact, lies = percent(share.exact, share.sites), percent(share.lying, share.sites)
+    value = f"{exact} % exact · {lies} % lies"
+    colour = _GOOD if not share.lying else _FAIR if 100 * share.lying <= share.sites else _BAD
+    left, right = _width(label), _width(value)
+    return _PICTURE.format(
+        label=label,
+        value=value,
+        colour=colour,
+        left=left,
+        right=right,
+        width=left + right,
+        at=left + 6,
+        left_text=left - 12,
+        right_text=right - 12,
+    )
+
+
+def _width(text: str) -> int:
+    return round(sum(_WIDTHS.get(letter, _USUAL) for letter in text)) + 12
+
+
+_PICTURE = Markup(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {value}">\n'
+    "<title>{label}: {value}</title>\n"
+    '<clipPath id="r"><rect width="{width}" height="20" rx="3"/></clipPath>\n'
+    '<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#444"/>'
+    '<rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>\n'
+    '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
+    '<text x="6" y="14" textLength="{left_text}">{label}</text>'
+    '<text x="{at}" y="14" textLength="{right_text}">{value}</text></g>\n'
+    "</svg>\n"
+)
+
+
+# The score card as one self-contained page: where an unwinder stands, by architecture, phase and trap. No network.
+
+
+def score_html(card: ScoreCard, commands: Commands, *, everything: bool) -> str:
+    """The page as text."""
+    data = score_data(card, commands, everything=everything)
+    return render_page(
+        "score.html",
+        css=page_text("page.css") + page_text("score.css"),
+        data=data,
+        names=card.names,
+        arches=card.arches,
+        badges={name: Markup(badge(card.overall(name))) for name in card.names},
+        percent=_percent,
+    )
+
+
+def _percent(said: dict[str, Any], kind: str) -> str:
+    return percent(said[kind], said["sites"])
+
+
+# Everybody who is known, as tables of Markdown: docs/scoreboard.md.
+
+
+def score_markdown(card: ScoreCard) -> str:
+    """A table of who they are, one of each architecture, and one of lies by phase."""
+    known = card.known.known
+    lines = ["| name | what it is | version |", "|---|---|---|"]
+    lines += [f"| `{k.name}` | {k.summary} | {k.tool.partition(' (')[0] or 'ours'} |" for k in known.values()]
+    for arch in card.arches:
+        lines += ["", f"## {arch}", ""]
+        phases = " | ".join(phase.value for phase in Phase)
+        lines += [f"| place | name | points | exact % | stop % | lie % | {phases} |", "|---" * (6 + len(Phase)) + "|"]
+        for placed in card.ranking(arch):
+            share = placed.share
+            each = (percent(part, share.sites) for part in (share.exact, share.stopped, share.lying))
+            by_phase = (_exact_and_lies(card, placed.name, arch, phase) for phase in Phase)
+            row = (str(placed.place), f"`{placed.name}`", f"{share.points:.1f}", *each, *by_phase)
+            lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _exact_and_lies(card: ScoreCard, name: str, arch: str, phase: Phase) -> str:
+    """``97.3 / 0.2``."""
+    placed = card.place(name, arch, phase=phase)
+    if placed is None or not placed.share.sites:
+        return "-"
+    return f"{percent(placed.share.exact, placed.share.sites)} / {percent(placed.share.lying, placed.share.sites)}"

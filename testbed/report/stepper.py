@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from markupsafe import Markup
 
-from testbed.campaign.results import Cell
-from testbed.report.answers import Answers
+from testbed.campaign.cells import cell_of
+from testbed.campaign.results import Cell, Unit
+from testbed.campaign.units import run_unit
+from testbed.contract.unwinder import Unwinder
+from testbed.program.model import Program
+from testbed.report.answers import Answers, answers_of
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.stack_drawing import WordKind
@@ -55,3 +60,32 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell]) -> str:
 def write_stepper(run: Run, answers: Answers, cells: Sequence[Cell], path: Path) -> None:
     """Write the page of a run to ``path``."""
     path.write_text(stepper_html(run, answers, cells), encoding="utf-8")
+
+
+# The stepper of every unit of a matrix, as files beside its page: where every cell of it links to.
+
+
+def pages_beside(page: Path) -> Path:
+    """The folder of the steppers that a matrix page links to."""
+    return page.with_name(f"{page.stem}-steppers")
+
+
+def stepper_link(page: Path, unit: Unit) -> str:
+    """Where the stepper of a unit is, from the matrix page."""
+    return f"{quote(pages_beside(page).name)}/{quote(f'{unit}.html')}"
+
+
+def write_unit_stepper(
+    unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], folder: Path
+) -> None:
+    """Judge a unit once more, for what its strategies said at each step, and write its page into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = run_stepper_html(run_unit(unit, programs), unwinders)
+    (folder / f"{unit}.html").write_text(text, encoding="utf-8")
+
+
+def run_stepper_html(run: Run, unwinders: Sequence[Unwinder]) -> str:
+    """The page of a run, judged by the strategies that exist for it."""
+    answers = answers_of(run, [each for each in unwinders if each.applies_to(run.built.image)])
+    cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
+    return stepper_html(run, answers, cells)

@@ -14,7 +14,7 @@ from testbed.campaign.findings import show
 from testbed.cli import main
 from testbed.cli.strategies import all_strategies
 from testbed.referee import REFEREES, Finding, Referee
-from testbed.report.findings_text import findings_data, findings_markdown
+from testbed.report.finding_report import findings_data, findings_markdown
 from testbed.words.outcome import Outcome
 
 

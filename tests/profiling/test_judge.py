@@ -14,7 +14,7 @@ from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import WatchedProcess
 from testbed.profiling.samples import sampled_profiles
-from testbed.report.process_profile import profile_data
+from testbed.report.process_text import profile_data
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 

@@ -16,8 +16,7 @@ from testbed.campaign.matrix import judge_unit
 from testbed.campaign.units import units
 from testbed.cli import cli
 from testbed.program.model import program_from_text
-from testbed.report.trap_fates import ShownCell, fates
-from testbed.report.traps_text import shown_traps, traps_markdown
+from testbed.report.traps_text import ShownCell, fates, shown_traps, traps_markdown
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
 from testbed.words.errors import BuildError

@@ -14,8 +14,7 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.checks.model import FunctionCheck
 from testbed.image.disassembly import disassemble
-from testbed.report.check_code import instructions_around, source_around
-from testbed.report.check_html import check_html
+from testbed.report.check_html import check_html, instructions_around, source_around
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from tests.report.checked import CHECK, CLEAN, WRONG
 from tests.report.chromium import opened

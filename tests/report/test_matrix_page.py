@@ -12,10 +12,9 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Matrix
 from testbed.campaign.units import units
-from testbed.report.matrix_highlights import dividing
-from testbed.report.matrix_html import write_matrix_html
+from testbed.report.matrix_html import dividing, write_matrix_html
 from testbed.report.phrases import share
-from testbed.report.stepper_pages import pages_beside, stepper_link, write_unit_stepper
+from testbed.report.stepper import pages_beside, stepper_link, write_unit_stepper
 from tests.report.chromium import opened
 from unwinders import UNWINDERS
 

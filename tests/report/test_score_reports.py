@@ -10,12 +10,9 @@ import pytest
 from rich.console import Console
 
 from testbed.campaign.score_card import ScoreCard, ScoreShare
-from testbed.report.badge import badge
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, numbered_table
 from testbed.report.score_data import score_data
-from testbed.report.score_html import score_html
-from testbed.report.score_markdown import score_markdown
-from testbed.report.score_text import percent, score_page
+from testbed.report.score_text import badge, percent, score_html, score_markdown, score_page
 from tests.campaign.scored import card_of, counts
 
 

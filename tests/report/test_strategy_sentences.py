@@ -9,7 +9,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.campaign.phase_counts import score_unit
 from testbed.campaign.results import Unit
-from testbed.report.stepper_answers import answer_data
+from testbed.report.stepper_data import answer_data
 from testbed.report.strategy_sentences import strategy_sentence
 from testbed.runs.judging import judge_all
 from testbed.truth.phases import PHASES

@@ -18,7 +18,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
-from testbed.report.compare_text import comparison_page
+from testbed.report.table_text import comparison_page
 from testbed.runs.run import Run, run_program
 from testbed.tables.compare import Agreement, Comparison, FormatAnswer, Site, compare_formats
 from testbed.words.outcome import Outcome
