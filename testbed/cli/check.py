@@ -21,7 +21,6 @@ from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import MOST_STEPS, TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.file_lists import files_named
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import unwinder_cmd
 from testbed.cli.terminal import console_for_reports
@@ -34,8 +33,33 @@ from testbed.report.phrases import count
 from testbed.words.catalogue import matches
 from testbed.words.edges import internal_words
 from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
+from testbed.words.files import regular_bytes
 from testbed.words.nearest import nearest
 from testbed.words.printable import printable
+
+# Files that were named, by themselves or in a list: ``@LIST``.
+
+
+def files_named(files: Sequence[str]) -> tuple[Path, ...]:
+    """The files that were named, each once. Raises UsageError where there is none, or a list cannot be read."""
+    named: list[str] = []
+    for file in files:
+        named += _listed_in(Path(file[1:])) if file.startswith("@") else [file]
+    if not named:
+        raise UsageError("no file to check: name a source, an object or a library, or @LIST of them")
+    return tuple(map(Path, dict.fromkeys(named)))
+
+
+def _listed_in(path: Path) -> list[str]:
+    """The lines of a list that are neither empty nor begin with ``#``."""
+    try:
+        text = regular_bytes(path).decode("utf-8", "surrogateescape")  # a pipe that nobody writes to has an end, too
+    except (OSError, ValueError) as error:  # a name with a zero in it
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"the list {path} cannot be read: {said}") from error
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
 
 _FLAGS = "testbed.check.flags"
 _DEFAULT = CheckOptions()

@@ -23,7 +23,7 @@ from testbed.checks.check_file import check_file
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.matrix_jobs import MatrixWords, judge_job, lost_job
+from testbed.cli.matrix import MatrixWords, judge_job, lost_job
 from testbed.words.errors import TestbedError
 from tests.cli.command import Testbed
 

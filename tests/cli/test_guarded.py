@@ -13,7 +13,7 @@ import pytest
 
 import testbed
 from testbed import Backtrace, Frame, FrameKind, Snapshot
-from testbed.cli.guarded import MOST_HANGS, guarded
+from testbed.cli.plugins import MOST_HANGS, guarded
 from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung, UnwindError
 
 

@@ -15,7 +15,7 @@ from testbed.arch import ARCHES
 from testbed.build.assembly import read_assembly
 from testbed.campaign.known_scores import FILE, known_scores
 from testbed.cli import cli
-from testbed.cli.file_lists import files_named
+from testbed.cli.check import files_named
 from testbed.generate.evaluate import evaluate
 from testbed.generate.names import is_generated
 from testbed.generate.program import generated_program, shape_named
