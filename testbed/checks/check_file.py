@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
 
 from testbed.checks.file_result import file_check
 from testbed.checks.groups import (
     FileAtWork,
     Group,
     GroupResult,
+    PieceCounts,
+    TableChecks,
+    check_group,
+    counts_of,
     fits,
     groups_of,
     opened,
@@ -20,14 +28,96 @@ from testbed.checks.groups import (
 from testbed.checks.inputs import program_file
 from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
-from testbed.checks.not_called import codes_of_parts
 from testbed.checks.options import CheckOptions
-from testbed.checks.parts import check_in_parts, died, halves
 from testbed.checks.readers import Readers
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
+from testbed.contract.rows import RowTable
+from testbed.micro.code import piece_code
+from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
+from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.printable import printable
+
+# A group of functions of which one cannot be checked: that one costs its own result only.
+#
+# The process may die over it, which `died` is for, or the testbed itself makes a mistake: then the group is parted
+# until that function stands alone.
+
+
+def check_in_parts(group: Group) -> GroupResult:
+    """What `check_group` finds; of a function over which the testbed fails, that it does."""
+    try:
+        return check_group(group)
+    except Exception as error:
+        if not is_internal(error):
+            raise
+        opened.cache_clear()  # its machine stands in the midst of a call
+        if group.end - group.first == 1:
+            return without_result(group, internal_words(error), failed=True)
+    return _joined([check_in_parts(half) for half in halves(group)])
+
+
+def halves(group: Group) -> tuple[Group, Group]:
+    """The two halves of a group of several pieces."""
+    first, second = pairwise((group.first, (group.first + group.end) // 2, group.end))
+    return replace(group, first=first[0], end=first[1]), replace(group, first=second[0], end=second[1])
+
+
+def died(group: Group) -> GroupResult:
+    """What is said of a group over which the process died."""
+    return without_result(group, "the emulator died over it")
+
+
+def without_result(group: Group, note: str, *, failed: bool = False) -> GroupResult:
+    """A group of which nothing is known but its instructions."""
+    this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
+    counts = tuple(
+        replace(counts_of(piece, piece_code(this.image, piece)), note=note, failed=failed)
+        for piece in this.pieces[group.first : group.end]
+        if piece.is_entry and fits(piece, group.options.functions)
+    )
+    nothing = np.empty(0, np.uint64)
+    tables = {name: TableChecks((), (), ()) for name, table in this.tables.items() if isinstance(table, RowTable)}
+    return GroupResult(counts, tables, nothing, nothing, {}, 0, 0)
+
+
+def _joined(parts: Sequence[GroupResult]) -> GroupResult:
+    """The results of neighbouring groups as one."""
+    tables = {
+        name: TableChecks(
+            tuple(each for part in parts for each in part.tables[name].natural),
+            tuple(each for part in parts for each in part.tables[name].forced),
+            tuple(each for part in parts for each in part.tables[name].true),
+            tuple(each for part in parts for each in part.tables[name].unproven),
+        )
+        for name in parts[0].tables
+    }
+    return GroupResult(
+        tuple(counts for part in parts for counts in part.pieces),
+        tables,
+        np.unique(np.concatenate([part.natural for part in parts])),
+        np.unique(np.concatenate([part.on_forced for part in parts])),
+        dict(sum((Counter(part.dropped) for part in parts), Counter[str]())),
+        sum(part.runs for part in parts),
+        sum(part.steps for part in parts),
+    )
+
+
+# Code that nobody calls, as a part of what a file is made of.
+#
+# It is counted with the file's code, whatever was tried of it: a check says nothing of more than it knows. What is
+# judged of it, `testbed.checks.impossible` says: steps in the activation of a function that jumped there.
+
+
+def codes_of_parts(this: FileAtWork, chosen: Sequence[CodePiece], patterns: Sequence[str]) -> tuple[PieceCounts, ...]:
+    """The instructions of code that is not called; of a file of which some functions were ``chosen``, of theirs."""
+    parts = parts_of_file(this.image, this.pieces)
+    if patterns:
+        led_to = {part for piece in chosen for part in this.explorer.parts.of(piece)}
+        parts = tuple(part for part in parts if part in led_to or fits(part, patterns))
+    return tuple(counts_of(part, piece_code(this.image, part)) for part in parts)
+
 
 _MOST_NAMED = 5
 _NOT_CALLED = "not called, {} of code{}: the first row there is not that of a function that someone calls"

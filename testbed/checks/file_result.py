@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.arch import Arch
+from testbed.checks.alike import told_as_one
 from testbed.checks.code_words import CodeWords, words_of
-from testbed.checks.formats_compared import formats_differ
 from testbed.checks.groups import (
     GroupResult,
     PieceCounts,
@@ -30,13 +32,124 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import PcChecks, summed
-from testbed.checks.producers import told_once
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
+from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.table_findings import table_findings
 from testbed.checks.true_rows import TrueRow, merged
-from testbed.contract.rows import RowTable
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import UnwindError
+
+# What some producers of tables are known to leave out: told once a file, not once a function.
+#
+# LLVM's ARM back end writes `.cfi_*` directives in emitPrologue only (llvm/lib/Target/ARM/ARMFrameLowering.cpp): from
+# the first instruction of an epilogue on, and in code behind one, the row still describes the whole frame.
+
+# Tables without rows for epilogues, by architecture and strategy: what the producer says of itself in `.comment`.
+_NO_EPILOGUES = {("arm32", "debug_frame"): b"clang", ("arm32", "eh_frame"): b"clang"}
+
+
+def told_once(
+    findings: Sequence[TableFinding], image: Image, name: str, table: RowTable, true: Mapping[int, TrueRow]
+) -> list[TableFinding]:
+    """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
+    findings = told_as_one(findings, parts=name in AT_CALLS or not len(table))
+    comment = image.sections.get(".comment")
+    producer = _NO_EPILOGUES.get((image.arch.name, name))
+    if producer is None or comment is None or producer not in comment.data:
+        return list(findings)
+    found = [each for each in findings if _in_an_epilogue(each, table, true, image.arch)]
+    if not found:
+        return list(findings)
+    instructions = sum(each.instructions for each in found)
+    note = replace(found[0], kind=FindingKind.NO_EPILOGUE_ROWS, instructions=instructions, repair=None)
+    return [*(each for each in findings if each not in found), note]
+
+
+def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, TrueRow], arch: Arch) -> bool:
+    """Does the row describe a frame of which a part is gone: SP is above that, or the frame pointer the caller's?"""
+    row, here = table.at(finding.pc), true.get(finding.pc)
+    if finding.kind is not FindingKind.WRONG_ROW or row is None or here is None:
+        return False
+    if not isinstance(row.cfa, RegisterPlus):
+        return False
+    if row.cfa.register == arch.sp:
+        return here.cfa.get(arch.sp, row.cfa.offset) < row.cfa.offset
+    place = here.places.get(row.cfa.register)
+    return row.cfa.register in arch.frame_pointers and place is not None and place.in_place
+
+
+# The tables of one file held against each other, at instructions that nothing executed.
+#
+# Where an instruction was executed each table was held against the truth, and the one that is wrong has a finding. The
+# same holds where an abstract interpretation of the instructions says which is wrong. What is left: two tables that
+# contradict each other, of which one must be wrong.
+
+
+def formats_differ(
+    tables: Mapping[str, RowTable],
+    counted: Sequence[PieceCounts],
+    executed: Collection[int],
+    words: CodeWords,
+    arch: Arch,
+) -> Iterator[TableFinding]:
+    """One finding for each function in which two tables contradict each other; ``executed`` instructions are left out.
+
+    Tables that promise rows at calls only say nothing of single instructions, and are left out.
+    """
+    asked = {name: table for name, table in tables.items() if name not in AT_CALLS}
+    for (one_name, one), (other_name, other) in combinations(asked.items(), 2):
+        for counts in counted:
+            told = {
+                pc
+                for name in (one_name, other_name)
+                if (static := counts.static.get(name)) is not None
+                for pc in static.differing
+            }
+            pcs = [pc for pc in counts.instructions.tolist() if pc not in executed and pc not in told]
+            found = {pc: things for pc in pcs if (things := _contradictions(one, other, pc, arch))}
+            if found:
+                pc = next(iter(found))
+                file, line = words.source(pc)
+                yield TableFinding(
+                    FindingKind.FORMATS_DIFFER,
+                    one.source,
+                    str(counts.piece),
+                    pc,
+                    words.where(pc),
+                    words.instruction(pc),
+                    found[pc],
+                    HowKnown.STATIC,
+                    len(found),
+                    None,
+                    file,
+                    line,
+                )
+
+
+def _contradictions(one: RowTable, other: RowTable, pc: int, arch: Arch) -> tuple[WrongThing, ...]:
+    """What the rows of two tables say of one instruction that cannot both be so."""
+    a, b = one.at(pc), other.at(pc)
+    if a is None or b is None:
+        return ()
+    things = []
+    both = isinstance(a.cfa, RegisterPlus) and isinstance(b.cfa, RegisterPlus) and a.cfa.register == b.cfa.register
+    if both and a.cfa != b.cfa:
+        says = f"CFA = {cfa_words(a.cfa)}"
+        things.append(WrongThing("CFA", says, f"and {other.source} says CFA = {cfa_words(b.cfa)}"))
+    for name in (a.return_address, *arch.preserved):
+        said, against = _slot(a, name), _slot(b, name)
+        if said is not None and against is not None and said != against:
+            true = f"and {other.source} says it is {rule_words(against, name)}"
+            things.append(WrongThing(name, f"{name} is {rule_words(said, name)}", true))
+    return tuple(things)
+
+
+def _slot(row: UnwindRow, name: str) -> AtCfa | None:
+    """Where a row says a register is saved; None where that cannot be compared with another row's."""
+    rule = row.registers.get(name)
+    return rule if isinstance(rule, AtCfa) else None
+
 
 Pcs = NDArray[np.uint64]
 # Functions of crt1.o, crti.o, crtbegin.o (GCC: libgcc/crtstuff.c; glibc: sysdeps/ARCH/start.S, crti.S).

@@ -6,6 +6,7 @@ and twice: the sum is the same.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,40 +17,151 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.called_pieces import judged_parts, pieces_for, with_names
+from testbed.arch import Arch
 from testbed.checks.impossible import (
+    in_parts,
+    rows_outside,
+    sized_steps,
+    unproven_steps,
+    within,
     without_contradicted,
+    without_fallen_through,
     without_impossible,
+    without_led_astray,
     without_misled,
     without_moved,
     without_never_returning,
     without_spoiled,
     without_thrown_away,
+    without_unproven,
 )
 from testbed.checks.inputs import read_program
-from testbed.checks.jumped_to import in_parts, rows_outside, within, without_fallen_through, without_led_astray
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
 from testbed.checks.row_checks import RowChecks
-from testbed.checks.sized_stack import sized_steps, unproven_steps, without_unproven
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import TrueRow, true_rows
-from testbed.contract.rows import RowTable
-from testbed.image import Image, LoadedImage
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import PieceCode, passed_by
+from testbed.micro.code_scan import size_of_filling
 from testbed.micro.exploration import Exploration, TakenPath
 from testbed.micro.exploring import Explorer
 from testbed.micro.function_parts import parts_of_file
-from testbed.micro.functions import CodePiece
+from testbed.micro.functions import CodePiece, pieces_of
 from testbed.micro.layout import make_callable
+from testbed.micro.merged_entries import with_merged
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
 from testbed.truth import Truth, observe
 from testbed.words.errors import UnwindError
+
+# Which pieces of a file's code someone calls as the ABI says, by what its tables say of their first instruction.
+#
+# Who can be called from outside is called, whatever its first row says: that row may be its author's mistake. Of other
+# code the first row decides. It is not called if it begins with a frame: a part of a function that lies elsewhere, a
+# helper with a convention of its own. So is nameless code of which a no-operation is said to make a frame: GCC puts one
+# before a landing pad that would begin a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined
+# return address is called by nobody. What is asked for by its address is called, also where nothing names it, such as a
+# linker's stubs.
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
+
+
+def pieces_for(
+    image: Image, tables: Mapping[str, RowTable | UnwindError], asked: Sequence[str] = ()
+) -> tuple[CodePiece, ...]:
+    """The pieces of a file; ``is_entry`` where someone calls them. ``asked`` are names and addresses, ``0x1000``."""
+    known = _known(tables)
+    exported = {symbol.address for symbol in image.symbols if symbol.is_function and not symbol.local}
+
+    def is_called(piece: CodePiece) -> bool:
+        rows = _rows_at(known, piece.start)
+        if _begins_a_stack(rows):
+            return False
+        if piece.start in exported or not rows:
+            return True
+        if not any(_is_entrys(row, image.arch) for row in rows):
+            return False
+        filling = 0 if piece.names else size_of_filling(image, piece.start)
+        behind = _rows_at(known, piece.start + filling) if filling else ()
+        return not behind or any(row.cfa == _first_cfa(image.arch) for row in behind)
+
+    pieces = [
+        replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in with_merged(image, pieces_of(image))
+    ]
+    added = tuple(_at_addresses(image, pieces, asked))
+    return tuple(sorted((*_cut(pieces, added), *added), key=lambda piece: piece.start))
+
+
+def _at_addresses(image: Image, pieces: Sequence[CodePiece], asked: Sequence[str]) -> Iterator[CodePiece]:
+    """Code that is asked for by its address, and in no piece of its section: up to the next one or the section's end.
+
+    A function whose symbol has no size, as `_init`, is said to reach over the linker's stubs behind its section.
+    """
+    addresses = sorted({int(name, 16) for name in asked if _ADDRESS.fullmatch(name)})
+    starts = (*addresses, *(piece.start for piece in pieces))
+    for address in addresses:
+        section = next((s for s in image.sections.values() if s.address <= address < s.address + len(s.data)), None)
+        executable = any(s.executable and s.address <= address < s.address + len(s.data) for s in image.segments)
+        if section is None or not executable:
+            continue
+        if not any(section.address <= piece.start <= address < piece.end for piece in pieces):
+            ends = (section.address + len(section.data), *(start for start in starts if start > address))
+            yield CodePiece(address, min(ends), "", is_entry=True)
+
+
+def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[CodePiece]:
+    """Pieces that end where one that was added begins: none lies over another."""
+    for piece in pieces:
+        yield replace(piece, end=min((piece.end, *(each.start for each in added if each.start > piece.start))))
+
+
+def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
+    """The parts of functions but for those where a stack begins: a new thread jumps there, who started it does not."""
+    known = _known(tables)
+    return tuple(part for part in parts if not _begins_a_stack(_rows_at(known, part.start)))
+
+
+def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
+    return [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
+
+
+def _begins_a_stack(rows: Sequence[UnwindRow]) -> bool:
+    """Whether some row says that nobody called."""
+    return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+
+
+def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
+    return [row for table in tables if (row := table.at(pc)) is not None]
+
+
+def _first_cfa(arch: Arch) -> RegisterPlus:
+    return RegisterPlus(arch.sp, arch.entry_cfa)
+
+
+def _is_entrys(row: UnwindRow, arch: Arch) -> bool:
+    """Whether a row is that of a function's first instruction: nothing is saved but what a call saves."""
+    saved = {name for name, rule in row.registers.items() if isinstance(rule, AtCfa)}
+    by_call = set() if arch.link else {row.return_address}
+    return row.cfa == _first_cfa(arch) and saved <= by_call
+
+
+def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
+    """The image with every piece as a function, by its address where it has no name."""
+    named = {symbol.address for symbol in image.symbols if symbol.is_function and symbol.size}
+    added = [
+        Symbol(piece.name or f"{piece.start:#x}", piece.start, piece.end - piece.start, True)
+        for piece in pieces
+        if piece.start not in named
+    ]
+    symbols = sorted((*image.symbols, *added), key=lambda symbol: symbol.address)
+    return replace(image, symbols=tuple(symbols))
+
 
 GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little enough to be one of many
 
@@ -87,7 +199,7 @@ class TableChecks:
     natural: tuple[PcChecks, ...]
     forced: tuple[PcChecks, ...]
     true: tuple[Mapping[int, TrueRow], ...]
-    unproven: tuple[NDArray[np.uint64], ...] = ()  # right in these calls only, perhaps: `testbed.checks.sized_stack`
+    unproven: tuple[NDArray[np.uint64], ...] = ()  # right in these calls only, perhaps: `testbed.checks.impossible`
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,31 +5,178 @@ The words are those of `testbed.checks.model`; who prints them says "the row say
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
-from testbed.checks.code_spans import CodeSpan, span_at
 from testbed.checks.code_words import CodeWords
 from testbed.checks.edits import points_into
-from testbed.checks.frame_states import SIGNED, FrameState, cfa_of, state_spans
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
 from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
-from testbed.checks.other_entries import entered_by_call, more_at_entry
 from testbed.checks.pc_checks import PcChecks
-from testbed.checks.recounted import recounted
 from testbed.checks.repair import Cause, find_causes
 from testbed.checks.rule_words import cfa_words, in_front_of, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
-from testbed.checks.source_directives import CFA_REGISTERS, RESTORE_STATE, is_said, standing_before, written_anew
+from testbed.checks.source_directives import (
+    ADJUST,
+    CFA_REGISTERS,
+    DEF_CFA,
+    DEF_CFA_OFFSET,
+    RESTORE_STATE,
+    is_said,
+    standing_before,
+    written_anew,
+)
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import RowTable, SameValue, Undefined
-from testbed.image import Image
+from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, Undefined
+from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind
+
+# A directive further down that counts from one that is advised: `.cfi_adjust_cfa_offset`, which adds to what stands.
+#
+# Where an offset of the CFA is said anew, each such directive behind it would be off by as much as the offset was. So
+# the first one is to say the offset itself; what comes behind that is as before.
+
+_ABSOLUTE = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ", RESTORE_STATE)  # how directives begin that count from no other
+_OF_THE_CFA = (*_ABSOLUTE, f"{ADJUST} ")
+
+
+def recounted(
+    cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]], table: RowTable, true: Mapping[int, TrueRow]
+) -> tuple[int, str, str] | None:
+    """Of the first directive that would count from what is advised: where it stands, what is to stand there for it, and
+    what does. None where there is none, or where its row is wrong now: that has advice of its own.
+
+    ``standing`` are the directives before each instruction behind the cause's, in order, each to as it is written.
+    """
+    found = _first(cause, standing)
+    row = None if found is None else table.at(found[0])
+    if found is None or row is None or not isinstance(row.cfa, RegisterPlus):
+        return None
+    pc, written = found
+    if true[pc].cfa.get(row.cfa.register) != row.cfa.offset:
+        return None
+    return pc, f"{DEF_CFA_OFFSET} {row.cfa.offset:#x}", written
+
+
+def _first(cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]]) -> tuple[int, str] | None:
+    """An adjustment that is advised makes those right that are among the cause's own instructions."""
+    said = [each for each in cause.directives if each.startswith(_OF_THE_CFA)]
+    if THE_CFA not in cause.things or not said:
+        return None
+    adjusts = said[0].startswith(ADJUST)
+    ends = [each.pc for each in cause.closings if any(its.startswith(_OF_THE_CFA) for its in each.directives)]
+    for pc, directives in standing:
+        if ends and pc >= min(ends):
+            return None
+        for named, written in directives.items():
+            if named.startswith(_ABSOLUTE):
+                return None
+            if named.startswith(ADJUST) and not (adjusts and pc in cause.pcs):
+                return pc, written
+    return None
+
+
+# Functions whose rows suppose that they are entered with more on the stack than a call leaves there.
+#
+# The linkage table pushes two words and jumps to glibc's `_dl_runtime_resolve`, whose rows count them from the first
+# instruction on, and which takes them off before it jumps on. Called as any function, all of its rows are wrong by
+# these words. That tells it from a mistake: no row is right, but for one behind which it leaves with SP above where it
+# was entered, at which nobody's caller can be told any more.
+
+
+def more_at_entry(function: TriedFunction, start: int) -> int:
+    """How many bytes more than a call leaves the rows from ``start`` on count, if some last row does not; else 0."""
+    if not len(function) or function.tried[0].pc != start:
+        return 0
+    arch, state = function.arch, function.states[0]
+    offset = state.get(CFA_OFFSET)
+    if state.get(CFA_REGISTER) != arch.sp or not isinstance(offset, int) or offset <= arch.entry_cfa:
+        return 0
+    if not all(function.is_wrong(i, THE_CFA, state) for i, state in enumerate(function.states)):
+        return 0
+    tried = {each.span for each in function.tried}
+    left = [span.row.cfa for i, span in enumerate(function.spans) if i not in tried]
+    return offset - arch.entry_cfa if RegisterPlus(arch.sp, arch.entry_cfa) in left else 0
+
+
+def entered_by_call(function: TriedFunction, more: int) -> None:
+    """Take the words off all rows that count them: what is wrong then is wrong however the function is entered."""
+    for i, state in enumerate(function.states):
+        offset = state.get(CFA_OFFSET)
+        if not isinstance(offset, int):
+            continue
+        moved: dict[str, StatePart] = {**state, CFA_OFFSET: offset - more}
+        for name, rule in state.items():
+            if isinstance(rule, AtCfa) and name != function.return_address(i):
+                moved[name] = AtCfa(rule.offset + more)
+        function.states[i] = moved
+
+
+# Functions of a file as ranges of addresses, also where an assembler was not told how long they are.
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSpan:
+    """The link-time addresses ``[start, end)`` of one function; ``name`` is "" where no symbol stands before them."""
+
+    name: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=1 << 14)
+def span_at(image: Image, pc: int) -> CodeSpan:
+    """The function at a link-time pc.
+
+    A symbol without a size reaches to the next function. Where no function stands before a pc, any name of code does.
+    """
+    symbol = image.function_at(pc)
+    if symbol is not None and symbol.size:
+        return CodeSpan(symbol.name, symbol.address, symbol.address + symbol.size)
+    segment = next((s for s in image.segments if s.address <= pc < s.address + s.size), None)
+    if segment is None:
+        return CodeSpan("", pc, pc + 1)
+    for named, addresses in _symbols(image):
+        i = bisect_right(addresses, pc)
+        end = addresses[i] if i < len(named) else segment.address + segment.size
+        if i and segment.address <= addresses[i - 1] and _reaches(named[i - 1], pc):
+            return CodeSpan(named[i - 1].name, addresses[i - 1], min(end, segment.address + segment.size))
+    begins, ends = _borders(image)
+    before, after = bisect_right(ends, pc), bisect_right(begins, pc)
+    start = max(ends[before - 1] if before else 0, segment.address)
+    end = segment.address + segment.size
+    return CodeSpan("", start, min(begins[after], end) if after < len(begins) else end)
+
+
+_Named = tuple[tuple[Symbol, ...], tuple[int, ...]]
+
+
+@lru_cache(maxsize=8)
+def _symbols(image: Image) -> tuple[_Named, _Named]:
+    """Functions; and names that other files can see, which may be functions that nobody marked; each with addresses."""
+    functions = tuple(symbol for symbol in image.symbols if symbol.is_function)
+    visible = tuple(symbol for symbol in image.symbols if not symbol.is_data and not symbol.local)
+    return (functions, tuple(each.address for each in functions)), (visible, tuple(each.address for each in visible))
+
+
+@lru_cache(maxsize=8)
+def _borders(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where functions begin, and where they end, each in order."""
+    functions = _symbols(image)[0][0]
+    ends = sorted(each.address + each.size for each in functions)
+    return tuple(sorted(each.address for each in functions)), tuple(ends)
+
+
+def _reaches(symbol: Symbol, pc: int) -> bool:
+    return not symbol.size or pc < symbol.address + symbol.size
 
 
 def wrong_pcs(checks: PcChecks, image: Image) -> frozenset[int]:

@@ -17,9 +17,9 @@ import numpy as np
 
 from testbed.arch import ARCHES, Arch
 from testbed.checks.groups import FileAtWork, held_against, opened
+from testbed.checks.impossible import sized_steps
 from testbed.checks.local_calls import local_calls
 from testbed.checks.options import CheckOptions
-from testbed.checks.sized_stack import sized_steps
 from testbed.cli.table_readers import READERS
 from testbed.contract.rows import RowTable
 from testbed.micro.batches import one_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.arch import ARCHES
-from testbed.checks.code_spans import CodeSpan, span_at
+from testbed.checks.table_findings import CodeSpan, span_at
 from testbed.image import Image, Segment, Symbol
 
 

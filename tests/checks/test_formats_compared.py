@@ -9,7 +9,7 @@ import pytest
 
 from testbed.arch.x86_64 import X86_64
 from testbed.checks.code_words import CodeWords
-from testbed.checks.formats_compared import formats_differ
+from testbed.checks.file_result import formats_differ
 from testbed.checks.groups import PieceCounts
 from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.static_rows import StaticFunction

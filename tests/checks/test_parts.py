@@ -54,7 +54,7 @@ def test_a_function_that_cannot_be_explored(tmp_path: Path, monkeypatch: pytest.
     names = [("a", 16), ("broken", 16), ("b", 24), ("c", 16)]
     found = checked(tmp_path, "".join(FUNCTION.format(*each) for each in names))
     assert list(found.failures) == ["broken"]
-    assert "IndexError: tuple index out of range (parts.py" not in found.failures["broken"]
+    assert "IndexError: tuple index out of range (check_file.py" not in found.failures["broken"]
     assert [finding.function for finding in found.findings] == ["b"]
     tried = [(each.name, each.never == 0) for each in found.functions]
     assert tried == [("a", True), ("broken", False), ("b", True), ("c", True)]

@@ -12,7 +12,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.checks.check_file import check_file
-from testbed.checks.jumped_to import without_led_astray
+from testbed.checks.impossible import without_led_astray
 from testbed.checks.kept import keep_check, kept_check
 from testbed.checks.model import FileCheck, FindingKind
 from testbed.checks.options import CheckOptions
