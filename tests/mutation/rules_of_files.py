@@ -41,7 +41,7 @@ FILES_OF_OTHERS: dict[str, RemovedRule] = {
     ),
     "A64 store": RemovedRule(
         "a store of a byte writes a byte (A64)",
-        "unwinders/analysis/arm64_stores.py",
+        "unwinders/analysis/decode_arm64.py",
         "        return _WIDTH[single[1]] if single[1] else width_of(stored[0])",
         "        return 64",
         "tests/unwinders/analysis/test_executed_effects.py::test_each_kind_of_store_has_its_size",

@@ -1,4 +1,6 @@
-"""What a call leaves behind: most callees give back SP and the callee-saved registers, and a few do more than that.
+"""Where control goes out of a function: calls and what they leave behind, jumps through registers, a linker's veneers.
+
+Most callees give back SP and the callee-saved registers, and a few do more than that.
 
 * A callee that takes its arguments off the stack gives back a higher SP (``ret 8``).
 * The profilers of 32-bit ARM (``__gnu_mcount_nc``) are called with the caller's return address pushed, for which no
@@ -12,15 +14,90 @@
 
 from __future__ import annotations
 
-from testbed.arch import Arch
+from testbed.arch import Arch, Isa, PerArch
 from testbed.words.errors import NoUnwindInfo
 from unwinders.analysis.abstract_machine import after_call, emulate
-from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, Number, StackAddress, entry_state
-from unwinders.analysis.function_bounds import functions_of
-from unwinders.analysis.function_code import FunctionCode
-from unwinders.analysis.indirect_control import control_of
-from unwinders.analysis.operations import Call, Jump, Return
+from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, Number, Pointer, StackAddress, entry_state
+from unwinders.analysis.function_bounds import FunctionParts, functions_of
+from unwinders.analysis.function_code import LONGEST, FunctionCode
+from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return
 from unwinders.analysis.state_rules import has_frame
+
+# Instructions that a linker has moved out of a function: a branch leads there, and another one back behind it.
+#
+# Linkers do so where instructions in a row would meet an erratum of a processor (Cortex-A53 843419, Cortex-A8 657417):
+# ``ld --fix-cortex-a53-843419`` puts ``b`` in the place of a load, and elsewhere the load and ``b`` back.
+
+MOVED = 2  # instructions at most, before the branch back
+
+
+def come_back(
+    code: FunctionCode, jump: Instruction, target: int, state: AbstractState
+) -> tuple[int, AbstractState] | None:
+    """Where in the function a jump out of it comes back, and the state there; None where it is a tail call.
+
+    It comes back behind the jump, after a few instructions that go nowhere else, in code that no symbol covers.
+    """
+    try:
+        functions_of(code.image).at(target)
+        return None
+    except NoUnwindInfo:
+        pass
+    moved = FunctionCode(code.image, FunctionParts("", ((target, target + (MOVED + 1) * LONGEST),)))
+    pc = target
+    for _ in range(MOVED + 1):
+        instruction = moved.at(pc)
+        if instruction is None or instruction.condition is not None:
+            return None
+        if instruction.control is not None:
+            back = instruction.control == Jump((jump.end,)) and pc != target
+            return (jump.end, state) if back else None
+        state, pc = emulate(code.image.arch, state, instruction, code.read), instruction.end
+    return None
+
+
+# Where control goes at a jump through a register, and at other instructions that do not say it by themselves.
+
+# Linux: rt_sigreturn, and sigreturn where it is another one.
+SIGNAL_RETURNS = PerArch({"x86_64": frozenset({15}), "arm64": frozenset({139}), "arm32": frozenset({119, 173})})
+
+
+def control_of(arch: Arch, isa: Isa, instruction: Instruction, after: AbstractState) -> Control | None:
+    """A jump through a register, told apart: a return, a call with the return address set by hand, a jump.
+
+    ``after`` is the state behind the instruction's operations.
+    """
+    control = instruction.control
+    if isinstance(control, Return):
+        pushed = after.registers.get(arch.pc)  # "push target; ret" is a jump
+        return Jump((arch.code_address(pushed.value),)) if isinstance(pushed, Number) else control
+    if not isinstance(control, Jump) or control.targets:
+        return control
+    behind = Number(instruction.end | isa.address_bit)
+    if arch.link is not None and after.registers.get(arch.link) in (behind, Number(instruction.end)):
+        return Call()
+    value = after.registers.get(control.via) if control.via else None
+    match value:
+        case EntryValue(register) if register == arch.return_address:
+            return Return()
+        case Number(target):
+            return Jump((arch.code_address(target),))
+        case EntryValue() | Pointer() if is_home(arch, after):
+            return Return()  # a tail call through a pointer
+        case _:
+            return Return() if control.pointer and is_home(arch, after) else control
+
+
+def is_home(arch: Arch, state: AbstractState) -> bool:
+    """True where SP is as at the function's entry: there is no frame, or no frame any more."""
+    return state.registers.get(arch.sp) == entry_state(arch).registers[arch.sp]
+
+
+def gives_signal_back(arch: Arch, state: AbstractState) -> bool:
+    """True at the system call with which a signal's handler ends."""
+    number = state.registers.get(arch.exit_call.number_register)
+    return isinstance(number, Number) and number.value in SIGNAL_RETURNS[arch.name]
+
 
 MOST_OF_PROFILER = 64  # instructions of a callee that is asked whether it takes a word off the stack
 _TOP = EntryValue("the word on top")  # no register

@@ -19,22 +19,257 @@ only ever forgets, so this ends. Beyond plain edges:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
+from heapq import heappop, heappush
 
 from testbed.arch import Arch
 from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.abstract_machine import emulate, made_at_most, made_equal
-from unwinders.analysis.abstract_state import AbstractState, FunctionStates, StackAddress, entry_state, join
-from unwinders.analysis.called_functions import called, comes_back, loses_return_address, popped, pushed
-from unwinders.analysis.found_late import DoesNotReturn, FoundLate, IsConstant, IsNoCall
+from unwinders.analysis.abstract_state import (
+    CFA,
+    LANDED,
+    AbstractState,
+    AbstractValue,
+    EntryValue,
+    FunctionStates,
+    Slot,
+    StackAddress,
+    entry_state,
+    join,
+)
+from unwinders.analysis.called_functions import (
+    called,
+    come_back,
+    comes_back,
+    control_of,
+    gives_signal_back,
+    is_home,
+    loses_return_address,
+    popped,
+    pushed,
+)
 from unwinders.analysis.function_code import LONGEST, FunctionCode
-from unwinders.analysis.indirect_control import control_of, gives_signal_back, is_home
-from unwinders.analysis.meeting_states import landings, left_out
-from unwinders.analysis.operations import Call, Condition, Instruction, Jump, Return, SystemCall, Trap
-from unwinders.analysis.spread_states import LosesValue, Node, SpreadStates, loses
-from unwinders.analysis.unreached_code import called_last, unreached
-from unwinders.analysis.veneers import come_back
+from unwinders.analysis.operations import Call, Condition, Control, Instruction, Jump, Return, SystemCall, Trap
+
+# What is found out of a function when its states have spread already: they spread again, and it is known then.
+
+
+class DoesNotReturn(Exception):
+    """A call: behind it, what does not belong together would meet."""
+
+    def __init__(self, call: int) -> None:
+        super().__init__(call)
+        self.call = call
+
+
+class IsNoCall(Exception):
+    """Calls of a place in the same function, where the return address is lost."""
+
+    def __init__(self, calls: frozenset[int]) -> None:
+        super().__init__(calls)
+        self.calls = calls
+
+
+class IsConstant(Exception):
+    """What was followed as code is loaded as a constant."""
+
+
+@dataclass(eq=False)
+class FoundLate:
+    """``no_return``: calls that do not return; ``pushes``: calls that are none; ``constants``: between the code, where
+    one begins -> its end, and the instruction that loads it."""
+
+    no_return: set[int] = field(default_factory=set)
+    pushes: set[int] = field(default_factory=set)
+    constants: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, found: DoesNotReturn | IsNoCall | IsConstant) -> None:
+        match found:
+            case DoesNotReturn():
+                self.no_return.add(found.call)
+            case IsNoCall():
+                self.pushes |= found.calls
+            case IsConstant():
+                self._leave_out_nonsense()
+
+    def _leave_out_nonsense(self) -> None:
+        """Not constants are what a constant loads that was taken for an instruction."""
+        spans = tuple((start, end) for start, (end, _) in self.constants.items())
+        self.constants = {
+            start: (end, by)
+            for start, (end, by) in self.constants.items()
+            if not any(low <= by < high for low, high in spans)
+        }
+
+
+# The states that have come somewhere so far, which of them are to go on, and what is taken back of a trial.
+#
+# A state *loses* a value of the caller where neither a register nor a slot has it any more. No function does so on a
+# way on which it cleans up: it resumes the exception, or returns, and whoever called it gets its registers back. So
+# where it is not known in which state code begins, one that leads to a loss is not the one.
+
+Node = tuple[int, int]  # a pc, and the condition that is known to hold there (0: none)
+
+
+class LosesValue(Exception):
+    """A trial leads to where a value of the caller is lost."""
+
+
+@dataclass(eq=False)
+class SpreadStates:
+    """The state at each place that control gets to; ``weak`` are places that it does not get to from the entry."""
+
+    at: dict[Node, AbstractState] = field(default_factory=dict)
+    weak: set[Node] = field(default_factory=set)
+    work: list[Node] = field(default_factory=list)  # a heap: code that comes first is followed first
+    waiting: set[Node] = field(default_factory=set)
+    before: dict[Node, tuple[AbstractState | None, bool]] | None = None  # of what a trial changed: how it was
+
+    @property
+    def on_trial(self) -> bool:
+        return self.before is not None
+
+    def change(self, node: Node, state: AbstractState, *, weak: bool) -> None:
+        """A place has another state, which goes on from there."""
+        if self.before is not None:
+            self.before.setdefault(node, (self.at.get(node), node in self.weak))
+        self._set(node, state, weak=weak)
+        if node not in self.waiting:
+            self.waiting.add(node)
+            heappush(self.work, node)
+
+    def take(self) -> Node:
+        """The place to go on from."""
+        node = heappop(self.work)
+        self.waiting.discard(node)
+        return node
+
+    def reached(self, pc: int) -> bool:
+        return (pc, 0) in self.at or any((pc, holds) in self.at for holds in range(1, 15))
+
+    def tried(self, spread: Callable[[], None]) -> bool:
+        """Let states spread; False, and all is as before, where that loses a value of the caller."""
+        self.before = {}
+        try:
+            spread()
+        except LosesValue:
+            for node, (state, weak) in self.before.items():
+                self._set(node, state, weak=weak)
+            self.work.clear()
+            self.waiting.clear()
+            return False
+        finally:
+            self.before = None
+        return True
+
+    def _set(self, node: Node, state: AbstractState | None, *, weak: bool) -> None:
+        if state is None:
+            del self.at[node]
+        else:
+            self.at[node] = state
+        (self.weak.add if weak else self.weak.discard)(node)
+
+
+def loses(arch: Arch, before: AbstractState, after: AbstractState, control: Control | None) -> bool:
+    """True for an instruction that loses a value of the caller, and for a return without giving all of them back."""
+    if isinstance(control, Return):
+        return any(after.registers.get(name) != EntryValue(name) for name in arch.preserved)
+    lost = before.said() - after.said()
+    return bool(lost) and not lost.isdisjoint((CFA, arch.return_address, *arch.preserved))
+
+
+# States of several ways beside each other: what is lost where two meet, and which one holds where exceptions land.
+
+
+def left_out(arch: Arch, one: AbstractState, other: AbstractState, joined: AbstractState) -> bool:
+    """True where either way says where the CFA or a value of the caller is, and both together do not.
+
+    No function can give back a register of which that is so: it does not know either which way it came.
+    """
+    if joined.registers is one.registers and joined.slots is one.slots:
+        return False
+    lost = {CFA, arch.return_address, *arch.preserved} - joined.said()
+    return bool(lost) and not lost.isdisjoint(one.said() & other.said())
+
+
+def landings(arch: Arch, behind_calls: tuple[AbstractState, ...]) -> list[list[AbstractState]]:
+    """Where exceptions land, the likeliest answer first: in the states behind calls at which the same is saved.
+
+    A function that saves registers on some of its ways only has saved them all before most calls that it has to clean
+    up behind. Where calls differ in what is saved, and none has saved all of it, all of them are one answer.
+    """
+    groups: dict[frozenset[tuple[Slot, AbstractValue]], list[AbstractState]] = {}
+    for state in behind_calls:
+        groups.setdefault(_saved(state), []).append(state)
+    order = sorted(groups, key=len, reverse=True)
+    answers = [groups[saved] for saved in order]
+    if not all(saved <= order[0] for saved in order):
+        answers.insert(0, [*behind_calls])
+    return [[_landed(arch, state) for state in answer] for answer in answers]
+
+
+def _saved(state: AbstractState) -> frozenset[tuple[Slot, AbstractValue]]:
+    """The slots with values of the caller."""
+    return frozenset((slot, value) for slot, (_, value) in state.slots.items() if isinstance(value, EntryValue))
+
+
+def _landed(arch: Arch, state: AbstractState) -> AbstractState:
+    """The state in which exceptions of a call land, of which ``state`` is the one behind it.
+
+    Arguments that the call pushed are off the stack: a frame pointer is surer than SP, which becomes a place of its
+    own. Where both are one place, nothing was pushed.
+    """
+    pointers = [state.registers[name] for name in arch.frame_pointers if _is_frame_pointer(arch, state, name)]
+    if not pointers or state.registers.get(arch.sp) in pointers:
+        return state
+    return AbstractState({**state.registers, arch.sp: StackAddress(LANDED, 0)}, state.slots)
+
+
+def _is_frame_pointer(arch: Arch, state: AbstractState, name: str) -> bool:
+    """True where the register points into the frame; to its saved self, where every compiler lays out records so."""
+    value = state.registers.get(name)
+    if not isinstance(value, StackAddress) or value.base != CFA:
+        return False
+    saved = state.slots.get((CFA, value.offset))
+    return len(arch.frame_pointers) > 1 or (saved is not None and saved[1] == EntryValue(name))
+
+
+# A function's code from end to end, whether control gets there or not: what no way leads to, and what comes last.
+
+
+def unreached(code: FunctionCode, data: Mapping[int, int], reached: Callable[[int], bool]) -> Iterator[int]:
+    """Places that no way leads to so far, in order; asked again after each answer. ``data``: start -> end."""
+    for start, end in code.function.parts:
+        for instruction in _instructions(code, start, end, data):
+            if not instruction.idle and not reached(instruction.address):
+                yield instruction.address
+
+
+def called_last(code: FunctionCode, data: Mapping[int, int]) -> frozenset[int]:
+    """The functions whose calls end this one: nothing but data lies behind that they could come back to."""
+    found = set[int]()
+    for start, end in code.function.parts:
+        last = None
+        for instruction in _instructions(code, start, end, data):
+            last = last if instruction.idle else instruction.control
+        if isinstance(last, Call) and last.target is not None:
+            found.add(last.target)
+    return frozenset(found)
+
+
+def _instructions(code: FunctionCode, start: int, end: int, data: Mapping[int, int]) -> Iterator[Instruction]:
+    pc = start
+    while pc < end:
+        if pc in data:
+            pc = max(data[pc], pc + code.step)
+            continue
+        instruction = code.at(pc)
+        if instruction is not None:
+            yield instruction
+        pc = instruction.end if instruction is not None else pc + code.step
+
 
 MOST_PLACES = 100_000  # instructions of one function; half a megabyte of x86-64 code
 MOST_STEPS = 400_000  # instructions emulated for one function, over and over

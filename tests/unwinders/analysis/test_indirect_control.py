@@ -8,7 +8,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from unwinders.analysis.abstract_state import CFA, Number, StackAddress, entry_state
-from unwinders.analysis.indirect_control import control_of
+from unwinders.analysis.called_functions import control_of
 from unwinders.analysis.operations import Call, Instruction, Jump, Return
 
 JUMPS = {"x86_64": "rax", "arm64": "x9", "arm32": "r3"}
