@@ -19,7 +19,7 @@ from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing
 from tests.build.sources import written
 from unwinders.formats.reader import Reader
-from unwinders.formats.sframe_entries import read_header
+from unwinders.formats.sframe import read_header
 
 GNU = [recipe for recipe in RECIPES.values() if recipe.tool.gnu]
 

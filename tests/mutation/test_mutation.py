@@ -162,8 +162,8 @@ def test_every_room_has_modules_and_tests_that_exist() -> None:
 def test_the_tests_named_after_a_module_are_asked_first() -> None:
     first = ROOMS["formats"].stages_for("unwinders/formats/cfi_rows.py")[0]
     assert first[:2] == ("tests/unwinders/formats/test_cfi_rows.py", "-k")
-    first = ROOMS["formats"].stages_for("unwinders/formats/compact_encodings.py")[0]
-    assert first[:2] == ("tests/unwinders/formats/test_compact_encodings.py", "-k")
+    first = ROOMS["formats"].stages_for("unwinders/formats/compact_unwind.py")[0]
+    assert first[:2] == ("tests/unwinders/formats/test_compact_unwind.py", "-k")
     first = ROOMS["formats"].stages_for("unwinders/formats/compact_pages.py")[0]  # none is named after this one
     assert first[:3] == tuple(
         f"tests/unwinders/formats/test_compact_{what}.py" for what in ("encodings", "survives_anything", "unwind")

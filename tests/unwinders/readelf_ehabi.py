@@ -16,7 +16,7 @@ import pytest
 from testbed.image import Image
 from tests.unwinders.frames import ARM32
 from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
-from unwinders.formats.ehabi_operations import (
+from unwinders.formats.ehabi_rows import (
     AuthenticateHere,
     EhabiOperation,
     MoveVsp,

@@ -94,7 +94,7 @@ PLANTED = (
     ),
     Planted(
         "the last byte of a function is not covered",
-        "formats/cfi_ranges.py",
+        "formats/cfi.py",
         "return FdeRange(offset, start, start + size)",
         "return FdeRange(offset, start, start + size - 1)",
         "eh_frame",
@@ -130,7 +130,7 @@ PLANTED = (
     ),
     Planted(
         "registers are popped in the wrong order",
-        "formats/ehabi_operations.py",
+        "formats/ehabi_rows.py",
         "return Pop((*through, LR) if first & 8 else through)",
         "return Pop((LR, *through) if first & 8 else through)",
         "ehabi",
@@ -139,7 +139,7 @@ PLANTED = (
     ),
     Planted(
         "the frame pointer's slot is a word off in SFrame",
-        "formats/sframe_rows.py",
+        "formats/sframe.py",
         "registers[arch.frame_pointers[0]] = AtCfa(words.signed())\n    return cfa, registers\n\n\ndef _flexible",
         "registers[arch.frame_pointers[0]] = AtCfa(words.signed() - 8)\n    return cfa, registers\n\n\ndef _flexible",
         "sframe",

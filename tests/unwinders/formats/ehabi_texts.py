@@ -6,11 +6,7 @@ from testbed.contract.rows import Rule, UnwindRow
 from testbed.image import Image
 from tests.unwinders.frames import ARM32, START, image, u
 from unwinders.formats.ehabi import OperationBytes
-from unwinders.formats.ehabi_operations import (
-    EhabiOperation,
-    decode,
-)
-from unwinders.formats.ehabi_rows import exidx_row
+from unwinders.formats.ehabi_rows import EhabiOperation, decode, exidx_row
 
 INDEX, TABLE = 0x3000, 0x4000
 

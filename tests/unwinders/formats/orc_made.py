@@ -11,8 +11,7 @@ from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, u
-from unwinders.formats.orc import OrcLayout, orc_table
-from unwinders.formats.orc_rows import OrcRegister
+from unwinders.formats.orc import OrcLayout, OrcRegister, orc_table
 from unwinders.rows.apply import apply
 
 ENTRIES_AT, PLACES_AT = 0x4000, 0x5000

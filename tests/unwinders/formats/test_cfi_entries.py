@@ -7,9 +7,8 @@ import pytest
 from testbed.contract.rows import RegisterPlus, UnwindRow
 from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import ARM32, SIZE, START, X86_64, block, cie, entry, fde, image, u, uleb
-from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi import UnplacedFde, cfi_table, fde_ranges
 from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
-from unwinders.formats.cfi_ranges import UnplacedFde, fde_ranges
 from unwinders.formats.reader import Reader
 
 DEF_CFA = b"\x0c\x07\x08"

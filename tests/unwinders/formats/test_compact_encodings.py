@@ -17,7 +17,7 @@ from tests.unwinders.compact import (
 )
 from tests.unwinders.compact_parts import FDE, at_cfa, call_frame, found
 from tests.unwinders.frames import ARM64, START, X86_64
-from unwinders.formats.compact_encodings import permutation
+from unwinders.formats.compact_unwind import permutation
 
 
 def row_of(arch: Arch, encoding: int, **parts: bytes) -> UnwindRow:

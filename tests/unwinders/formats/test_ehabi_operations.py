@@ -8,7 +8,7 @@ from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, Rule
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.formats.ehabi_texts import operations, undone
 from unwinders.formats.ehabi import OperationBytes
-from unwinders.formats.ehabi_operations import (
+from unwinders.formats.ehabi_rows import (
     AuthenticateHere,
     EhabiOperation,
     MoveVsp,

@@ -40,8 +40,7 @@ from tests.unwinders.formats.orc_made import (
 )
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, words
 from tests.unwinders.mutations import mutated
-from unwinders.formats.orc import OrcLayout, orc_table
-from unwinders.formats.orc_rows import OrcRegister
+from unwinders.formats.orc import OrcLayout, OrcRegister, orc_table
 from unwinders.rows.walk import MAX_FRAMES
 from unwinders.tables.orc import ORC
 

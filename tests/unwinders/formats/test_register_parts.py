@@ -7,8 +7,7 @@ import pytest
 from testbed.arch import ARCHES
 from testbed.contract.rows import AtCfa, AtRegister, Rule, SameValue, Undefined
 from tests.unwinders.frames import ARM32, rows, sleb, uleb
-from unwinders.formats.cfi_rows import register_name
-from unwinders.formats.register_parts import WholeRegisters
+from unwinders.formats.cfi_rows import WholeRegisters, register_name
 
 DEF_CFA = b"\x0c\x0d\x00"  # sp + 0
 S16 = 80  # the older numbers of AADWARF32: s0 is 64

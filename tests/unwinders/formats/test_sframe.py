@@ -21,8 +21,7 @@ from tests.unwinders.sframes import (
     section,
 )
 from unwinders.formats.reader import Reader
-from unwinders.formats.sframe import sframe_table
-from unwinders.formats.sframe_entries import read_functions, read_header
+from unwinders.formats.sframe import read_functions, read_header, sframe_table
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2, 3])
 

@@ -14,8 +14,7 @@ from testbed.words.errors import MalformedTable, UnsupportedRule
 from tests.unwinders.frames import START, X86_64, snapshot
 from tests.unwinders.mutations import mutated
 from tests.unwinders.sframes import fre, made, section
-from unwinders.formats.sframe import sframe_table
-from unwinders.formats.sframe_rows import MAX_ROWS
+from unwinders.formats.sframe import MAX_ROWS, sframe_table
 from unwinders.rows.walk import MAX_FRAMES
 from unwinders.tables.sframe import SFRAME
 

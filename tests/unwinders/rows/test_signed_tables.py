@@ -16,7 +16,7 @@ from testbed.contract.rows import AtCfa
 from testbed.image import Image, read_image
 from unwinders import UNWINDERS
 from unwinders.formats.reader import Reader
-from unwinders.formats.sframe_entries import read_functions, read_header
+from unwinders.formats.sframe import read_functions, read_header
 
 ARM64 = ARCHES["arm64"]
 

@@ -21,8 +21,7 @@ from testbed.contract.rows import AtCfa, RegisterPlus, SameValue, UnwindRow
 from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho_symbols import function_starts
-from unwinders.formats.compact_encodings import Encoded
-from unwinders.formats.compact_unwind import SECTION, CompactTable, compact_table
+from unwinders.formats.compact_unwind import SECTION, CompactTable, Encoded, compact_table
 
 BUILT = [
     pytest.param(program.name, arch.name, recipe.name, id=f"{program.name}-{arch}-{recipe.name}")

@@ -27,8 +27,7 @@ from tests.unwinders.compact_rows import WITH_NUMBER, WRITTEN, Meaning, assert_e
 from tests.unwinders.frames import snapshot
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.reader import Reader
-from unwinders.formats.sframe import sframe_table
-from unwinders.formats.sframe_entries import read_functions, read_header
+from unwinders.formats.sframe import read_functions, read_header, sframe_table
 from unwinders.rows.apply import apply
 from unwinders.tables.sframe import SFRAME
 
