@@ -13,18 +13,147 @@ reservation of addresses, so it is not mapped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from testbed.arch import Arch, FrameRecord
 from testbed.image.file_bytes import FileBytes, file_content
 from testbed.image.macho_arches import MACH_O, MachOArch, arch_of_cpu
 from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
-from testbed.image.macho_symbols import function_starts, read_symbols
-from testbed.image.macho_universal import UNIVERSAL, UNIVERSAL_64, slice_for
-from testbed.image.model import Image, Section, Segment
+from testbed.image.model import Image, Section, Segment, Symbol
 from testbed.words.budget import Account, Budget
+
+# Universal files: one Mach-O file per architecture, behind a directory.
+#
+# Layout (Apple, ``mach-o/fat.h``; every number big-endian)::
+#
+#     magic cafebabe, count; entries {cpu type, subtype, offset, size, alignment} of 4 bytes each
+#     magic cafebabf, the same with offset and size of 8 bytes, and 4 reserved ones behind
+
+UNIVERSAL, UNIVERSAL_64 = b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf"
+_MOST_SLICES = 64  # a Java class file begins as a universal file does, with a larger number here
+
+
+def slice_for(file: FileBytes, wanted: Arch | None) -> FileBytes:
+    """The part of a universal file for an architecture; without one, for the only one that is known here.
+
+    Raises ImageError where that is no choice, or the part lies outside the file.
+    """
+    wide = file.data[:4] == UNIVERSAL_64
+
+    def big_endian(offset: int, size: int) -> int:
+        return int.from_bytes(file.take(offset, size, "the universal header"), "big")
+
+    count = big_endian(4, 4)
+    if count > _MOST_SLICES:
+        raise file.error(4, f"a universal file of {count} parts; at most {_MOST_SLICES} are believed")
+    there: dict[Arch, tuple[int, int]] = {}
+    for i in range(count):
+        at = 8 + i * (32 if wide else 20)
+        arch = arch_of_cpu(big_endian(at, 4))
+        if arch is not None:
+            where = (
+                (big_endian(at + 8, 8), big_endian(at + 16, 8))
+                if wide
+                else (big_endian(at + 8, 4), big_endian(at + 12, 4))
+            )
+            there.setdefault(arch, where)
+    known = ", ".join(map(str, there)) or "no architecture that is known here"
+    if wanted is None and len(there) == 1:
+        wanted = next(iter(there))
+    if wanted is None:
+        raise file.error(4, f"a universal file with {known}: say which (--arch)")
+    if wanted not in there:
+        raise file.error(4, f"a universal file with {known}, not {wanted}")
+    return file.part(*there[wanted], f"the part for {wanted}")
+
+
+# Names in a Mach-O file: the symbol table, and where functions start.
+#
+# Layout (Apple, ``mach-o/nlist.h``)::
+#
+#     nlist_64: offset of the name in the string table (4), type (1), section number from 1 (1), description (2),
+#               value (8)
+#     LC_FUNCTION_STARTS: unsigned LEB128 distances, the first from the image's base; a zero ends them
+
+_ENTRY = 16
+_STAB, _TYPE = 0xE0, 0x0E  # masks of n_type: debugger entries; the kind
+_UNDEFINED, _IN_SECTION = 0x0, 0xE
+_EXTERNAL = 0x01
+_LOADERS_OWN = "dyld_stub_binder"  # x86_64 linkers name it in every file; only lazily bound calls come to it
+
+
+class _AnySection(Protocol):
+    @property
+    def address(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def holds_code(self) -> bool: ...
+
+
+def function_starts(encoded: FileBytes, base: int) -> tuple[int, ...]:
+    """The link-time addresses of LC_FUNCTION_STARTS. Raises ImageError where the numbers do not end."""
+    found = []
+    at, address = 0, base
+    while at < len(encoded):
+        encoded.account.spend("entries", 1, encoded.start + at)
+        delta, at = encoded.uleb(at, "LC_FUNCTION_STARTS")
+        if not delta:
+            break
+        address += delta
+        found.append(address)
+    return tuple(found)
+
+
+def read_symbols(
+    file: FileBytes, command: tuple[int, int] | None, sections: Sequence[_AnySection], functions: Sequence[int]
+) -> tuple[tuple[Symbol, ...], tuple[str, ...]]:
+    """The symbols that are defined in sections, by address; and the names that other files must define.
+
+    Of two names for one address the external one comes last, where a look-up meets it first. Raises ImageError where
+    the table or a name lies outside the file.
+    """
+    if command is None:
+        return (), ()
+    said = file.part(*command, "LC_SYMTAB")
+    offset, count, strings_offset, strings_size = (said.unsigned(8 + 4 * i, 4, "LC_SYMTAB") for i in range(4))
+    table = file.part(offset, count * _ENTRY, "the symbol table")
+    strings = file.part(strings_offset, strings_size, "the string table")
+    found: list[tuple[int, bool, bool, str]] = []
+    imports: list[str] = []
+    for i in range(count):
+        at = i * _ENTRY
+        file.account.spend("entries", 1, offset + at)
+        kind, number = table.unsigned(at + 4, 1, "a symbol"), table.unsigned(at + 5, 1, "a symbol")
+        value = table.unsigned(at + 8, 8, "a symbol")
+        if kind & _STAB:
+            continue
+        name = strings.string(table.unsigned(at, 4, "a symbol"), f"the name of symbol {i}").removeprefix("_")
+        if kind & _TYPE == _UNDEFINED and kind & _EXTERNAL and name != _LOADERS_OWN:
+            imports.append(name)
+        if kind & _TYPE != _IN_SECTION or not name:
+            continue
+        if not 1 <= number <= len(sections):
+            raise table.error(at, f"symbol {name} is in section {number} of {len(sections)}")
+        section = sections[number - 1]
+        inside = section.address <= value < section.address + section.size
+        found.append((value, inside and section.holds_code, bool(kind & _EXTERNAL), name))
+    bounds = sorted(
+        {*(address for address, *_ in found), *functions}
+        | {bound for section in sections for bound in (section.address, section.address + section.size)}
+    )
+
+    def size(address: int) -> int:
+        i = bisect_right(bounds, address)
+        return bounds[i] - address if i < len(bounds) else 0
+
+    symbols = tuple(Symbol(name, address, size(address), code) for address, code, _, name in sorted(found))
+    return symbols, tuple(imports)
+
 
 MAGIC_64 = b"\xcf\xfa\xed\xfe"
 _OTHERS = {

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.image import Image, Section, read_image
-from testbed.image.instruction_sets import attributes_say, instruction_sets
+from testbed.image.elf import attributes_say, instruction_sets
 from testbed.words.budget import Account
 
 ARM32 = ARCHES["arm32"]

@@ -20,7 +20,7 @@ _HEADERS = "tests/program/test_header_files.py"
 FILES_OF_OTHERS: dict[str, RemovedRule] = {
     "Thumb bit": RemovedRule(
         "bit 0 of a function symbol says Thumb, where no mapping symbol is left",
-        "testbed/image/instruction_sets.py",
+        "testbed/image/elf.py",
         "    for value in functions:\n",
         "    for value in ():\n",
         "tests/image/test_instruction_sets.py::test_a_stripped_library_is_read_by_its_function_symbols",

@@ -20,7 +20,7 @@ from testbed.build.targets import MACH_O
 from testbed.contract.rows import AtCfa, RegisterPlus, SameValue, UnwindRow
 from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
-from testbed.image.macho_symbols import function_starts
+from testbed.image.macho import function_starts
 from unwinders.formats.compact_unwind import SECTION, CompactTable, Encoded, compact_table
 
 BUILT = [
