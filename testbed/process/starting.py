@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from types import MappingProxyType
 
+from testbed.arch import Arch, PerArch
 from testbed.image import Image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.abi import ABIS
@@ -22,9 +23,27 @@ from testbed.process.open_files import InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.refusal import Refusal
 from testbed.process.state import Process
-from testbed.process.sysroots import usual_sysroot
 from testbed.process.threads import GuestThread
 from testbed.words.errors import ImageError, UsageError
+
+# Where a program finds its libraries if nobody says: the host's own, or those of Debian's cross compilers.
+#
+# Only folders of libraries are shown, nothing else of the host.
+
+_NATIVE = ("/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
+_SYSROOTS = PerArch(
+    {
+        "x86_64": {path: path for path in _NATIVE},
+        "arm64": {"/lib": "/usr/aarch64-linux-gnu/lib", "/usr/lib": "/usr/aarch64-linux-gnu/lib"},
+        "arm32": {"/lib": "/usr/arm-linux-gnueabihf/lib", "/usr/lib": "/usr/arm-linux-gnueabihf/lib"},
+    }
+)
+
+
+def usual_sysroot(arch: Arch) -> Mapping[str, Path]:
+    """Host folders by their path for a process; those that this host does not have are left out."""
+    return {path: Path(host) for path, host in _SYSROOTS[arch.name].items() if Path(host).is_dir()}
+
 
 BUDGET = 4_000_000
 MOST_MEMORY = 2 << 30  # bytes that are mapped at once, and that were ever mapped: 200 threads with 8 MB of stack
