@@ -8,26 +8,174 @@ is mapped, as zeros; system calls give 0; after a path every byte that it wrote 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
-from unicorn import UcError
+from unicorn import Uc, UcError
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
+from testbed.arch import Arch
+from testbed.machine.clock_reads import ClockRead, reads_in
 from testbed.machine.load import PAGE, MappedPages
-from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT
-from testbed.machine.native.run import NativeRun
+from testbed.machine.native import places
+from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
+from testbed.machine.native.run import NativeRun, NativeStops, State
 from testbed.machine.start import Machine, map_all, plant, powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
-from testbed.micro.call_stops import CallStops
-from testbed.micro.detours import Detours
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
-from testbed.micro.own_clock import OwnClock
 from testbed.trace import Writes
+
+# A path's own clock and random numbers, which follow from its steps: the emulator's are the host's.
+#
+# The instruction executes; behind it, and before that is recorded, its registers get the path's values.
+
+_TICKS = 0x9E37_79B9_7F4A_7C15  # a step's: odd, so that the low bits differ from step to step, too
+
+
+class OwnClock:
+    """The hooks on every instruction of some mappings that reads a clock. Put them on before a recorder's."""
+
+    def __init__(self, arch: Arch, uc: Uc, ids: Mapping[str, int], mappings: Iterable[MappedPages]) -> None:
+        self._uc, self._ids, self._mask = uc, ids, arch.word_mask
+        self._read_at = 0  # the step that read last
+        self._read: ClockRead | None = None  # how; None: its values were given
+        self.steps: Callable[[], int] = lambda: 0
+        for mapping in mappings:
+            if mapping.permissions & const.UC_PROT_EXEC:
+                for first, end, read in reads_in(arch.name, mapping.data):
+                    self._add(mapping.address + first, mapping.address + end, read)
+
+    def _add(self, first: int, end: int, read: ClockRead) -> None:
+        def reads(uc: Uc, address: int, size: int, unused: object) -> None:
+            if address + size == end:
+                self._read_at, self._read = self.steps(), read
+
+        def behind(uc: Uc, address: int, size: int, unused: object) -> None:
+            if self._read is not None and self.steps() == self._read_at + 1:
+                self._give(self._read)
+            self._read = None
+
+        self._uc.hook_add(const.UC_HOOK_CODE, reads, begin=first, end=first)
+        self._uc.hook_add(const.UC_HOOK_CODE, behind, begin=end, end=end)
+
+    def _give(self, read: ClockRead) -> None:
+        time = (self._read_at + 1) * _TICKS & self._mask
+        for k, register in enumerate(read.into):
+            self._uc.reg_write(self._ids[register], time >> read.bits * k & ((1 << read.bits) - 1))
+
+
+# What a path does that its code does not say, told to the compiled hooks: forced branches, answered calls.
+#
+# The hooks do most of it without a stop (`testbed.machine.native.detours`); what they leave to the caller is noted in
+# the same list.
+
+
+class Detours:
+    """The forced branches of a path that are still to come, and the calls that were answered; at most ``most`` each.
+
+    Answered calls go on at ``answer`` with 0 in Unicorn's register ``result``, or ``value``.
+    """
+
+    def __init__(self, state: State, most: int, *, answer: int, result: int, value: int) -> None:
+        self._state = state
+        self._answers, self._forces = np.zeros((most, 2), np.uint64), np.zeros((most, 2), np.uint64)
+        state[places.ANSWERS], state[places.FORCES] = self._answers.ctypes.data, self._forces.ctypes.data
+        state[places.ANSWER], state[places.RESULT], state[places.RESULTS] = answer, result, value
+
+    def begin(self, forced: tuple[tuple[int, int], ...]) -> None:
+        """Another path, with other (step, address) of forced branches, in order."""
+        if forced:
+            self._forces[: len(forced)] = forced
+        self._state[places.FORCED], self._state[places.FORCE_COUNT] = 0, len(forced)
+        self._state[places.ANSWERED] = 0
+
+    def force(self, step: int) -> int | None:
+        """The address that a branch is forced to before a step, which counts as done; None where none is."""
+        done = self._state[places.FORCED]
+        if done == self._state[places.FORCE_COUNT] or int(self._forces[done, 0]) != step:
+            return None
+        self._state[places.FORCED] = done + 1
+        return int(self._forces[done, 1])
+
+    def note(self, step: int, callee: int) -> None:
+        """One more answered call: the step that called, and what."""
+        count = self._state[places.ANSWERED]
+        self._answers[count] = step, callee
+        self._state[places.ANSWERED] = count + 1
+
+    def is_stuck(self, step: int) -> bool:
+        """True where every place that the path comes back to is one that is not executed."""
+        count = self._state[places.ANSWERED]
+        return count >= STUCK and int(self._answers[count - STUCK, 0]) + STUCK + 1 > step
+
+    @property
+    def answered(self) -> tuple[tuple[int, int], ...]:
+        """The (step, callee) of all answered calls of the path."""
+        return tuple(map(tuple, self._answers[: self._state[places.ANSWERED]].tolist()))
+
+
+# What ends a path, and what a path is given instead: memory that is not there, answers of the kernel.
+
+MOST_PAGES = 32  # pages that one path may have mapped by asking for them
+_MOST_ADDRESS = 1 << 51  # the emulator does not survive memory that is mapped far above
+
+
+class CallStops(NativeStops):
+    """Gives what a path asks for: memory where there is none, 0 from the kernel. An exit is the end of the path."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.asked: list[int] = []
+        self.allowed = MOST_PAGES
+        self.call_result = 0
+        self.wild = False
+        self.to = 0  # where a wild jump went
+        self.exits = False
+
+    def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, unused: object) -> bool:
+        if access in (const.UC_MEM_READ_UNMAPPED, const.UC_MEM_WRITE_UNMAPPED):
+            mask = self._machine.arch.word_mask
+            pages = {address & mask & -PAGE, (address + size - 1) & mask & -PAGE}
+            if self.allowed >= len(pages) and max(pages) < _MOST_ADDRESS:
+                try:
+                    for page in pages:
+                        if page not in self.asked:
+                            uc.mem_map(page, PAGE, READ_WRITE)
+                            self.asked.append(page)
+                            self.allowed -= 1
+                    self._leave_block(uc)
+                    return True
+                except UcError:
+                    pass
+        self.wild = access in (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
+        self.to = address
+        return super()._invalid_access(uc, access, address, size, value, unused)
+
+    def _leave_block(self, uc: Uc) -> None:
+        """An access that a hook made possible in a Thumb IT block leaves the block's state behind, as a hooked store
+        does (`testbed.machine.python_hooks`): instructions of other code would not be executed by it."""
+        if stale := self._settings.block_state:
+            number = self._settings.registers[self._machine.arch.flags]
+            if (flags := uc.reg_read(number)) & stale:
+                uc.reg_write(number, flags & ~stale)
+
+    def begin(self) -> None:
+        """Nothing has happened yet."""
+        self.ending, self.wild, self.exits, self.allowed = None, False, False, MOST_PAGES
+
+    def _system_call(self, uc: Uc, *unused: object) -> None:
+        call, registers = self._machine.arch.exit_call, self._settings.registers
+        if uc.reg_read(registers[call.number_register]) in call.numbers:
+            self.exits = True
+            super()._system_call(uc, *unused)
+        else:
+            uc.reg_write(self.call_result, 0)
+
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
 _POINTERS = 0x7840  # where in the arena, among its pointers, those lie that are no arguments
