@@ -23,7 +23,7 @@ def command(shape: str, arch: str | None, language: str, output: Path | None) ->
 
     SEED is a number. DIRECTOR spells the shape: f64r2c1t2+f0e+f is a function with a frame of 64 bytes and 2 saved
     registers that calls function 1 and then jumps to function 2, one with a way out before its frame, and an empty one.
-    `testbed/generate/director.py` has the grammar.
+    `testbed/generate/program.py` has the grammar.
 
     The source says in its header which exit status it must end with. `testbed run gen:SEED` (or genc:SEED, in C) builds
     and judges it without a file.

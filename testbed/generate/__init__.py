@@ -1,2 +1,2 @@
-"""Programs made from call shapes: `shape` says what there is, `director` spells it, `seeds` makes one from a number,
-`evaluate` says what it computes, `c_source` and `assembly` write it, `shrink` makes it smaller."""
+"""Programs made from call shapes: `shape` says what there is, `seeds` makes one from a number, `evaluate` says what it
+computes, `program` reads how it is spelled and writes it (`assembly` for assemblers), `shrink` makes it smaller."""

@@ -1,4 +1,4 @@
-"""The letters of director strings (`testbed.generate.director`), with the fields of a function that they stand for."""
+"""The letters of director strings (`testbed.generate.program`), with the fields of a function that they stand for."""
 
 from __future__ import annotations
 

@@ -17,9 +17,8 @@ from testbed.campaign.results import Unit
 from testbed.cli import cli
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.generate.director import parse_director
 from testbed.generate.evaluate import Evaluation, evaluate
-from testbed.generate.program import shape_named
+from testbed.generate.program import parse_director, shape_named
 from testbed.generate.shape import Shape
 from testbed.generate.shrink import smaller
 from testbed.trace import Snapshot

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.generate.director import parse_director
 from testbed.generate.evaluate import evaluate
+from testbed.generate.program import parse_director
 from testbed.generate.seeds import shape_of_seed
 from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction
 from testbed.words.errors import DirectorError

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import recipes_for
 from testbed.generate.assembly import DIALECTS
-from testbed.generate.director import parse_director
 from testbed.generate.evaluate import INPUT, evaluate
-from testbed.generate.program import generated_program, program_of, source_of
+from testbed.generate.program import generated_program, parse_director, program_of, source_of
 from testbed.generate.shape import Shape
 from testbed.program.model import Language, Program
 from testbed.runs.by_name import named_program, named_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from testbed.generate.director import parse_director
+from testbed.generate.program import parse_director
 from testbed.generate.shape import Shape, why_not
 from testbed.generate.shrink import shrink, smaller
 from tests.generate.shapes import shapes
