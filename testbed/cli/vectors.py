@@ -19,8 +19,7 @@ from testbed.campaign.units import run_unit
 from testbed.cli.choice import matching
 from testbed.cli.progress import long_work
 from testbed.program.model import Program
-from testbed.vectors.chosen import chosen_units, with_generated
-from testbed.vectors.collect import collect
+from testbed.vectors.collect import chosen_units, collect, with_generated
 from testbed.vectors.write import new_folder, write_file, write_index
 from testbed.words.catalogue import matches
 from testbed.words.errors import TestbedError, ToolchainMissing, UsageError

@@ -20,8 +20,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.vectors import command
 from testbed.runs.run import Run
-from testbed.vectors.chosen import chosen_units, with_generated
-from testbed.vectors.memory_blocks import BELOW_SP, BLOCK
+from testbed.vectors.collect import BELOW_SP, BLOCK, chosen_units, with_generated
 from testbed.words.traits import Trait
 from testbed.words.traps import TRAPS
 from tests.vectors.answers import answer
