@@ -7,18 +7,130 @@ address that merely looks alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from capstone import Cs
 
+from testbed.arch import Isa, PerIsa
+from testbed.image.capstone_isas import CAPSTONE
 from testbed.trace import Trace
+from testbed.witness import arm32, arm64, x86_64
 from testbed.witness.continuations import Act, Birth, Continuation, Followed, Happening
-from testbed.witness.decode import Instructions
 from testbed.witness.extents import Extents
 from testbed.witness.labels import Labels
+from testbed.witness.operands import NamedWords, Reading
 from testbed.witness.passage import Flow, Passage, Spot, holds
-from testbed.witness.signals import labels_from_frame, labels_into_frame
 from testbed.words.errors import UnreadableMemory
+
+# What the kernel does to what is followed: a signal frame keeps every register, and gives it back.
+#
+# Source: the layout in the architecture's table, which is Linux's ``struct rt_sigframe``.
+
+
+def labels_into_frame(labels: Labels, row: Sequence[int], after: Sequence[int]) -> None:
+    """A signal arrives: the frame's words hold what the registers held."""
+    arch = labels.arch
+    layout, sp = arch.signal_frame, arch.index[arch.sp]
+    frame = after[sp]
+    for name, offset in layout.registers.items():
+        if (label := labels.held.get(name)) is not None:
+            labels.set(frame + offset, label)
+    if layout.record is not None and arch.link is not None:
+        pointer = arch.frame_pointers[0]
+        for offset, name in ((0, pointer), (arch.word, arch.link)):
+            if (label := labels.held.get(name)) is not None:
+                labels.set(frame + layout.record + offset, label)
+        labels.set(pointer, labels.stack())
+    for name in layout.arguments:
+        labels.set(name, None)
+    # The frame lies right below the interrupted code's, or else the kernel took the alternate stack.
+    extended = layout.extended.size + layout.extended.alignment if layout.extended else 0
+    if not 0 <= row[sp] - frame <= layout.red_zone + extended + layout.size + layout.alignment + layout.skew:
+        labels.set(arch.sp, None)
+
+
+def labels_from_frame(labels: Labels, row: Sequence[int]) -> int | None:
+    """``rt_sigreturn``: the registers hold what the frame's words hold; the label of pc."""
+    arch = labels.arch
+    frame = row[arch.index[arch.sp]] - arch.entry_cfa
+    for name, offset in arch.signal_frame.registers.items():
+        label = labels.held.get(frame + offset)
+        if name != arch.pc:
+            labels.set(name, label)
+    return labels.held.get(frame + arch.signal_frame.registers[arch.pc])
+
+
+# The effect of the instruction that a step executes; each instruction is decoded once.
+
+
+class _Semantics(NamedTuple):
+    effect: Callable[[Reading], Passage]
+    words: NamedWords
+
+
+SEMANTICS = PerIsa[_Semantics](
+    {
+        "x86_64": _Semantics(x86_64.effect, x86_64.words),
+        "arm64": _Semantics(arm64.effect, arm64.words),
+        "a32": _Semantics(arm32.effect, arm32.words),
+        "thumb": _Semantics(arm32.effect, arm32.words),
+    }
+)
+
+_NOTHING = Passage()
+
+
+class Instructions:
+    """The effects of a trace's instructions, by pc and instruction set.
+
+    Code that is written while it runs is decoded again whenever it is executed.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: dict[tuple[int, str], Passage] = {}
+        self._written = _writes_code(trace)
+
+    def at(self, step: int, pc: int, size: int, isa: Isa) -> Passage:
+        """The effect of the instruction at ``step``; of bytes that capstone does not know: none."""
+        effect = self._known.get((pc, isa.name))
+        if effect is None:
+            code = self._trace.memory(step).read(pc, size)
+            effect = effect_of(self._trace, isa, code, pc)
+            if not self._written:
+                self._known[pc, isa.name] = effect
+        return effect
+
+
+def effect_of(trace: Trace, isa: Isa, code: bytes, pc: int) -> Passage:
+    """The effect of the first instruction of ``code``."""
+    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, pc, 1), None)
+    if instruction is None:
+        return _NOTHING
+    semantics = SEMANTICS[isa.name]
+    return semantics.effect(Reading(trace.arch, instruction, semantics.words))
+
+
+@lru_cache(maxsize=16)
+def _decoder(capstone: tuple[int, int]) -> Cs:
+    decoder = Cs(*capstone)
+    decoder.detail = True
+    return decoder
+
+
+def _writes_code(trace: Trace) -> bool:
+    addresses = trace.writes.address
+    for loaded in trace.images:
+        for segment in loaded.image.segments:
+            if segment.executable and len(addresses):
+                start = segment.address + loaded.bias
+                if bool(((addresses >= start) & (addresses < start + segment.size)).any()):
+                    return True
+    return False
+
 
 _AHEAD = 64  # words above the top of the stack that may be return addresses
 _PIECE = 4096  # rows of the trace that are Python numbers at a time

@@ -24,7 +24,7 @@ from testbed.runs.run import Run
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
 from testbed.truth.model import Activation, Activations
-from testbed.witness import Testimony, attest, decode
+from testbed.witness import Testimony, attest, carry
 from testbed.witness.operands import Reading
 from testbed.witness.passage import Flow, MemoryWord, Passage
 from testbed.words.errors import ToolchainMissing, UsageError
@@ -124,15 +124,15 @@ def test_a_broken_witness_is_noticed(
 ) -> None:
     run = run_of(RECURSION[isa])
     assert not prove(run.watched).disagreed
-    semantics = decode.SEMANTICS[isa]
+    semantics = carry.SEMANTICS[isa]
 
     def effect(reading: Reading) -> Passage:
         return broken(semantics.effect(reading))
 
     if broken is _without_stores and run.arch.link is None:
         pytest.skip("a call's own push is no move")
-    changed = PerIsa({**decode.SEMANTICS, isa: semantics._replace(effect=effect)})
-    monkeypatch.setattr(decode, "SEMANTICS", changed)
+    changed = PerIsa({**carry.SEMANTICS, isa: semantics._replace(effect=effect)})
+    monkeypatch.setattr(carry, "SEMANTICS", changed)
     proof = prove(run.watched, attest(run.trace))
     assert proof.disagreed or proof.unfollowed
 

@@ -14,7 +14,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import build_unit, units
 from testbed.machine import record
 from testbed.trace import Trace
-from testbed.witness.decode import Instructions, effect_of
+from testbed.witness.carry import Instructions, effect_of
 from testbed.witness.passage import Flow, MemoryWord, Passage, holds
 from tests.witness.witnessed import recorded
 
