@@ -16,21 +16,142 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checks.native.codes import NO_ROW, OUTERMOST, UNREADABLE
 from testbed.checks.options import TABLES
 from testbed.checks.row_rules import Evaluate
+from testbed.contract.rows import AtExpression, IsExpression, RowTable, Rule, SameValue, Undefined
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
-from testbed.profiling.believed import TableTraits, believed_by, traits_of_tables
 from testbed.profiling.places import GAVE_UP, MOST_FRAMES, WrongSteps, joined_places, merged_places, wrong_places
 from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import ProcessTables
-from testbed.truth import observe
-from testbed.truth.frame_sites import frame_sites
+from testbed.truth import Truth, observe
+from testbed.truth.frame_sites import FrameSites, frame_sites
 from testbed.truth.frame_traits import LazyTraits
 from testbed.verdicts.one import judge_backtrace
 from testbed.verdicts.trace import EXACT, LYING, OUTCOMES, UNEXPLAINED, judge_trace
+from testbed.words.errors import CannotUnwind
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
+
+# What is special about the rows of one function, as traits: facts about a table that limit who cannot say them.
+#
+# A header declares them of a program of the corpus. Of a library's code nobody does: they are read from its table.
+
+
+def traits_of_row(table: RowTable, pc: int) -> frozenset[Trait]:
+    """``INEXPRESSIBLE``, ``TAKEN_BACK`` and ``ENTRY_LOST``, as far as they hold of the row of a link-time pc."""
+    row = table.at(pc)
+    if row is None:
+        return frozenset()
+    found = set()
+    if any(isinstance(rule, AtExpression | IsExpression) for rule in (row.cfa, *row.registers.values())):
+        found.add(Trait.INEXPRESSIBLE)
+    entry = next(((start, end, place) for start, end, place in table.entries if start <= pc < end), None)
+    if entry is not None:
+        start, end, place = entry
+        # The rows of a table stand in the order of their code, as its writers go through it.
+        before = [other for other in table.rows if start <= other.start < row.start]
+        names = {name for other in before for name in other.registers} | row.registers.keys()
+        if any(_taken_back(row.registers.get(name), [other.registers.get(name) for other in before]) for name in names):
+            found.add(Trait.TAKEN_BACK)
+        if any(other == end and earlier < place for other, _, earlier in table.entries):
+            found.add(Trait.ENTRY_LOST)
+    return frozenset(found)
+
+
+def _taken_back(now: Rule | None, before: list[Rule | None]) -> bool:
+    """True where an earlier row says where the register is, and this one does not; or this one says: nowhere."""
+    if isinstance(now, Undefined):
+        return any(not isinstance(rule, Undefined) for rule in before)
+    return (now is None or isinstance(now, SameValue)) and any(
+        rule is not None and not isinstance(rule, SameValue) for rule in before
+    )
+
+
+TableTraits = Callable[[int, int], frozenset[Trait]]
+"""The traits of a frame by step and depth."""
+
+_OF_TABLES = frozenset(
+    {
+        *(Trait.NO_TABLE, Trait.WRONG_TABLE, Trait.CANNOT_UNWIND),
+        *(Trait.INEXPRESSIBLE, Trait.TAKEN_BACK, Trait.ENTRY_LOST),
+    }
+)
+
+
+# The tables that a real tool believes, as traits of frames: a file's missing or wrong row is what limits the tool.
+#
+# No header says of a library which of its rows are wrong. The truth does: where a row is not there a frame has
+# NO_TABLE, where it says something false WRONG_TABLE, and where it says that nobody called, or that the function
+# cannot be unwound, CANNOT_UNWIND, too. What is special about a right row, `traits_of_row` says.
+
+# Of several kinds of tables a tool prefers the first that has a row. What is written for EHABI libdw does not read, and
+# gdb and LLDB of callers only, since it holds at calls: where code is interrupted their analysers go first.
+_NOT_EHABI = frozenset({"libdw"})
+_EHABI_OF_CALLERS = frozenset({"gdb", "lldb"})
+
+
+@dataclass(frozen=True, slots=True)
+class BelievedTable:
+    """Who reads one kind of table, and whether it is believed of callers only."""
+
+    reader: Unwinder
+    of_callers: bool = False
+
+
+def believed_by(unwinder: Unwinder, readers: Sequence[Unwinder], watched: Truth) -> tuple[BelievedTable, ...] | None:
+    """The kinds of tables that a strategy believes, the preferred one first.
+
+    None where no limit of it speaks of tables, or nobody says how tables are read. A tool that needs a kind of table
+    believes that alone; any other each kind that one of the files has: there may be none that it reads.
+    """
+    arch, images = watched.trace.arch, [loaded.image for loaded in watched.trace.images]
+    speaks = any(limit.trait in _OF_TABLES for limit in unwinder.limits_on(arch))
+    if not readers or unwinder.rows is not None or not speaks:
+        return None
+    there = [reader for reader in readers if any(reader.applies_to(image) for image in images)]
+    needed = [reader for reader in there if reader.needs and reader.needs & unwinder.needs]
+    read = needed[:1] or [each for each in there if unwinder.name not in _NOT_EHABI or each.name != "ehabi"]
+    return tuple(BelievedTable(each, each.name == "ehabi" and unwinder.name in _EHABI_OF_CALLERS) for each in read)
+
+
+def traits_of_tables(
+    watched: Truth, believed: Sequence[BelievedTable] | None, evaluate: Evaluate | None
+) -> TableTraits:
+    """What tables say wrongly, frame by frame: the first that has a row is believed."""
+    if believed is None:
+        return lambda step, depth: frozenset()
+    tables: dict[str, ProcessTables] = {}  # made where the first frame is asked about: exact steps ask about none
+
+    def of_frame(step: int, depth: int) -> frozenset[Trait]:
+        site, without = _site(watched, step, depth), {Trait.NO_TABLE}
+        for kind in believed:
+            if kind.of_callers and depth == 0:
+                continue
+            if kind.reader.name not in tables:
+                tables[kind.reader.name] = ProcessTables(watched, kind.reader, evaluate)
+            mask = int(tables[kind.reader.name].masks(site)[0])
+            table, pc = tables[kind.reader.name].looked_up(site)
+            if not mask & (NO_ROW | UNREADABLE):
+                return _traits(mask) | (traits_of_row(table, pc) if table else frozenset())
+            if table is not None and isinstance(table.stop_at(pc), CannotUnwind):
+                without.add(Trait.CANNOT_UNWIND)
+        return frozenset(without)
+
+    return of_frame
+
+
+def _site(watched: Truth, step: int, depth: int) -> FrameSites:
+    steps, depths = np.array([step], np.int64), np.array([depth], np.int64)
+    return frame_sites(watched.trace, watched.activations, watched.node, steps, depths)
+
+
+def _traits(mask: int) -> frozenset[Trait]:
+    if not mask:
+        return frozenset()
+    return frozenset({Trait.WRONG_TABLE, Trait.CANNOT_UNWIND} if mask & OUTERMOST else {Trait.WRONG_TABLE})
+
 
 SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second

@@ -2,7 +2,7 @@
 
 Every program by every build is run once (`testbed run ./program -u TOOL`), and each tool that reads tables is asked at
 the same seeded sample of its steps. What goes wrong is explained by the tool's limits, the same ones as in the corpus;
-where a row is wrong or missing is not declared but found (`testbed.profiling.believed`).
+where a row is wrong or missing is not declared but found (`testbed.profiling.judge`).
 """
 
 from __future__ import annotations

@@ -8,8 +8,15 @@ import pytest
 
 from testbed.cli.expressions import evaluate_rule
 from testbed.contract.unwinder import Unwinder
-from testbed.profiling.believed import BelievedTable, believed_by, traits_of_tables
-from testbed.profiling.judge import SAMPLE_OF_TOOLS, judge_process, steps_asked, watch_process
+from testbed.profiling.judge import (
+    SAMPLE_OF_TOOLS,
+    BelievedTable,
+    believed_by,
+    judge_process,
+    steps_asked,
+    traits_of_tables,
+    watch_process,
+)
 from testbed.profiling.result import WatchedProcess
 from testbed.referee import present
 from testbed.words.traits import Trait

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from testbed.contract.rows import AtCfa, AtExpression, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
-from testbed.profiling.row_traits import traits_of_row
+from testbed.profiling.judge import traits_of_row
 from testbed.words.traits import Trait
 
 
