@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,7 +18,6 @@ from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge
 from testbed.runs.run import Run, failure_of, visited
-from testbed.runs.side_by_side import SideBySide, ahead, side_by_side
 from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks, Keyframe
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
@@ -25,6 +29,66 @@ from testbed.truth.windows.window import Held, Window, windows
 from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, first_answers, joined, tally
 from testbed.verdicts.trace import Verdicts, judge_trace
 from testbed.words.errors import EmulationError, UsageError
+
+# Threads for a run in pieces: one records ahead, one watches, one judges.
+#
+# What takes long is compiled code and the emulator, and both leave Python to other threads meanwhile. Pieces are not
+# copied: every thread works on the same columns, and of those a few more are held (`testbed.trace.chunk`). One thread
+# judges, and not several: strategies share the readers of a file, which are not made for two at once.
+
+Ahead = TypeVar("Ahead")
+Result = TypeVar("Result")
+
+WAITING = 1  # pieces that are judged, or wait for it, while the next one is watched
+_TURN = 0.0005  # seconds that a thread has Python to itself: less than a piece takes
+
+
+def ahead(items: Iterator[Ahead]) -> Iterator[Ahead]:
+    """The same items, each made by a thread of its own while the one before is in use; what it raises is raised."""
+    with ThreadPoolExecutor(1, "ahead") as thread:
+        coming: Future[Ahead | None] = thread.submit(next, items, None)
+        try:
+            while (item := coming.result()) is not None:
+                coming = thread.submit(next, items, None)
+                yield item
+        finally:
+            coming.cancel()
+
+
+class SideBySide:
+    """Work on one piece after the other, done by a thread while the caller goes on to the next piece."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "judging")
+        self._open: deque[list[Future[None]]] = deque()
+
+    def do(self, works: Sequence[Callable[[], None]]) -> None:
+        """Begin the works on one piece; those on the pieces before are done then, but for WAITING."""
+        self.wait(WAITING)
+        self._open.append([self._thread.submit(work) for work in works])
+
+    def wait(self, left: int = 0) -> None:
+        """Until the works on all pieces but the last ``left`` are done; what one raised is raised."""
+        while len(self._open) > left:
+            for future in self._open.popleft():
+                future.result()
+
+    def end(self) -> None:
+        """Give up what has not begun, and wait for the rest."""
+        self._thread.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def side_by_side() -> Iterator[SideBySide]:
+    """A thread that works beside this one; threads hand Python over often meanwhile."""
+    turn, beside = sys.getswitchinterval(), SideBySide()
+    sys.setswitchinterval(_TURN)
+    try:
+        yield beside
+    finally:
+        beside.end()
+        sys.setswitchinterval(turn)
+
 
 KEPT = 16  # places from which a part of the run is made again
 

@@ -18,7 +18,6 @@ from testbed.machine import record
 from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.program.header import Span
 from testbed.program.model import Program
-from testbed.runs.uncalled import behind_call, uncalled_in
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.truth.frame_traits import LazyTraits
@@ -27,6 +26,22 @@ from testbed.words.errors import EmulationError, ProgramError, TestbedError, Unr
 from testbed.words.nearest import nearest
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait, holding
+
+# Return addresses behind no call: where a signal interrupted, and the trampoline that its handler returns to.
+
+
+def uncalled_in(truth: Truth) -> frozenset[int]:
+    """Those of a run."""
+    signals = {a.index for a in truth.activations if a.signal}
+    returns = (a.return_address for a in truth.activations if a.index in signals or a.parent in signals)
+    return frozenset(address for address in returns if address is not None)
+
+
+def behind_call(frame: TrueFrame | Frame, uncalled: frozenset[int]) -> bool:
+    """True where a frame's pc is a return address: a signal's trampoline is none, whoever takes it for one."""
+    behind = frame.lookup_pc != frame.pc
+    return behind and (isinstance(frame, TrueFrame) or frame.pc not in uncalled)
+
 
 _KEPT_SITES = 10_000  # a longer run is judged natively, over columns
 

@@ -15,8 +15,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.units import build_unit, units
 from testbed.contract.frames import Backtrace
-from testbed.runs.long import judge_long, watch_long
-from testbed.runs.side_by_side import WAITING, SideBySide, ahead, side_by_side
+from testbed.runs.long import WAITING, SideBySide, ahead, judge_long, side_by_side, watch_long
 from testbed.trace import Snapshot
 from unwinders import UNWINDERS
 
