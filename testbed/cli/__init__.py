@@ -9,20 +9,100 @@ a program that cannot be built, read or run; 130 interrupted.
 
 from __future__ import annotations
 
+import _thread
+import codecs
 import gc
 import importlib
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Mapping
+from io import TextIOWrapper
 from types import MappingProxyType
 
 import click
 
 from testbed.words.distribution import DISTRIBUTION
 from testbed.words.edges import TRACEBACK, edge, is_edge
-from testbed.words.encodings import draw_in_any_encoding
 from testbed.words.errors import TestbedError, UsageError
-from testbed.words.interrupts import hear_ignored_interrupts, is_interrupt
+
+# An interrupt (Ctrl-C, ``KeyboardInterrupt``) where it would be lost: in finalizers, callbacks and compiled functions.
+#
+# Python raises it wherever the main thread happens to be. No exception leaves a finalizer or the callback of a library:
+# Python prints it as ignored, and the work that somebody wanted to end goes on to its end. A compiled function that was
+# being entered makes a ``SystemError`` of it.
+
+_SOON = 0.05  # seconds: the finalizer or the callback is over then; if not, it is heard once more
+
+
+def hear_ignored_interrupts() -> None:
+    """From now on an interrupt that had to be ignored is raised again, a moment later."""
+    before = sys.unraisablehook
+
+    def told(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_value is None or not is_interrupt(ignored.exc_value):
+            before(ignored)
+        elif not sys.is_finalizing():
+            _thread.start_new_thread(_again, ())  # takes no lock: nobody knows what is held here
+
+    sys.unraisablehook = told
+
+
+def _again() -> None:
+    time.sleep(_SOON)
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """True for an interrupt, and for an error that says that it was caused by one."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause is not None
+
+
+# Standard output in an encoding that lacks what reports draw with: ASCII, Latin-1. Each sign becomes one of ASCII.
+
+_HANDLER = "testbed.drawn"
+_DRAWN = {
+    **dict.fromkeys("│┃║▌▏▕", "|"),
+    **dict.fromkeys("─━═–—", "-"),
+    **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯", "+"),
+    **dict.fromkeys("·…", "."),
+    **dict.fromkeys("→▶", ">"),
+    "←": "<",
+    "↑": "^",
+    "↓": "v",
+    "↩": "<",
+    "×": "x",
+    "≠": "!",
+    "▁": "_",
+    "▣": "#",
+    "□": "o",
+    "§": "s",
+    "█": "#",
+    "“": '"',
+    "”": '"',
+}
+
+
+def draw_in_any_encoding() -> None:
+    """From now on no sign is an error of standard output: what its encoding lacks is written as a similar one, or ?."""
+    out = sys.stdout
+    if isinstance(out, TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
+        codecs.register_error(_HANDLER, _similar)
+        out.reconfigure(errors=_HANDLER)
+
+
+def _similar(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_DRAWN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
 _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
