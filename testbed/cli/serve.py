@@ -140,7 +140,7 @@ def editor_server(
     first: Program, arch: str, names: tuple[str, ...] = (), *, port: int = 0, budget: int = BUDGET
 ) -> tuple[EditorServer, WorkProcess]:
     """A server that is not serving yet, and the process that works for it, starting."""
-    from testbed.report.editor_page import editor_html
+    from testbed.report.page import editor_html
 
     programs = {first.name: first, **{name: each for name, each in PROGRAMS.items() if _is_editable(each)}}
     work = WorkProcess(partial(judge_edits, names, budget), seconds=SECONDS)
