@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,99 @@ from testbed.checks.row_checks import RowChecks
 from testbed.cli.table_readers import READERS
 from testbed.micro.batches import Batch
 from testbed.report.check_words import answer
-from tests.checks.parts_elsewhere import SOURCES
 from tests.checks.sources import check_of
+
+# Functions with a part elsewhere, in assembly, with right rows.
+
+
+@dataclass(frozen=True)
+class PartElsewhere:
+    """A function with a part elsewhere, and how one wrong offset is written in the part."""
+
+    text: str
+    right: str
+    wrong: str
+
+
+SOURCES = {
+    "x86_64": PartElsewhere(
+        """
+        .text
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        movq    %rdi, %rbx
+        testq   %rdi, %rdi
+        je      f.cold
+        xorl    %eax, %eax
+back:   popq    %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size   f, .-f
+        .section .text.unlikely, "ax", @progbits
+        .type   f.cold, @function
+f.cold: .cfi_startproc
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        pushq   %rbp
+        .cfi_def_cfa_offset 24
+        .cfi_offset %rbp, -24
+        movl    $3, %eax
+        popq    %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_restore %rbp
+        jmp     back
+        .cfi_endproc
+        .size   f.cold, .-f.cold
+""",
+        ".cfi_def_cfa_offset 24",
+        ".cfi_def_cfa_offset 32",
+    ),
+    "arm64": PartElsewhere(
+        """
+        .text
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        stp     x29, x30, [sp, #-32]!
+        .cfi_def_cfa_offset 32
+        .cfi_offset x29, -32
+        .cfi_offset x30, -24
+        cbz     x0, f.cold
+        mov     w0, #0
+back:   ldp     x29, x30, [sp], #32
+        .cfi_def_cfa_offset 0
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size   f, .-f
+        .section .text.unlikely, "ax", @progbits
+        .type   f.cold, @function
+f.cold: .cfi_startproc
+        .cfi_def_cfa_offset 32
+        .cfi_offset x29, -32
+        .cfi_offset x30, -24
+        str     x19, [sp, #-16]!
+        .cfi_def_cfa_offset 48
+        .cfi_offset x19, -48
+        mov     x19, #3
+        ldr     x19, [sp], #16
+        .cfi_def_cfa_offset 32
+        .cfi_restore x19
+        b       back
+        .cfi_endproc
+        .size   f.cold, .-f.cold
+""",
+        ".cfi_def_cfa_offset 48",
+        ".cfi_def_cfa_offset 64",
+    ),
+}
+
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
