@@ -116,12 +116,9 @@ def unproven_steps(
     )
     pcs, of_step = np.unique(looked_up, return_inverse=True)
     rows = [table.at(pc) for pc in pcs.tolist()]
-    from_sp = [row is not None and _counts_from(row, watched.trace.arch.sp) for row in rows]
+    cfas = [row.cfa if row is not None else None for row in rows]
+    from_sp = [isinstance(cfa, RegisterPlus) and cfa.register == watched.trace.arch.sp for cfa in cfas]
     return steps[np.array(from_sp, np.bool_)[of_step]]
-
-
-def _counts_from(row: UnwindRow, register: str) -> bool:
-    return isinstance(row.cfa, RegisterPlus) and row.cfa.register == register
 
 
 def without_unproven(checks: RowChecks, steps: NDArray[np.int64]) -> RowChecks:

@@ -208,11 +208,8 @@ def with_installed(known: Mapping[str, Unwinder]) -> Mapping[str, Unwinder]:
 
 def installed_programs() -> Mapping[str, Program]:
     """The programs of installed packages. Raises UsageError where an entry point gives none."""
-    return joined(*(programs_of(_loaded(entry), f"the entry point {entry.name}") for entry in _programs_entries()))
-
-
-def _programs_entries() -> list[EntryPoint]:
-    return list(entry_points(group=PROGRAMS_GROUP))
+    entries = entry_points(group=PROGRAMS_GROUP)
+    return joined(*(programs_of(_loaded(entry), f"the entry point {entry.name}") for entry in entries))
 
 
 def programs_of(value: Any, called: str) -> Mapping[str, Program]:

@@ -250,14 +250,10 @@ def program_of(
         raise DirectorError(",".join(flags), 0, "flags are for a compiler: genc:... is a program in C")
     prefix = next(prefix for prefix, of in PREFIXES.items() if of is language)
     chosen = name or called(named(prefix, shape, flags))
-    isas = [None] if language is Language.C else _written_for()
+    assembled = [isa for arch in ARCHES.values() for isa in arch.isas if DIALECTS[isa.name]]
+    isas = [None] if language is Language.C else assembled
     sources = [source_of(shape, isa, name=chosen, recipes=recipes, flags=flags) for isa in isas]
     return Program(chosen, MappingProxyType({source.isa or "c": source for source in sources}))
-
-
-def _written_for() -> list[Isa]:
-    """The instruction sets that assembly is generated for."""
-    return [isa for arch in ARCHES.values() for isa in arch.isas if DIALECTS[isa.name]]
 
 
 def source_of(

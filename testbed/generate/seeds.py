@@ -18,7 +18,8 @@ def shape_of_seed(seed: int) -> Shape:
     """The shape of a number: the first of its sequence that can be written and makes few calls."""
     dice = dice_of(seed)
     while True:
-        shape = _rolled(dice)
+        count = 1 + next(dice) % 5
+        shape = Shape(tuple(_function(dice, number, count) for number in range(count)))
         if why_not(shape) is None and _is_short(shape):
             return shape
 
@@ -46,11 +47,6 @@ def one_of(dice: Iterator[int], values: Sequence[T]) -> T:
 
 def _once_in(dice: Iterator[int], n: int) -> bool:
     return next(dice) % n == 0
-
-
-def _rolled(dice: Iterator[int]) -> Shape:
-    count = 1 + next(dice) % 5
-    return Shape(tuple(_function(dice, number, count) for number in range(count)))
 
 
 def _function(dice: Iterator[int], number: int, count: int) -> ShapeFunction:

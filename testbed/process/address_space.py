@@ -110,7 +110,9 @@ class AddressSpace:
         else:
             for low, _, old in before:
                 self._journal_changes(low, old, bytes(len(old)))
-        self._insert(Area(start, end, protection, backed, name, offset))
+        area = Area(start, end, protection, backed, name, offset)
+        self._areas.insert(bisect_right(self._areas, start, key=lambda each: each.start), area)
+        self._join(start, end)
 
     def unmap(self, start: int, size: int) -> None:
         """Take away whole pages. Raises Refusal (EINVAL)."""
@@ -251,10 +253,6 @@ class AddressSpace:
             if area.backed:
                 self._uc.mem_unmap(area.start, area.end - area.start)
                 self._note_code(area.start, area.end, area.protection)
-
-    def _insert(self, area: Area) -> None:
-        self._areas.insert(bisect_right(self._areas, area.start, key=lambda each: each.start), area)
-        self._join(area.start, area.end)
 
     def _join(self, start: int, end: int) -> None:
         """Neighbours that differ in nothing are one area, as in Linux."""

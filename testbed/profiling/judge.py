@@ -201,7 +201,8 @@ def judge_process(
 ) -> StrategyShare:
     """One strategy, judged. ``evaluate`` computes DWARF expressions of rows; ``readers`` read what tools believe."""
     native = unwinder.soon_judged
-    chosen = _every_step(process) if native else _sampled(process, sample or steps_asked(unwinder))
+    every_step = [np.arange(thread.begins, thread.stop) for thread in process.threads]
+    chosen = every_step if native else _sampled(process, sample or steps_asked(unwinder))
     found = joined_shares(
         unwinder,
         [
@@ -282,10 +283,6 @@ def declared_of(thread: WatchedThread) -> frozenset[Trait]:
     outermost = watched.activations.parent[watched.node] < 0
     is_open = bool((watched.sites.frame_pointer[: thread.stop][outermost[: thread.stop]] != 0).any())
     return frozenset({Trait.OPEN_END}) if is_open else frozenset()
-
-
-def _every_step(process: WatchedProcess) -> list[NDArray[np.int64]]:
-    return [np.arange(thread.begins, thread.stop) for thread in process.threads]
 
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:

@@ -365,7 +365,8 @@ def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activati
     if value is not None and owner.return_address == run.arch.code_address(value):
         return StackWord(address, value, WordKind.RETURN_ADDRESS, owner.index, written)
     column = int(events.saved[event])
-    owner_of_entry = _life(run, written)
+    # The activation that the registers belong to which the one that wrote found at its entry.
+    owner_of_entry = run.watched.activations[int(run.watched.node[written])].parent
     if column < 0 or owner_of_entry is None:
         return StackWord(address, value, WordKind.LOCAL, owner.index, written)
     register = run.arch.registers[column].name
@@ -399,11 +400,6 @@ def registers_of(run: Run, activation: int, column: int) -> int:
     if found.signal and found.parent is not None and held[found.opened] == held[found.opened - 1]:
         return found.parent
     return activation
-
-
-def _life(run: Run, step: int) -> int | None:
-    """The activation that the registers belong to which the one executing ``step`` found at its entry."""
-    return run.watched.activations[int(run.watched.node[step])].parent
 
 
 def _value(run: Run, events: WordEvents, event: int | None, address: int, step: int) -> int | None:

@@ -80,12 +80,7 @@ def write_unit_stepper(
 ) -> None:
     """Judge a unit once more, for what its strategies said at each step, and write its page into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = run_stepper_html(run_unit(unit, programs), unwinders)
-    (folder / f"{unit}.html").write_text(text, encoding="utf-8")
-
-
-def run_stepper_html(run: Run, unwinders: Sequence[Unwinder]) -> str:
-    """The page of a run, judged by the strategies that exist for it."""
+    run = run_unit(unit, programs)
     answers = answers_of(run, [each for each in unwinders if each.applies_to(run.built.image)])
     cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
-    return stepper_html(run, answers, cells)
+    (folder / f"{unit}.html").write_text(stepper_html(run, answers, cells), encoding="utf-8")

@@ -51,7 +51,7 @@ from unwinders.analysis.called_functions import (
     pushed,
 )
 from unwinders.analysis.function_code import LONGEST, FunctionCode
-from unwinders.analysis.operations import Call, Condition, Control, Instruction, Jump, Return, SystemCall, Trap
+from unwinders.analysis.operations import Call, Control, Instruction, Jump, Return, SystemCall, Trap
 
 # What is found out of a function when its states have spread already: they spread again, and it is known then.
 
@@ -404,7 +404,8 @@ class _Propagation:
     def execute(self, node: Node, instruction: Instruction) -> None:
         _, holds = node
         state, weak = self.states.at[node], node in self.states.weak
-        condition, when = instruction.condition, _condition_of(instruction)
+        condition, control = instruction.condition, instruction.control
+        when = control.when if isinstance(control, Jump) else None  # where other instructions may have one, too
         if when is not None and holds == when.not_code:
             self.arrive((instruction.end, holds), state, weak=weak)  # a branch that is not taken
             return
@@ -516,8 +517,3 @@ class _Propagation:
             answers = landings(self.arch, strong or tuple(state for state, _ in self.calls.values())) or answers
         self.count(sum(map(len, answers)))
         return [reduce(join, each) for each in answers if not any(self.disagree(each[0], other) for other in each[1:])]
-
-
-def _condition_of(instruction: Instruction) -> Condition | None:
-    """The condition under which an instruction jumps, where others may have it, too."""
-    return instruction.control.when if isinstance(instruction.control, Jump) else None

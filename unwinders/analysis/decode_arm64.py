@@ -111,11 +111,6 @@ def also_loaded(insn: Any) -> list[str]:
     return registers[-1:] if _LOADS_AND_CHANGES.fullmatch(insn.mnemonic) else []
 
 
-def is_scaled(insn: Any) -> bool:
-    """True where the distance is in vectors, whose length the code does not say."""
-    return bool(insn.op_str.endswith("mul vl]"))
-
-
 LINK, PC, FLAGS = "x30", "pc", "nzcv"
 WORD = 8
 PLAIN_SHIFTS = (a64.ARM64_SFT_INVALID, a64.ARM64_SFT_LSL)
@@ -204,7 +199,7 @@ def _generic(insn: Any) -> Iterator[Effect]:
 
 def _at(insn: Any, operand: Any) -> MemoryOperand | None:
     """A memory operand without index register, or None. With writeback before the access, from the new base."""
-    if operand.mem.index or is_scaled(insn):
+    if operand.mem.index or insn.op_str.endswith("mul vl]"):  # in vectors, whose length the code does not say
         return None
     base = _FULL.get(insn.reg_name(operand.mem.base) or "")
     return MemoryOperand(base, operand.mem.disp) if base else None
