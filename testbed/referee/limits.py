@@ -99,11 +99,6 @@ def table_limits(
     )
 
 
-def limit_on(limits: tuple[Limit, ...], trait: Trait) -> Limit:
-    """The limit that a trait has among some."""
-    return next(limit for limit in limits if limit.trait is trait)
-
-
 # GCC's frames that are realigned keep their old SP in r10; `lea rsp, [r10 - 8]` comes after r10 was restored.
 GCC_REALIGNED = Limit(
     Trait.REALIGNED,

@@ -6,13 +6,11 @@ by the same truth; nothing of it is in our strategies and nothing of ours in it,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.contract.unwinder import Limit, Unwinder
 from testbed.trace import Snapshot
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +74,3 @@ class Referee:
 
     def __str__(self) -> str:
         return self.name
-
-
-def limit_for(limits: Iterable[Limit], trait: Trait, outcome: Outcome, arch: str) -> Limit:
-    """The limit among a strategy's that explains an outcome at sites with a trait: a finding's, for one."""
-    return next(
-        limit
-        for limit in limits
-        if limit.trait is trait and outcome in limit.outcomes and (limit.arches is None or arch in limit.arches)
-    )

@@ -37,6 +37,10 @@ class ProgramError(TestbedError):
         self.path, self.line, self.detail = path, line, detail
 
 
+class DataFileError(TestbedError):
+    """A catalogue in a TOML file is malformed: ``path: table: key: detail``."""
+
+
 class DirectorError(TestbedError):
     """A director string spells no call shape: the text, a mark below the wrong place (``position``), the reason."""
 

@@ -233,7 +233,7 @@ TOOLS = sorted(p.parent for p in (ROOT / "testbed/referee").glob("*/strategy.py"
 @pytest.mark.parametrize("folder", TOOLS, ids=lambda folder: folder.name)
 def test_what_a_real_unwinder_cannot_know_and_gets_wrong_stands_in_files_of_that_name(folder: Path) -> None:
     """And not in its strategy.py, which says how the tool is asked."""
-    assert (folder / "limits.py").exists() and (folder / "findings.py").exists()
+    assert (folder / "limits.py").exists() and (folder / "findings.toml").exists()
     for node in nodes(folder / "strategy.py"):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in ("Limit", "limit", "Finding"), f"{folder.name}/strategy.py:{node.lineno}"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from testbed.referee.clang.findings import FINDINGS
+from testbed.referee.clang import limits
 from testbed.referee.model import Found, Referee
+from testbed.referee.read_findings import read_findings
 
 
 def find() -> Found | None:
@@ -30,5 +31,5 @@ REFEREE = Referee(
     find=find,
     unwinders=(),
     by_hand="readelf --debug-dump=frames-interp program; objdump -d program",
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

@@ -19,13 +19,14 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
-from testbed.referee.drgn.findings import FINDINGS
+from testbed.referee.drgn import limits
 from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME
 from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
 from testbed.referee.process.without_tables import file_of
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from testbed.words.outcome import Outcome
@@ -121,5 +122,5 @@ REFEREE = Referee(
             limits=(in_no_file(Outcome.REFUSED), *DEBUG_FRAME),
         ),
     ),
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

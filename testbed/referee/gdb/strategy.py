@@ -20,13 +20,14 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
+from testbed.referee.gdb import analyser_limits, limits
 from testbed.referee.gdb.analyser_limits import WITH_EHABI, WITHOUT_TABLES
-from testbed.referee.gdb.findings import FINDINGS
 from testbed.referee.gdb.limits import WITH_TABLES
 from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
 from testbed.referee.process.without_tables import DWARF, OTHERS, TABLES
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import (
     NoProgress,
@@ -155,5 +156,5 @@ GDB = Referee(
         ),
     ),
     by_hand="gdb-multiarch -batch -ex bt program snapshot.core",
-    findings=FINDINGS,
+    findings=read_findings(__file__, analyser_limits, limits),
 )

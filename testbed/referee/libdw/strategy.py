@@ -16,7 +16,7 @@ from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.libdw.findings import FINDINGS
+from testbed.referee.libdw import limits
 from testbed.referee.libdw.library import (
     Detach,
     GetThread,
@@ -36,6 +36,7 @@ from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from testbed.words.outcome import Outcome
@@ -209,5 +210,5 @@ REFEREE = Referee(
     find=find,
     unwinders=(LIBDW,),
     by_hand="eu-stack --core=snapshot.core --executable=program",
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

@@ -14,7 +14,7 @@ from functools import lru_cache
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, image_covering
-from testbed.referee.libunwind.findings import FINDINGS
+from testbed.referee.libunwind import limits
 from testbed.referee.libunwind.library import (
     ARCH,
     PREFIX,
@@ -45,6 +45,7 @@ from testbed.referee.libunwind.limits import (
 from testbed.referee.limits import in_no_file
 from testbed.referee.model import Referee
 from testbed.referee.process.forked_library import forked
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import (
     NoProgress,
@@ -239,5 +240,5 @@ REFEREE = Referee(
     package="apt-get install libunwind8",
     find=find,
     unwinders=(LIBUNWIND,),
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

@@ -20,13 +20,14 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
-from testbed.referee.libunwindstack.findings import FINDINGS
+from testbed.referee.libunwindstack import limits
 from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
 from testbed.referee.libunwindstack.limits import LIMITS
 from testbed.referee.model import Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.without_tables import file_of
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 
@@ -156,5 +157,5 @@ REFEREE = Referee(
             tool=version,
         ),
     ),
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

@@ -27,13 +27,14 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.limits import in_no_file
+from testbed.referee.lldb import emulation_limits, limits
 from testbed.referee.lldb.emulation_limits import WITHOUT_TABLES
-from testbed.referee.lldb.findings import FINDINGS
 from testbed.referee.lldb.limits import WITH_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
 from testbed.referee.process.every_register import all_kept, with_every_register
 from testbed.referee.process.without_tables import TABLES
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
 from testbed.words.outcome import Outcome
@@ -138,5 +139,5 @@ LLDB = Referee(
         ),
     ),
     by_hand="lldb --batch -c snapshot.core -o bt program",
-    findings=FINDINGS,
+    findings=read_findings(__file__, emulation_limits, limits),
 )

@@ -22,7 +22,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.limits import in_no_file
-from testbed.referee.llvm_libunwind.findings import FINDINGS
+from testbed.referee.llvm_libunwind import limits
 from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
 from testbed.referee.llvm_libunwind.limits import (
     LIMITS,
@@ -38,6 +38,7 @@ from testbed.referee.llvm_libunwind.limits import (
 from testbed.referee.model import Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 from testbed.words.outcome import Outcome
@@ -194,5 +195,5 @@ REFEREE = Referee(
     package="pip install ziglang, whose wheel contains its sources",
     find=find,
     unwinders=(NATURAL, EXACT, COMPACT),
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

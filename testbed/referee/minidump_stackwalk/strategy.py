@@ -27,11 +27,12 @@ from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
 from testbed.referee.limits import in_no_file
-from testbed.referee.minidump_stackwalk.findings import FINDINGS
+from testbed.referee.minidump_stackwalk import limits
 from testbed.referee.minidump_stackwalk.limits import WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.limits import agents_confinement
+from testbed.referee.read_findings import read_findings
 from testbed.referee.symbolic.strategy import TEXTS
 from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.trace import Snapshot
@@ -201,5 +202,5 @@ REFEREE = Referee(
         ),
     ),
     by_hand="minidump-stackwalk snapshot.dmp",
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

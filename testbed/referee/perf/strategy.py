@@ -27,11 +27,12 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
-from testbed.referee.perf.findings import FINDINGS
+from testbed.referee.perf import limits
 from testbed.referee.perf.limits import LIMITS
 from testbed.referee.perf.records import NAMES, opening, sample
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.json_lines import JsonProcess
+from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
@@ -165,7 +166,7 @@ REFEREE = Referee(
             tool=version,
         ),
     ),
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
     by_hand="perf script -i - --no-inline -F ip,sym < samples.perf",
     own_file=("samples.perf", one_sample),
 )

@@ -14,6 +14,7 @@ from testbed.referee.limits import in_no_file
 from testbed.referee.llvm_libunwind.limits import NO_ROW_FOR_THE_CALLER, ROW_BEFORE_WRONG
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
+from testbed.referee.profilers import limits, nongnu_limits
 from testbed.referee.profilers.agent import (
     GLIBC,
     LIBGCC,
@@ -25,7 +26,6 @@ from testbed.referee.profilers.agent import (
     AgentLibrary,
     found_for,
 )
-from testbed.referee.profilers.findings import OF_LIBGCC, OF_LLVM, OF_NONGNU
 from testbed.referee.profilers.in_handler import executed
 from testbed.referee.profilers.limits import (
     AT_CALLS_ONLY,
@@ -47,7 +47,10 @@ from testbed.referee.profilers.limits import (
     SILENT_END,
 )
 from testbed.referee.profilers.nongnu_limits import NONGNU_EXIDX_LIMITS, NONGNU_LIMITS
+from testbed.referee.read_findings import read_findings
 from testbed.words.outcome import Outcome
+
+FINDINGS = read_findings(__file__, limits, nongnu_limits)
 
 
 def _found(source: AgentLibrary) -> Found | None:
@@ -79,12 +82,15 @@ def _forced(source: AgentLibrary, summary: str, *limits: Limit) -> Unwinder:
     )
 
 
+def _shown_by(*unwinders: str) -> tuple[Finding, ...]:
+    return tuple(finding for finding in FINDINGS if finding.unwinder in unwinders)
+
+
 def _referee(
     source: AgentLibrary,
     summary: str,
     package: str,
     limits: tuple[Limit, ...],
-    findings: tuple[Finding, ...],
     *others: Unwinder,
 ) -> Referee:
     name = f"{source.name}_backtrace"
@@ -102,7 +108,7 @@ def _referee(
         package=package,
         find=partial(_found, source),
         unwinders=(unwinder, *others),
-        findings=findings,
+        findings=_shown_by(name),
     )
 
 
@@ -112,7 +118,6 @@ LIBGCC_BACKTRACE = _referee(
     "libgcc's _Unwind_Backtrace, executed in a signal handler",
     _GCC,
     (*BELIEVED, PC_COLUMN, *AT_CALLS_ONLY, *NO_END, ERROR_AT_THE_END, NOT_TOLD_ON_ARM),
-    OF_LIBGCC,
     _forced(LIBGCC_FORCED, "libgcc's _Unwind_ForcedUnwind, which says where the stack ends", CANNOT_UNWIND),
 )
 GLIBC_BACKTRACE = _referee(
@@ -130,7 +135,6 @@ GLIBC_BACKTRACE = _referee(
         NOT_TOLD,
         NOT_TOLD_ON_ARM,
     ),
-    (),
 )
 NONGNU_BACKTRACE = Referee(
     name="nongnu_backtrace",
@@ -157,7 +161,7 @@ NONGNU_BACKTRACE = Referee(
             tool=partial(_tool, NONGNU),
         ),
     ),
-    findings=OF_NONGNU,
+    findings=_shown_by("nongnu_backtrace", "nongnu_backtrace_exidx"),
 )
 LLVM_BACKTRACE = _referee(
     LLVM,
@@ -175,6 +179,5 @@ LLVM_BACKTRACE = _referee(
         NOT_TOLD_ON_ARM,
         ROW_BEFORE_WRONG,
     ),
-    OF_LLVM,
     _forced(LLVM_FORCED, "LLVM libunwind's _Unwind_ForcedUnwind, which says where the stack ends", CANNOT_UNWIND),
 )

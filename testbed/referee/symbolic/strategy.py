@@ -21,7 +21,8 @@ from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of
-from testbed.referee.symbolic.findings import FINDINGS
+from testbed.referee.read_findings import read_findings
+from testbed.referee.symbolic import limits
 from testbed.referee.symbolic.limits import COMPACT, DEBUG_FRAME, EH_FRAME
 from testbed.referee.symbolic.stack_cfi import Records, caller, read_records
 from testbed.trace import Snapshot
@@ -153,5 +154,5 @@ REFEREE = Referee(
         ),
         _unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info", COMPACT),
     ),
-    findings=FINDINGS,
+    findings=read_findings(__file__, limits),
 )

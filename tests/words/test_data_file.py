@@ -1,0 +1,42 @@
+"""Catalogues in TOML files: what is wrong in one is said with file, table, key and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.words.data_file import WORDS, tables_in
+from testbed.words.errors import DataFileError
+
+KEYS = {"name": str, "flags": WORDS, "opt_in": bool}
+
+
+def test_a_key_of_the_file_counts_for_each_table_that_does_not_have_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text('flags = ["-O2"]\n[[recipe]]\nname = "a"\n[[recipe]]\nname = "b"\nflags = []\n[[other]]\n')
+    tables = list(tables_in(path, "recipe", KEYS, frozenset({"name"}), others=("other",)))
+    assert [table.keys for table in tables] == [{"name": "a", "flags": ("-O2",)}, {"name": "b", "flags": ()}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[recipe]\n", r"no TOML file can be read there: .*line 1"),
+        ("[recipe]\n", r"recipe: it is written as \[\[recipe\]\], once for each"),
+        ("[[recipe]]\nopt_in = true\n", r"recipe 1: name: it is missing; a string is needed"),
+        ('[[recipe]]\nname = "a"\nflag = []\n', r"recipe 1 'a': flag: an unknown key; did you mean flags\?"),
+        ('[[recipe]]\nname = "a"\nflags = "-O2"\n', r"recipe 1 'a': flags: a list of strings is needed, not '-O2'"),
+        ('[[recipe]]\nname = "a"\nopt_in = 1\n', r"recipe 1 'a': opt_in: true or false is needed, not 1"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_file_table_and_key(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "recipes.toml"
+    path.write_text(text)
+    with pytest.raises(DataFileError, match=rf"recipes\.toml: {said}"):
+        list(tables_in(path, "recipe", KEYS, frozenset({"name"})))
+
+
+def test_a_file_that_is_not_there_is_such_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match=r"none\.toml: no TOML file can be read there"):
+        list(tables_in(tmp_path / "none.toml", "recipe", KEYS, frozenset()))
