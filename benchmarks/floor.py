@@ -12,6 +12,7 @@ from benchmarks.workload import BenchmarkTarget, steps
 from testbed.machine.native_columns import Column
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
+from testbed.native.compiled import address
 from testbed.trace import Exited
 
 
@@ -21,8 +22,8 @@ def run_empty_hooks(made: object) -> None:
     stops = Stops(made)
     for kind, function in ((const.UC_HOOK_CODE, on_code), (const.UC_HOOK_MEM_WRITE, on_write)):
         hook, everywhere = ctypes.c_size_t(), (ctypes.c_uint64(1), ctypes.c_uint64(0))
-        address = ctypes.c_void_p(function.address)
-        assert uclib.uc_hook_add(made.uc._uch, ctypes.byref(hook), kind, address, None, *everywhere) == const.UC_ERR_OK
+        at = ctypes.c_void_p(address(function))
+        assert uclib.uc_hook_add(made.uc._uch, ctypes.byref(hook), kind, at, None, *everywhere) == const.UC_ERR_OK
     made.uc.emu_start(made.start, made.arch.word_mask - 3)
     assert stops.ending == Exited(0), stops.ending
 

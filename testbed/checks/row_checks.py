@@ -32,6 +32,7 @@ from testbed.checks.row_columns import RowColumns, caller_columns, masks, row_co
 from testbed.checks.row_rules import Evaluate, TrueCaller, wrong_at
 from testbed.contract.rows import RowTable
 from testbed.image import LoadedImage
+from testbed.native.compiled import native
 from testbed.truth import Truth
 from testbed.truth.transfers import Bools
 from testbed.words.errors import UnreadableMemory
@@ -188,14 +189,14 @@ def _natively(
     evaluate: Evaluate | None,
 ) -> None:
     """Fill in some steps by the compiled check."""
-    from testbed.checks.native.rows import check_steps  # numba: worth loading for a long trace only
+    from testbed.checks.native.rows import check_steps
     from testbed.checks.swept import swept_memory
 
     checked = CheckedSteps(steps, rows, np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_))
     trace = watched.trace
     computed = _computed(watched, columns, truth, steps, rows, evaluate)
     of_arch = masks(trace.arch, at_calls)
-    check_steps(checked, columns.coded(), truth, trace.registers, swept_memory(trace), of_arch, computed)
+    native(check_steps)(checked, columns.coded(), truth, trace.registers, swept_memory(trace), of_arch, computed)
     checks.wrong[steps], checks.untried[steps] = checked.wrong, checked.untried
 
 

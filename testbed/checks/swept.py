@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.checks.native.memory import SweptMemory
+from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.trace.memory import Regions
 from testbed.trace.sparse import copy_used
@@ -33,5 +34,5 @@ def load_words(
 
     values, mapped = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_)
     order = np.argsort(steps, kind="stable")
-    load_many(steps, addresses, np.int64(size), swept_memory(trace), order, values, mapped)
+    native(load_many)(steps, addresses, np.int64(size), swept_memory(trace), order, values, mapped)
     return values, mapped

@@ -1,1 +1,1 @@
-"""Compiled functions: the decorators that make them, and their machine code on disk."""
+"""Kernels: functions that run as Python or compiled, and their machine code on disk."""

@@ -3,7 +3,7 @@
     <cache>/native/<hash of sources and compilers>/<function>.<hash of the types>.code
 
     line 1   SHA-256 of the rest, in hexadecimal
-    rest     what `testbed.native.compiled` has pickled
+    rest     what `testbed.native.compiler` has pickled
 
 A file appears whole or not at all, and nothing else says what it holds: any number of processes may write at once.
 A file that is missing or damaged, or that others may have written, or a folder that cannot be read or written, only
@@ -15,9 +15,10 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from testbed.words.files import cache_folder
 from testbed.words.own_files import keep_own, own_content
@@ -25,13 +26,19 @@ from testbed.words.own_files import keep_own, own_content
 KEY_LENGTH = 24  # hexadecimal digits of a hash kept in a name: 96 bits
 VARIABLE = "TESTBED_NATIVE_CACHE"
 _SUFFIX = ".code"
-_UNUSED = 30 * 86400  # seconds after which the code of other sources is taken for that of an old version
+_DAY = 86400  # seconds
+_UNUSED = 30 * _DAY  # after which the code of other sources is taken for that of an old version
 
 
 def folder() -> Path:
     """The folder of all machine code: inside that of built files, or VARIABLE. It need not exist yet."""
     chosen = os.environ.get(VARIABLE)
     return Path(chosen) if chosen else cache_folder() / "native"
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """A function's name in the names of files."""
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 def path_of(sources: str, function: str, types: str) -> Path:
@@ -41,7 +48,11 @@ def path_of(sources: str, function: str, types: str) -> Path:
 
 def read(path: Path) -> bytes | None:
     """What is kept at a path; None where there is nothing whole, or nothing that only this user may have written."""
-    return own_content(path)
+    content = own_content(path)
+    if content is not None and _age(path.parent) > _DAY:
+        with suppress(OSError):
+            os.utime(path.parent)
+    return content
 
 
 def keep(path: Path, content: bytes) -> None:
@@ -88,8 +99,14 @@ def _folders() -> Iterator[Path]:
 
 
 def _forget_unused() -> None:
-    """Remove the code of sources for which nothing was compiled in the last month: the versions before this one."""
+    """Remove the code of sources of which nothing was used in the last month: the versions before this one."""
     for each in _folders():
-        with suppress(OSError):
-            if time.time() - each.stat().st_mtime > _UNUSED:
-                shutil.rmtree(each, ignore_errors=True)
+        if _age(each) > _UNUSED:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _age(path: Path) -> float:
+    """Seconds since a folder was used; 0 where nobody can say."""
+    with suppress(OSError):
+        return time.time() - path.stat().st_mtime
+    return 0.0

@@ -1,22 +1,25 @@
 """Native sources: the files that machine code is made from.
 
-A module is *native* if it lies in a folder ``native/`` or is a file ``native.py``. Compiled functions are written in
-native modules only, and those import nothing else from the project: numba freezes what a function calls and every
-constant it sees into the function's machine code, wherever that came from. So the hash of all native files says
-whether machine code is still that of its sources, and nobody has to list them.
+A module is *native* if it lies in a folder ``native/`` or is a file ``native.py``. Kernels are written in native
+modules only, and those import nothing else from the project: the compiler freezes what a kernel calls and every
+constant it sees into machine code, wherever that came from. So the hash of a native module, and of all that it imports,
+says whether machine code is still that of its sources, and nobody has to list them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 
 NATIVE = "native"
-_PROJECT = Path(__file__).parents[2]
-_PACKAGES = ("testbed", "unwinders")  # the compiled functions of one may be inlined into those of the other
+_HERE = __name__.rpartition(".")[0]
+_COMPILER = Path(__file__).with_name("compiler.py")
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n#]*)|import\s+([\w., ]+))", re.MULTILINE)
 
 
 def is_native(module: str) -> bool:
@@ -24,36 +27,62 @@ def is_native(module: str) -> bool:
     return NATIVE in module.split(".")
 
 
-def native_files(package: Path) -> Iterator[Path]:
-    """The native modules in a package's folder, in order."""
-    for place, folders, files in os.walk(package):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        inside = NATIVE in Path(place).relative_to(package).parts
-        for name in sorted(files):
-            if name.endswith(".py") and (inside or name == f"{NATIVE}.py"):
-                yield Path(place, name)
+@lru_cache(maxsize=256)
+def made_from(module: str) -> str | None:
+    """The hash of the files that a native module's machine code is made from, and of the versions of what compiles.
 
-
-def packages_for(module: str) -> tuple[Path, ...] | None:
-    """The folders whose native files a function of ``module`` is made from; None where they are not known.
-
-    They are those of the project and of the module's own package: a strategy of somebody else has its own natives.
+    None where the module's file is not known, or a file cannot be read.
     """
-    folders = [_PROJECT / name for name in _PACKAGES]
-    name = module.partition(".")[0]
-    if name not in _PACKAGES:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if not file or Path(file).name != "__init__.py":
-            return None
-        folders.append(Path(file).parent)
-    return tuple(folders)
-
-
-def digest(packages: Iterable[Path]) -> bytes:
-    """The hash of all native files of some packages. Raises OSError."""
     found = hashlib.sha256()
-    for package in packages:
-        for path in native_files(package):
-            name = path.relative_to(package.parent).as_posix().encode("utf-8")
-            found.update(hashlib.sha256(name).digest() + hashlib.sha256(path.read_bytes()).digest())
-    return found.digest()
+    try:
+        files = reached(module)
+        if not files:
+            return None
+        for name, path in {"": _COMPILER, **files}.items():
+            found.update(hashlib.sha256(name.encode("utf-8")).digest())
+            found.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError:
+        return None
+    versions = (sys.version, *map(version, ("numba", "llvmlite", "numpy")))
+    found.update("\0".join(versions).encode("utf-8"))
+    return found.hexdigest()
+
+
+def reached(module: str) -> dict[str, Path]:
+    """A native module, the native modules that it imports, and those in turn, in order; the file of each.
+
+    Raises OSError where one cannot be read.
+    """
+    found: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        path = None if name in found else _file(name)
+        if path is not None:
+            found[name] = path
+            waiting += filter(_counts, _imports(path.read_text(encoding="utf-8")))
+    return dict(sorted(found.items()))
+
+
+def _counts(module: str) -> bool:
+    """What keeps and chooses machine code is in none of it."""
+    return is_native(module) and module != _HERE and not module.startswith(f"{_HERE}.")
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The names of modules that a source may import: of ``from a import b`` both ``a`` and ``a.b``."""
+    for package, names, modules in _IMPORT.findall(text):
+        if package:
+            yield package
+        for name in filter(None, re.split(r"[\s,()]+", names or modules)):
+            yield f"{package}.{name}" if package else name
+
+
+def _file(module: str) -> Path | None:
+    """The file of a module, None for what is none; it lies where its package does, which is imported."""
+    top, _, rest = module.partition(".")
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if not file or Path(file).name != "__init__.py":
+        return None
+    path = Path(file).parent.joinpath(*rest.split(".")) if rest else Path(file)
+    return next((each for each in (path.with_suffix(".py"), path / "__init__.py") if rest and each.is_file()), None)

@@ -7,6 +7,7 @@ from functools import partial
 
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Limit, Unwinder
+from testbed.native.compiled import is_kept
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, first_answers, judge_backtrace
@@ -20,7 +21,6 @@ def is_soon_native(steps: int) -> bool:
     """True where a run of so many steps is judged sooner natively, with the machine code that is there."""
     if not LOADED_FROM <= steps < NATIVE_FROM:
         return steps >= NATIVE_FROM
-    from testbed.native.kept import is_kept
     from testbed.verdicts.native import judge_steps
 
     return is_kept(judge_steps)

@@ -11,6 +11,8 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
+
 PAGE = 4096  # bytes
 Octets = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
@@ -23,12 +25,11 @@ def pages(size: int) -> int:
 
 def used_pages(data: bytes) -> Bools:
     """For each page of some bytes: is there anything but zeros?"""
-    from testbed.trace import native  # compiled code, which short runs do without
+    from testbed.trace.native import note_used_pages
 
-    assert native.PAGE == PAGE
     used = np.zeros(pages(len(data)), np.bool_)
     whole = len(data) // PAGE
-    native.note_used_pages(np.frombuffer(data, np.uint64, whole * PAGE // 8), used)
+    native(note_used_pages)(np.frombuffer(data, np.uint64, whole * PAGE // 8), used)
     if whole < len(used):
         used[whole] = any(data[whole * PAGE :])
     return used

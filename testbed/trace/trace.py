@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch, Isa
 from testbed.image import LoadedImage
+from testbed.native.compiled import native
 from testbed.trace.memory import History, Memory, Region, Writes
 from testbed.trace.snapshot import Snapshot
 from testbed.words.errors import EmulationError
@@ -77,7 +78,7 @@ class Trace:
         from testbed.trace.native import note_changes
 
         out = np.empty(len(self), np.uint64)
-        note_changes(np.asarray(self.registers), out)
+        native(note_changes)(np.asarray(self.registers), out)
         return out
 
     def interrupted(self, step: int) -> bool:

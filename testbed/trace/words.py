@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.trace.trace import Trace
 from testbed.words.errors import UnreadableMemory
 
@@ -67,7 +68,7 @@ def words_before(trace: Trace, steps: NDArray[np.int64], addresses: Words) -> tu
     writes, word = trace.writes, trace.arch.word
     values, how = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.uint8)
     journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
-    last_stored(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
+    native(last_stored)(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
     known = (how == WHOLE) & (addresses % np.uint64(word) == 0)
     never = np.flatnonzero((how == NEVER) & (addresses % np.uint64(word) == 0))
     for region in trace.initial if len(never) else ():

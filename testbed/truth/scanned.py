@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.trace.trace import changed_bits
 from testbed.trace.words import words_before
@@ -31,22 +32,22 @@ def find_transfers_natively(trace: Trace, stored: Words = NOTHING_STORED) -> Tra
     pc, sp, changed, fall = (np.empty(count, np.uint64) for _ in range(4))
     transfer, call, drops = (np.zeros(count, np.bool_) for _ in range(3))
     places = np.array([arch.index[arch.pc], arch.index[arch.sp]], np.int64)
-    scan.scan(registers, trace.sizes, places, pc, sp, changed, fall, transfer)
+    native(scan.scan)(registers, trace.sizes, places, pc, sp, changed, fall, transfer)
     vars(trace).update(pc=pc, sp=sp, changed=changed)  # as if they had been asked for
     few = np.empty(count, np.int64)
     if arch.link:
-        far = few[: scan.far_moves(sp, transfer, np.uint64(FAR), few)]
+        far = few[: native(scan.far_moves)(sp, transfer, np.uint64(FAR), few)]
         transfer[loaded_beside(trace, far)] = True
         masks = np.array([arch.code_mask, arch.code_mask & ~arch.signature], np.uint64)
-        scan.linked(registers, arch.index[arch.link], masks, pc, fall, transfer, call)
+        native(scan.linked)(registers, arch.index[arch.link], masks, pc, fall, transfer, call)
     else:
         word = np.uint64(arch.word)
         moving = (arch.pc, arch.sp, arch.flags)
         others = np.uint64(changed_bits(i for i, r in enumerate(arch.registers) if r.name not in moving))
-        transfer |= _came_off(trace, few[: scan.risen(changed, sp, transfer, others, word, few)].copy())
+        transfer |= _came_off(trace, few[: native(scan.risen)(changed, sp, transfer, others, word, few)].copy())
         stored = _pushed(trace, fall, call, stored)
-        scan.undone(sp, word, call, transfer, drops)
-        made = fall_at_sp(trace, fall, few[: scan.still_jumps(sp, fall, transfer, stored, few)].copy())
+        native(scan.undone)(sp, word, call, transfer, drops)
+        made = fall_at_sp(trace, fall, few[: native(scan.still_jumps)(sp, fall, transfer, stored, few)].copy())
         call = (call & (transfer | ~drops)) | made
         drops &= transfer
     call[:1] = False
@@ -73,7 +74,7 @@ def _pushed(trace: Trace, fall: Words, call: Bools, stored: Words) -> Words:
     journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
     others = np.empty(len(writes), np.uint64)
     bounds = np.array(spans, np.uint64).reshape(-1, 2)
-    found = scan.pushed(journal, trace.sp, fall, np.uint64(trace.arch.word), bounds, call, others)
+    found = native(scan.pushed)(journal, trace.sp, fall, np.uint64(trace.arch.word), bounds, call, others)
     return np.union1d(stored, others[:found]) if found else stored
 
 
@@ -85,5 +86,5 @@ def distances_natively(
     pointer, moved, lowered = np.empty(count, np.uint64), np.empty(count, np.bool_), np.empty(count, np.bool_)
     columns = np.array([trace.arch.index[name] for name in pointers], np.int64)
     registers = np.asarray(trace.registers)
-    scan.distances(registers, trace.sp, opened, node, columns, isa, pointer, moved, lowered)
+    native(scan.distances)(registers, trace.sp, opened, node, columns, isa, pointer, moved, lowered)
     return pointer, moved, lowered

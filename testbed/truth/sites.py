@@ -11,13 +11,14 @@ set in force chains its frames with.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.truth.model import Path
+from testbed.truth.native.sites import segment_starts, settle, steps_by_activation
 from testbed.truth.regions import StackRegions, is_in
 from testbed.truth.transfers import Bools, Transfers
 
@@ -44,7 +45,7 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
         natively = len(trace) >= NATIVE_FROM
     pointer, moved, lowered = distances(trace, isa, path.activations.opened, path.node, natively=natively)
     count = len(path.activations)
-    order = _native().steps_by_activation(path.node, count) if natively else _by_activation(path.node)
+    order = native(steps_by_activation)(path.node, count) if natively else _by_activation(path.node)
     facts = frames(path.node, order, transfers.transfer, (trace.sp, pointer), (moved, lowered), natively=natively)
     return SiteFacts(
         prologue=facts[0],
@@ -123,10 +124,9 @@ def _frames_natively(
     away: tuple[Bools, Bools],
 ) -> tuple[Bools, Bools, Bools]:
     moved, lowered = away
-    native = _native()
-    starts = native.segment_starts(node, order, transfer, moved, lowered)
+    starts = native(segment_starts)(node, order, transfer, moved, lowered)
     out = (np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_))
-    native.settle(starts, order, registers, away, out)
+    native(settle)(starts, order, registers, away, out)
     return out
 
 
@@ -136,12 +136,6 @@ def isas(trace: Trace) -> NDArray[np.int8]:
     if arch.isa_flag is None:
         return np.zeros(len(trace), np.int8)
     return ((trace.column(arch.flags) >> np.uint64(arch.isa_flag)) & np.uint64(1)).astype(np.int8)
-
-
-def _native() -> ModuleType:
-    from testbed.truth.native import sites as sites_native  # numba: worth loading for a long trace only
-
-    return sites_native
 
 
 def _by_activation(node: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.unwinder import Limit
+from testbed.native.compiled import native
 from testbed.truth import Truth
 from testbed.truth.columns import trait_at
 from testbed.truth.frame_sites import FrameSites, frame_sites
@@ -78,7 +79,7 @@ class Verdicts(Sequence[Verdict]):
         outcome, why, transition = (column[first:end] for column in (self.outcome, self.explained, self.transition))
         pairs = np.zeros((len(self.limits) + 1, len(OUTCOMES)), np.int64)  # a row for the unexplained comes first
         firsts = np.full(3, -1, np.int64)
-        count_verdicts(outcome, why, transition, LYING, pairs, firsts)
+        native(count_verdicts)(outcome, why, transition, LYING, pairs, firsts)
         outcomes = pairs.sum(axis=0).tolist()
         unexplained = sum(pairs[0].tolist()) - outcomes[EXACT]
         shown: dict[tuple[str, Outcome], int] = {}
@@ -179,7 +180,7 @@ def _outcomes(
     truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32], Callers]:
     """The outcome of every step and its frame; the callers of the ``counted`` ones among those that have an outcome."""
-    from testbed.verdicts import native
+    from testbed.verdicts.native import JudgedSteps, SaidNodes, SaidSites, TrueStacks, depths, judge_steps
 
     trace, arch = truth.trace, truth.trace.arch
     names, nodes, sites = backtraces.registers, backtraces.nodes, backtraces.sites
@@ -188,8 +189,8 @@ def _outcomes(
     assert not names or names[0] == arch.sp
     true = truth.activations
     depth = np.empty(len(true), np.int32)
-    native.depths(true.parent, depth)
-    stacks = native.TrueStacks(
+    native(depths)(true.parent, depth)
+    stacks = TrueStacks(
         true.parent,
         true.return_address,
         true.cfa,
@@ -199,7 +200,7 @@ def _outcomes(
         np.array([arch.index[name] for name in names], np.int64),
         np.uint64(judged),
     )
-    said = native.SaidNodes(
+    said = SaidNodes(
         *(nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
         right=np.full(len(nodes), -1, np.int32),
         most=np.int64(backtraces.most_frames),
@@ -207,9 +208,9 @@ def _outcomes(
     last = np.full((len(sites), 5), -1, np.int32)
     outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty((len(backtraces), 2), np.int32)
     callers = np.zeros(3, np.int64)
-    native.judge_steps(
-        native.JudgedSteps(backtraces.site, truth.node, counted, outcomes, frames),
-        native.SaidSites(sites.cfa, sites.cfa_known, sites.outer, last),
+    native(judge_steps)(
+        JudgedSteps(backtraces.site, truth.node, counted, outcomes, frames),
+        SaidSites(sites.cfa, sites.cfa_known, sites.outer, last),
         said,
         stacks,
         np.zeros(backtraces.most_frames + 1, np.int32),

@@ -27,8 +27,10 @@ release(path)
 """
 COMPILES = """
 import sys
+from testbed.native.compiled import native
 from tests.native.example import Pair, difference
 sys.stdin.readline()
+difference = native(difference)
 print(difference(Pair(5, 2)), sum(difference.stats.cache_hits.values()))
 """
 

@@ -3,7 +3,7 @@
 In a copy of the project every native module with compiled functions gets a constant and a compiled function that
 returns it; a native module that such modules import gets the constant. A probe for each, a compiled function in a
 module of its own, sees the constant. Then each module is changed alone, and a process that starts afterwards has to see
-the change, though the probe's own file is as it was. That the other native modules count, too, is a matter of the hash.
+the change, though the probe's own file is as it was; and no probe that does not reach the module is compiled again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from testbed.native.machine_code import VARIABLE
+from testbed.native.sources import reached
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {
@@ -55,7 +56,7 @@ class Copy:
         self._file("testbed.__init__").write_text("", encoding="utf-8")  # it imports all the rest
         self._sources = {module: SOURCES[module] for module in modules}
         for number, module in enumerate(modules):
-            has_functions = module in COMPILED
+            has_functions = module in COMPILED and decorator == OURS
             self._sources[module] += "\nMARK = 1\n" + (FUNCTION if has_functions else "")
             self._file(module).write_text(self._sources[module], encoding="utf-8")
             name, call = ("_marked", "()") if has_functions else ("MARK", "")
@@ -104,12 +105,15 @@ def test_a_change_of_any_native_module_is_seen_by_the_next_process(tmp_path: Pat
     with copy.answers() as answers:
         assert {module: answers.of(module) for module in MODULES} == dict.fromkeys(MODULES, (1, 0))
         assert {module: answers.of(module) for module in MODULES} == dict.fromkeys(MODULES, (1, 1)), "nothing was kept"
-        seen = {}
+        seen, unreached = {}, {}
         for module in MODULES:
             copy.mark(module, 2)
             seen[module] = answers.of(module)
+            other = next(each for each in MODULES if module not in reached(each))
+            unreached[module] = answers.of(other)
             copy.mark(module, 1)
         assert seen == dict.fromkeys(MODULES, (2, 0))
+        assert unreached == dict.fromkeys(MODULES, (1, 1)), "it was compiled again for a file that it does not reach"
         assert answers.of(MODULES[0]) == (1, 1)  # the code of the first sources is still there
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import pickle
+import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from testbed.cli.cache import command
 from testbed.native import machine_code
-from testbed.native.compiled import callback, compiled
-from testbed.native.kept import is_kept
+from testbed.native.compiled import VARIABLE, callback, compiled, is_kept, native
+from testbed.native.compiler import compiled_form
 from testbed.words.files import checksum
 from tests.native.example import Pair, difference
 
@@ -31,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def fresh() -> Any:
     """The example as a process sees it that has just started."""
-    return compiled()(difference.py_func)  # type: ignore[attr-defined]
+    return compiled_form.__wrapped__(difference)
 
 
 def hits(function: Any) -> int:
@@ -40,11 +42,25 @@ def hits(function: Any) -> int:
 
 def test_whether_code_is_kept_is_known_without_calling(folder: Path) -> None:
     function = fresh()
-    assert not is_kept(function) and not is_kept(difference.py_func)  # type: ignore[attr-defined]
+    assert not is_kept(difference)
     function(Pair(3.0, 1.0))
-    assert is_kept(function) and is_kept(fresh())
+    assert is_kept(difference)
     function._cache.flush()
-    assert not is_kept(function)
+    assert not is_kept(difference)
+
+
+def test_nothing_is_compiled_where_that_is_switched_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "0")
+    fresh()(Pair(3.0, 1.0))
+    assert not is_kept(difference)
+    assert native(difference)(Pair(3.0, 1.0)) == 2.0 and not hasattr(native(difference), "stats")
+
+
+def test_words_wrap_around_in_both_forms(folder: Path) -> None:
+    pair = Pair(np.uint64(1), np.uint64(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert native(difference)(pair) == native(difference, when=False)(pair) == (1 << 64) - 1
 
 
 def test_code_is_kept_for_each_kind_of_arguments(folder: Path) -> None:

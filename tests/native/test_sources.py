@@ -1,12 +1,15 @@
-"""The hash of native sources."""
+"""The files that machine code is made from: a module, and the native modules that it imports."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from testbed.native.sources import digest, is_native, native_files, packages_for
+import pytest
 
-ROOT = Path(__file__).parents[2]
+from testbed.native.sources import is_native, made_from, reached
 
 
 def test_a_native_module_is_told_by_its_name() -> None:
@@ -14,29 +17,46 @@ def test_a_native_module_is_told_by_its_name() -> None:
     assert not any(map(is_native, ("testbed.trace.rolling", "testbed.nativeness", "unwinders.rows.walk")))
 
 
-def test_each_native_file_and_its_name_count_and_nothing_else(tmp_path: Path) -> None:
-    package = tmp_path / "package"
-    natives = [package / name for name in ("native.py", "native/a.py", "room/native/b.py", "room/native/in/c.py")]
-    others = [package / name for name in ("other.py", "room/d.py", "room/native/__pycache__/e.py", "native/f.txt")]
-    for path in (*natives, *others):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x = 1\n")
-    assert sorted(native_files(package)) == sorted(natives)
-    hashes = {digest([package])}
-    for path in natives:
-        path.write_text("x = 2\n")
-        hashes.add(digest([package]))
-    natives[0].rename(package / "room" / "native.py")
-    hashes.add(digest([package]))
-    assert len(hashes) == len(natives) + 2
-    before = digest([package])
-    for path in others:
-        path.write_text("x = 2\n")
-    assert digest([package]) == before
+MODULES = {
+    "first": "from own.native import second as other\nfrom own.plain import x\nimport own.native.third, os\n",
+    "second": "from own.native.fourth import (  # a comment\n    X,\n    Y,\n)\n",
+    "third": "",
+    "fourth": "from own.native.first import Z\n",
+    "aside": "from own.native.third import X\n",
+}
 
 
-def test_functions_are_made_from_the_project_and_their_own_package() -> None:
-    project = (ROOT / "testbed", ROOT / "unwinders")
-    assert packages_for("testbed.trace.native") == packages_for("unwinders.rows.native.row") == project
-    assert packages_for("tests.native.example") == (*project, ROOT / "tests")
-    assert packages_for("not_imported.native") is None
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "own" / "native"
+    folder.mkdir(parents=True)
+    for path in (folder / "__init__.py", folder.parent / "__init__.py", folder.parent / "plain.py"):
+        path.write_text("")
+    for name, text in MODULES.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("own")
+    yield folder
+    del sys.modules["own"]
+
+
+def test_a_module_reaches_what_it_imports_and_that_in_turn(package: Path) -> None:
+    names = {name.rpartition(".")[2] for name in reached("own.native.first")} - {"native"}
+    assert names == {"first", "second", "third", "fourth"}
+    assert set(reached("own.native.third")) == {"own.native.third"}
+
+
+@pytest.mark.parametrize(("changed", "same"), [("fourth", False), ("third", False), ("aside", True)])
+def test_code_is_that_of_the_files_that_it_reaches(package: Path, changed: str, same: bool) -> None:
+    made_from.cache_clear()
+    before = made_from("own.native.first")
+    (package / f"{changed}.py").write_text(MODULES[changed] + "#")
+    made_from.cache_clear()
+    assert (made_from("own.native.first") == before) is same
+
+
+def test_of_a_file_that_cannot_be_read_nothing_is_said(package: Path) -> None:
+    made_from.cache_clear()
+    (package / "third.py").unlink()
+    (package / "third.py").symlink_to(package)
+    assert made_from("own.native.third") is None and made_from("not_imported.native") is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import uint64 as u64
+from numpy import uint64 as u64
 
 from testbed.checks.native.codes import (
     ABSENT,

@@ -88,8 +88,8 @@ ONCE, CHECKS = 1 << 59, 3
 UNKNOWN, SETTLED = 1 << 61, 1 << 63
 
 _U = types.uint64
-CODE_HOOK = types.void(_U, _U, types.uint32, _U)  # engine, address, size, state
-WRITE_HOOK = types.void(_U, types.int32, _U, types.int32, types.uint64, _U)  # engine, type, address, size, value, state
+CODE_HOOK = "void(uint64, uint64, uint32, uint64)"  # engine, address, size, state
+WRITE_HOOK = "void(uint64, int32, uint64, int32, uint64, uint64)"  # engine, type, address, size, value, state
 
 
 @compiled(inline=True)

@@ -24,6 +24,7 @@ from testbed.machine.start import Machine
 from testbed.machine.stops import Fault, Stops, out_of_budget
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.machine.write_sets import write_set
+from testbed.native.compiled import address
 from testbed.trace import Exited
 
 MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside reads all registers
@@ -235,7 +236,7 @@ def _add_hooks(machine: Machine, state: State) -> None:
             machine.uc._uch,
             ctypes.byref(hook),
             kind,
-            ctypes.c_void_p(function.address),
+            ctypes.c_void_p(address(function)),
             ctypes.c_void_p(ctypes.addressof(state)),
             ctypes.c_uint64(1),
             ctypes.c_uint64(0),

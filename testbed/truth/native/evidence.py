@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import uint64 as u64
+from numpy import uint64 as u64
 
 from testbed.native.compiled import compiled
 from testbed.truth.native.columns import (

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.truth.hands import COMPUTES_PC, address_columns, link_column
 from testbed.truth.hindsight import Learned
@@ -67,7 +68,7 @@ def standing_at_start(trace: Trace) -> Standing:
     """Before anything was called: the bottom of the first stack."""
     sp = trace.sp[0]
     return Standing(
-        np.array([[-1, 0, region_of(sp, _setting(trace)), -1, -1]], np.int64),
+        np.array([[-1, 0, native(region_of)(sp, _setting(trace)), -1, -1]], np.int64),
         np.array([[{ENTRY: sp}.get(column, 0) for column in range(ADDRESSES)]], np.uint64),
         np.zeros(1, np.int64),
         np.array([[mark == ALIVE for mark in range(MARKS)]]),
@@ -83,7 +84,7 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
     """Follow control through more events. Steps are those of the events; activations keep their numbers."""
     used, count, cfa = len(before), len(events.steps), events.sp + np.uint64(trace.arch.entry_cfa)
     events = events.knowing(learned)
-    promised, here, known, places = number_places(before.places, events, cfa, events.call)
+    promised, here, known, places = native(number_places)(before.places, events, cfa, events.call)
     latest = np.full(len(places), -1, np.int64)
     latest[known] = before.latest
     tree = Tree(
@@ -99,7 +100,7 @@ def go_on(trace: Trace, before: Standing, events: Events, learned: Learned, firs
     )
     room = count + 1
     log = Log(np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int32))
-    used, top, changes, jumps = walk(
+    used, top, changes, jumps = native(walk)(
         events,
         np.where(events.call, promised, here),
         tree,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.truth.model import Activations
 from testbed.truth.native.columns import (
     ALIVE,
@@ -171,5 +172,5 @@ def forget(standing: Standing) -> tuple[Standing, Ints]:
 def with_callers(chosen: NDArray[np.bool_], parent: NDArray[np.integer]) -> Ints:
     """The numbers of some activations and of all their callers, in order; a caller comes before what it called."""
     found = chosen.copy()
-    mark_callers(found, parent)
+    native(mark_callers)(found, parent)
     return np.flatnonzero(found)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.truth.function_facts import (
     executed,
@@ -112,8 +113,8 @@ def _note_natively(known: Known, told: LookedAt) -> bool:
     kept = np.array([arch.index[name] for name in kept_registers(arch)], np.int64)
     link = arch.index[arch.link] if arch.link else -1
     journal = tuple(map(np.ascontiguousarray, (trace.writes.step, trace.writes.size, trace.writes.value)))
-    new, odd = note_steps(steps, np.array(general_columns(arch), np.int64), table)
-    stored, elsewhere = note_saves(journal, steps, preserved, kept, link, arch.word, table)
+    new, odd = native(note_steps)(steps, np.array(general_columns(arch), np.int64), table)
+    stored, elsewhere = native(note_saves)(journal, steps, preserved, kept, link, arch.word, table)
     if odd or elsewhere:
         return False
     if new or stored:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.truth.native.sites import count_pairs
 from testbed.truth.transfers import Bools
 from testbed.truth.windows.assumed import Guess
@@ -66,7 +67,7 @@ class Steps:
         """Counted, of the steps at these places."""
         kind = np.where(self.moved[first:end], 2, self.lowered[first:end]).astype(np.int8)
         sp, pointer = self.sp[first:end], self.pointer[first:end]
-        heads, many, lasts = count_pairs(sp, pointer, kind)
+        heads, many, lasts = native(count_pairs)(sp, pointer, kind)
         at = self.step[first:end]
         columns = (sp[heads], pointer[heads], kind[heads], many, at[heads], at[lasts])
         counted = {(s, p): (k, n, f, la) for s, p, k, n, f, la in zip(*(c.tolist() for c in columns), strict=True)}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.native.compiled import native
 from testbed.truth.follow import MAX_ROUNDS
 from testbed.truth.native.columns import ALIVE, PARENT
 from testbed.truth.native.events import Events
@@ -130,7 +131,7 @@ class _Look:
         self._transfer = transfers.transfer[window.start : window.stop]
         self._isa = isas(trace)
         self._pointer, self._moved, self._lowered = distances(trace, self._isa, opened, self._rows, natively=natively)
-        self._order = steps_by_activation(self._node, len(members))
+        self._order = native(steps_by_activation)(self._node, len(members))
         alive = frozenset(everyone.opened[everyone.marks[:, ALIVE]].tolist())
         segments = self._segments(first_time)
         for each, segment in list(segments.items()):

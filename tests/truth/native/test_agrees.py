@@ -12,6 +12,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.machine import record
+from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.truth.native.sites import settle
 from testbed.truth.sites import _extent, _settled
@@ -47,7 +48,7 @@ def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None
         by_order = np.argsort(order)  # the steps lie in another order than that by activation
         out = tuple(np.zeros(count, np.bool_) for _ in range(3))
         away = ((pointer != 0)[by_order], (sp != 0)[by_order])
-        settle(starts, order, (sp[by_order], pointer[by_order]), away, out)
+        native(settle)(starts, order, (sp[by_order], pointer[by_order]), away, out)
         place = np.arange(count)
         still = np.logical_and.reduceat(pointer == 0, starts)[segment]
         for found, right in zip(out, (place < first[segment], place > last[segment], still), strict=True):

@@ -20,6 +20,7 @@ from testbed.arch import Arch
 from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
+from testbed.native.compiled import native
 from testbed.trace import Region, Snapshot, Trace
 from testbed.trace.sparse import copy_used
 from testbed.trace.trace import changed_bits
@@ -158,19 +159,19 @@ def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 
 def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
-    from unwinders.rows.native import sweep as native
+    from unwinders.rows.native import sweep as swept
     from unwinders.rows.native.chain import SweptNodes
     from unwinders.rows.native.codes import CALLER, INTERRUPTED
 
     arch, pcs = trace.arch, trace.pc
     registers = np.asarray(trace.registers)  # of a file, too: an array like any other
     state = np.zeros(8, np.int64)
-    state[native.HEAD] = state[native.LAST_ROW] = state[native.LAST_SITE] = -1
+    state[swept.HEAD] = state[swept.LAST_ROW] = state[swept.LAST_SITE] = -1
     asked = np.zeros(1, np.uint64)  # the pc whose row is missing
     writes = trace.writes
     # A column of a table would be another type to numba: the kernel would be compiled once more for it.
     journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
-    swept_writes = native.SweptWrites(*journal)
+    swept_writes = swept.SweptWrites(*journal)
     memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
     if not len(plan):  # else the walk says where a row is missing
         plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
@@ -181,7 +182,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             index = np.array([arch.index[name] for name in plan.registers], np.int64)
             columns.widen(len(index))
             planned, swept_registers = plan.planned(), _registers(trace, registers, index)
-        why = native.sweep(
+        why = native(swept.sweep)(
             state,
             asked,
             swept_registers,
@@ -189,15 +190,15 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             planned,
             memory,
             SweptNodes(*columns.nodes),
-            native.SweptSites(*(*columns.sites, columns.site)),
+            swept.SweptSites(*(*columns.sites, columns.site)),
         )
-        columns.nodes_used, columns.sites_used = int(state[native.NODES]), int(state[native.SITES])
-        if why == native.DONE:
+        columns.nodes_used, columns.sites_used = int(state[swept.NODES]), int(state[swept.SITES])
+        if why == swept.DONE:
             return
-        if why == native.FULL:
+        if why == swept.FULL:
             columns.grow()
-        elif why == native.ASK_INTERRUPTED:
-            step = int(state[native.STEP])
+        elif why == swept.ASK_INTERRUPTED:
+            step = int(state[swept.STEP])
             plan.ask(np.unique(pcs[step : step + AHEAD]).tolist(), INTERRUPTED)
         else:
             plan.ask([int(asked[0])], CALLER)

@@ -1,0 +1,148 @@
+"""The only way to compiled kernels: numba, with machine code kept on disk for exactly the sources it was made from.
+
+numba's own ``cache=True`` looks at the file of the function that is called, not at those of what is inlined into it,
+and keeps an index beside the code, which two processes can leave pointing at each other's. Here the key holds all
+sources that a kernel reaches (`testbed.native.sources`), the versions of everything that compiles, numba's settings and
+processor, and the types of the arguments. Kept is what Python or C calls, with all kernels that it calls in turn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import config, sigutils
+from numba.core.caching import _Cache
+from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.extending import typeof_impl
+
+from testbed.native import machine_code
+from testbed.native.claims import claim, release
+from testbed.native.forms import FORMS, Form
+from testbed.native.sources import is_native, made_from
+
+_SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ERROR_MODEL")
+
+
+@cache
+def compiled_form(kernel: Callable[..., Any]) -> Any:
+    """What Python calls, compiled when it is first called with arguments of some types; what C calls, compiled now."""
+    form = FORMS[kernel]
+    if form.signature:
+        made = CFunc(kernel, sigutils.normalize_signature(form.signature), locals={}, options={})
+    else:
+        made = numba.njit(**_options(form))(kernel)
+    made._cache = KeptCode(kernel, form)  # type: ignore[attr-defined,unused-ignore]
+    if form.signature:
+        made.compile()
+    return made
+
+
+@cache
+def _called_form(kernel: Callable[..., Any]) -> Any:
+    """What another kernel calls: nothing that Python could call is made of it."""
+    return numba.njit(no_cpython_wrapper=True, **_options(FORMS[kernel]))(kernel)
+
+
+def _options(form: Form) -> dict[str, bool]:
+    """Other threads run Python meanwhile."""
+    options = {"nogil": True, "no_cfunc_wrapper": True}
+    if not form.allocates:
+        options["_nrt"] = False
+    if form.inline:
+        options["forceinline"] = True
+    return options
+
+
+@typeof_impl.register(FunctionType)  # type: ignore[untyped-decorator,unused-ignore]
+def _type_of_kernel(function: Callable[..., Any], _: object) -> Any:
+    """A kernel by its name in another one: a function that numba knows."""
+    return types.Dispatcher(_called_form(function)) if function in FORMS else None
+
+
+class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
+    """What numba asks for a function's machine code before it compiles, and tells afterwards."""
+
+    def __init__(self, kernel: Callable[..., Any], form: Form) -> None:
+        self._form = form
+        self._name = machine_code.name_of(kernel)
+        self._module = kernel.__module__
+        self._line = kernel.__code__.co_firstlineno
+        # Now, not when it is compiled: a file that is edited in the meantime does not get the code of the one loaded.
+        self._sources = made_from(kernel.__module__)
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        return str(machine_code.folder())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code kept for some types, or None. Of numba's own library code needs only what makes arrays: to look
+        through all of it (``refresh``), as numba does before it compiles, is a third of the time of a short run."""
+        if self._form.allocates:
+            rtsys.initialize(target_context)
+        key, path = self._key(sig, target_context.codegen()), self._path(sig)
+        if path is None:
+            return None
+        if (content := machine_code.read(path)) is None:
+            claim(path)
+            content = machine_code.read(path)
+            if content is None:
+                return None
+            release(path)
+        try:
+            held, code = pickle.loads(content)
+            return CompileResult._rebuild(target_context, *code) if held == key else None
+        except Exception:  # whole, and yet not what this numba wrote: as if it were not there
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path = self._path(sig)
+        if path is None:
+            return
+        try:
+            if not data.library.has_dynamic_globals and made_from.__wrapped__(self._module) == self._sources:
+                machine_code.keep(path, dumps((self._key(sig, data.codegen), data._reduce())))
+        finally:
+            release(path)
+
+    def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        settings = tuple(str(getattr(config, name, "")) for name in _SETTINGS)
+        return self._sources, self._name, self._line, self._form, sig, codegen.magic_tuple(), settings
+
+    def _path(self, sig: Any) -> Path | None:
+        if self._sources is None or not self._enabled:
+            return None
+        for cls in _tuple_classes(getattr(sig, "args", sig)):
+            if not is_native(cls.__module__):
+                raise TypeError(f"{self._name} takes a {cls.__qualname__}, whose fields no native module says")
+        return machine_code.path_of(self._sources, self._name, hashlib.sha256(repr(sig).encode("utf-8")).hexdigest())
+
+    def enable(self) -> None:
+        self._enabled = True
+
+    def disable(self) -> None:
+        self._enabled = False
+
+    def flush(self) -> None:
+        if self._sources is not None:
+            machine_code.forget(self._sources, self._name)
+
+
+def _tuple_classes(kinds: Any) -> Iterator[type]:
+    """The named tuples among types: code knows their fields by number, and a type only by name."""
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            yield kind.instance_class
+        if isinstance(kind, types.BaseTuple):
+            yield from _tuple_classes(kind.types)

@@ -1,0 +1,18 @@
+"""How kernels are compiled: what their decorators note, and the compiler reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Form(NamedTuple):
+    """How a kernel is compiled. ``inline``: it becomes part of whoever calls it. Unless it ``allocates``, it makes no
+    array, and counts no references to those it is given. ``signature``: C calls it, with such arguments."""
+
+    inline: bool = False
+    allocates: bool = False
+    signature: str = ""
+
+
+FORMS: dict[Callable[..., Any], Form] = {}
