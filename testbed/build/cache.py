@@ -148,7 +148,7 @@ def own_files() -> list[Path]:
     build = Path(__file__).parent
     rooms = build.parent
     tables = (rooms / "program" / "start.py", rooms / "image" / "capstone_isas.py")
-    return sorted((*build.rglob("*.py"), *(rooms / "arch").glob("*.py"), *tables))
+    return sorted((*build.rglob("*.py"), *build.glob("*.toml"), *(rooms / "arch").glob("*.py"), *tables))
 
 
 @lru_cache(maxsize=1)

@@ -1,162 +1,76 @@
-"""The catalogue of recipes."""
+"""The catalogue of recipes, read from ``recipes.toml``, and which programs the matrix builds by them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from testbed.arch import Arch
-from testbed.build import clang_recipes, hardened_recipes
-from testbed.build.gcc_recipes import gcc_recipes
+from testbed.arch import ARCHES, Arch
 from testbed.build.recipe import Recipe, Tool
-from testbed.build.selection import selected
 from testbed.program.model import Language, Program
+from testbed.words.catalogue import matches
+from testbed.words.data_file import WORDS, Table, read_toml, tables_in
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 from testbed.words.traits import Trait
 
-__all__ = ["PREBUILT", "RECIPES", "SFRAME_FLAGS", "Recipe", "Tool", "first_recipe", "recipe_named", "recipes_for"]
+__all__ = ["PREBUILT", "RECIPES", "SELECTION", "Recipe", "Tool", "first_recipe", "recipe_named", "recipes_for"]
+
+_FILE = Path(__file__).with_name("recipes.toml")
+_KEYS: dict[str, type | str] = {
+    **dict.fromkeys(("name", "summary", "tool", "isa", "start_lines", "cpu"), str),
+    **dict.fromkeys(("arches", "flags", "traits"), WORDS),
+    **dict.fromkeys(("one_object", "opt_in", "by_name", "shadow"), bool),
+    "frame_records": dict,
+}
+_NO_POINTER = "-fomit-frame-pointer"
 
 
-def _compiled() -> Iterator[Recipe]:
-    for isa, infix in ((None, ""), ("thumb", "-thumb")):
-        for level in ("O0", "O1", "O2", "Os"):
-            yield Recipe(
-                name=f"clang{infix}-{level}",
-                summary=f"clang 22 -{level}, no frame pointers, asynchronous tables{', Thumb' if isa else ''}",
-                tool=Tool.CLANG,
-                isa=isa,
-                flags=(f"-{level}", "-fomit-frame-pointer", "-fasynchronous-unwind-tables"),
-                traits=frozenset({Trait.FP_OMITTED}),
-            )
-            yield Recipe(
-                name=f"clang{infix}-{level}-fp",
-                summary=f"clang 22 -{level}, frame pointers, asynchronous tables{', Thumb' if isa else ''}",
-                tool=Tool.CLANG,
-                isa=isa,
-                flags=(f"-{level}", "-fno-omit-frame-pointer", "-fasynchronous-unwind-tables"),
-            )
+def recipes_in(path: Path, content: Mapping[str, Any]) -> dict[str, Recipe]:
+    """The recipes of a file by name, in its order. Raises DataFileError."""
+    recipes: dict[str, Recipe] = {}
+    for table in tables_in(path, content, "recipe", _KEYS, frozenset({"name", "summary", "tool"})):
+        recipe = _recipe(table)
+        if recipe.name in recipes:
+            raise table.wrong("name", "another recipe has that name")
+        recipes[recipe.name] = recipe
+    return recipes
 
 
-def _with_sframe() -> Iterator[Recipe]:
-    # LLVM writes .sframe for x86_64 only, and only the assembler does: the compiler's flag goes through it.
-    for suffix, words, flag, traits in (
-        ("", "no frame pointers", "-fomit-frame-pointer", frozenset({Trait.FP_OMITTED})),
-        ("-fp", "frame pointers", "-fno-omit-frame-pointer", frozenset[Trait]()),
-    ):
-        yield Recipe(
-            name=f"clang-O2{suffix}-sframe",
-            summary=f"clang 22 -O2, {words}, asynchronous tables, SFrame version 2",
-            tool=Tool.CLANG,
-            isa="x86_64",
-            flags=("-O2", flag, "-fasynchronous-unwind-tables", *SFRAME_FLAGS),
-            traits=traits,
-            one_object=True,
-        )
-
-
-def _special() -> Iterator[Recipe]:
-    yield Recipe(
-        name="clang-O2-scs",
-        summary="clang 22 -O2, no frame pointers, shadow call stack in x18",
-        tool=Tool.CLANG,
-        isa="arm64",
-        flags=(
-            "-O2",
-            "-fomit-frame-pointer",
-            "-fasynchronous-unwind-tables",
-            "-fsanitize=shadow-call-stack",
-            "-ffixed-x18",
-        ),
-        traits=frozenset({Trait.FP_OMITTED, Trait.SHADOW_STACK}),
-        shadow=True,
-    )
-    yield Recipe(
-        name="clang-O2-debug_frame",
-        summary="clang 22 -O2, no frame pointers, .debug_frame and no other table",
-        tool=Tool.CLANG,
-        arches=frozenset({"x86_64", "arm64"}),
-        flags=("-O2", "-fomit-frame-pointer", "-fasynchronous-unwind-tables"),
-        traits=frozenset({Trait.FP_OMITTED}),
-        one_object=True,  # so that the directive speaks for the compiled code too; the compiler's own flags for
-        # .debug_frame alone give arm64 code no epilogue rows
-        start_lines=".cfi_sections .debug_frame\n",
+def _recipe(table: Table) -> Recipe:
+    keys = dict(table.keys)
+    traits = {table.chosen("traits", name, Trait.__members__) for name in keys.pop("traits", ())}
+    if _NO_POINTER in keys.get("flags", ()):
+        traits.add(Trait.FP_OMITTED)
+    arches = keys.pop("arches", None)
+    return Recipe(
+        **{**keys, "tool": table.chosen("tool", keys["tool"], Tool.__members__)},
+        arches=None if arches is None else frozenset(table.chosen("arches", name, ARCHES).name for name in arches),
+        traits=frozenset(traits),
     )
 
 
-def _mach_o() -> Iterator[Recipe]:
-    """What Apple's platforms run: compact unwind tables, and frame pointers as their ABI asks.
+def _selection(path: Path, content: Mapping[str, Any]) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Patterns of recipes, and patterns of the programs that the matrix builds by them."""
+    keys = {"recipes": WORDS, "programs": WORDS}
+    tables = tables_in(path, content, "selection", keys, frozenset(keys))
+    return tuple((table.keys["recipes"], table.keys["programs"]) for table in tables)
 
-    Without asynchronous tables, most functions have a compact encoding. With them, every arm64 function with a frame
-    has rows for its epilogue, which only DWARF can say; on x86_64 clang's encodings stay the same. arm64 code without
-    frame pointers breaks that ABI, and clang gives it DWARF too.
-    """
-    compact = ("-fno-asynchronous-unwind-tables", "-funwind-tables")
-    pointers, none = ("-fno-omit-frame-pointer",), ("-fomit-frame-pointer",)
-    omitted = frozenset({Trait.FP_OMITTED})
-    for name, what, isa, flags, traits in (
-        ("O0", "-O0, frame pointers, compact unwind", None, ("-O0", *pointers, *compact), frozenset[Trait]()),
-        ("O2", "-O2, frame pointers, compact unwind", None, ("-O2", *pointers, *compact), frozenset[Trait]()),
-        ("O2-nofp", "-O2, no frame pointers, compact unwind", "x86_64", ("-O2", *none, *compact), omitted),
-        (
-            "O2-dwarf",
-            "-O2, frame pointers, compact unwind that defers to __eh_frame",
-            "arm64",
-            ("-O2", *pointers, "-fasynchronous-unwind-tables"),
-            frozenset[Trait](),
-        ),
-    ):
-        yield Recipe(
-            name=f"macho-{name}",
-            summary=f"clang 22 {what}, Mach-O",
-            tool=Tool.CLANG_MACH_O,
-            isa=isa,
-            flags=flags,
-            traits=traits,
-            opt_in=True,
-        )
-
-
-def _assembled() -> Iterator[Recipe]:
-    for isa, suffix in ((None, ""), ("thumb", "-thumb")):
-        yield Recipe(
-            name=f"keystone{suffix}",
-            summary=f"keystone, tables written by the testbed{', Thumb' if isa else ''}",
-            tool=Tool.KEYSTONE,
-            isa=isa,
-        )
-        yield Recipe(
-            name=f"clang-asm{suffix}",
-            summary=f"clang 22's assembler and lld{', Thumb' if isa else ''}",
-            tool=Tool.CLANG_ASSEMBLY,
-            isa=isa,
-        )
-
-
-SFRAME_FLAGS = ("-Wa,--allow-experimental-sframe", "-Wa,--gsframe")
 
 PREBUILT = Recipe(name="prebuilt", summary="a program file from elsewhere, as it is", tool=Tool.NONE)
+_CONTENT = read_toml(_FILE)
+RECIPES: Mapping[str, Recipe] = MappingProxyType(recipes_in(_FILE, _CONTENT))
+SELECTION = _selection(_FILE, _CONTENT)
 
-RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {
-        recipe.name: recipe
-        for recipe in (
-            *_assembled(),
-            *_compiled(),
-            *clang_recipes.levels(),
-            *clang_recipes.frame_pointers(),
-            *clang_recipes.tables(),
-            *_with_sframe(),
-            *_special(),
-            *hardened_recipes.for_any_program(),
-            *hardened_recipes.for_some_programs(),
-            *gcc_recipes(),
-            *clang_recipes.other_clang(),
-            *_mach_o(),
-        )
-    }
-)
+
+@cache
+def selected(recipe: str, program: str) -> bool:
+    """True where the matrix has this program by this recipe without being asked for all."""
+    named = [programs for recipes, programs in SELECTION if matches(recipe, recipes)]
+    return not named or any(programs and matches(program, programs) for programs in named)
 
 
 @cache

@@ -23,7 +23,7 @@ def units(
 ) -> tuple[Unit, ...]:
     """The units there are for these programs, architectures and recipes, in catalogue order.
 
-    They are those of `testbed.build.selection`, or with ``everything`` all that can be built.
+    They are those of `testbed/build/recipes.toml`, or with ``everything`` all that can be built.
     """
     chosen_arches, chosen_recipes = set(arches), {recipe.name for recipe in recipes}
     return tuple(

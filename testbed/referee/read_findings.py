@@ -13,7 +13,7 @@ from typing import Any
 
 from testbed.contract.unwinder import Limit
 from testbed.referee.model import Finding
-from testbed.words.data_file import Table, tables_in
+from testbed.words.data_file import Table, read_toml, tables_in
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -26,7 +26,7 @@ def read_findings(strategy: str, *limits: ModuleType) -> tuple[Finding, ...]:
     """The findings beside a tool's module, whose limits stand in ``limits``. Raises DataFileError."""
     path = Path(strategy).with_name("findings.toml")
     named = {name: value for module in limits for name, value in vars(module).items() if name[0].isupper()}
-    return tuple(_finding(table, named) for table in tables_in(path, "finding", _KEYS, _NEEDED))
+    return tuple(_finding(table, named) for table in tables_in(path, read_toml(path), "finding", _KEYS, _NEEDED))
 
 
 def _finding(table: Table, named: Mapping[str, Any]) -> Finding:

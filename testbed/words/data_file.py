@@ -1,7 +1,7 @@
 """Catalogues that stand in TOML files: their tables, checked before anybody uses them.
 
-A file holds tables ``[[kind]]`` of one or several kinds. A key of the file itself, outside all tables, counts for each
-table that does not have it.
+A file holds tables ``[[kind]]`` of one or several kinds. A string or a truth value outside all tables counts for each
+table that may have its key and does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from testbed.words.nearest import nearest
 T = TypeVar("T")
 
 WORDS = "a list of strings"
-_KINDS = {str: "a string", bool: "true or false", WORDS: WORDS}
+_KINDS = {str: "a string", bool: "true or false", dict: "a table", WORDS: WORDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +43,28 @@ class Table:
         return choices[value]
 
 
-def tables_in(
-    path: Path, kind: str, keys: Mapping[str, type | str], needed: frozenset[str], *, others: tuple[str, ...] = ()
-) -> Iterator[Table]:
-    """The tables ``[[kind]]`` of a file, with their keys: str, bool, or WORDS, which come as a tuple.
-
-    ``others`` are the kinds that the file has besides. Raises DataFileError, naming file, table and key, for what is no
-    TOML, an unknown key, one of another type, and one that is needed and missing.
-    """
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file holds. Raises DataFileError where it holds none, or is not there."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataFileError(f"{path}: no TOML file can be read there: {error}") from error
-    tables = content.pop(kind, [])
-    shared = {key: value for key, value in content.items() if key not in others}
+
+
+def tables_in(
+    path: Path, content: Mapping[str, Any], kind: str, keys: Mapping[str, type | str], needed: frozenset[str]
+) -> Iterator[Table]:
+    """The tables ``[[kind]]`` of a file, with their keys: str, bool, dict, or WORDS, which come as a tuple.
+
+    Raises DataFileError, naming file, table and key, for an unknown key, one of another type, and one that is needed
+    and missing.
+    """
+    tables = content.get(kind, [])
+    shared = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise DataFileError(f"{path}: {kind}: it is written as [[{kind}]], once for each")
     for number, own in enumerate(tables, 1):
-        table = Table(path, kind, number, {**shared, **own})
+        table = Table(path, kind, number, {**{key: value for key, value in shared.items() if key in keys}, **own})
         if missing := sorted(needed - table.keys.keys()):
             raise table.wrong(missing[0], f"it is missing; {_KINDS[keys[missing[0]]]} is needed")
         yield Table(path, kind, number, {key: _checked(table, key, keys) for key in table.keys})

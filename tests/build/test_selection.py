@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES, recipe_named, recipes_for
-from testbed.build.selection import SELECTION, selected
+from testbed.build.recipes import RECIPES, SELECTION, recipe_named, recipes_for, recipes_in, selected
 from testbed.campaign.units import units
 from testbed.runs.run import run_program
 from testbed.words.catalogue import matches
+from testbed.words.errors import DataFileError
 from testbed.words.traits import NARROWED, Trait, holding
 from tests.build.sources import written
 
@@ -20,11 +21,33 @@ DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 EVERYTHING = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values(), everything=True)
 
 
-@pytest.mark.parametrize("recipes", SELECTION)
-def test_every_pattern_names_recipes_and_programs_that_there_are(recipes: str) -> None:
-    assert [name for name in RECIPES if matches(name, [recipes])]
-    for pattern in SELECTION[recipes]:
-        assert [name for name in PROGRAMS if matches(name, [pattern])], pattern
+@pytest.mark.parametrize(("recipes", "programs"), SELECTION)
+def test_every_pattern_names_recipes_and_programs_that_there_are(
+    recipes: tuple[str, ...], programs: tuple[str, ...]
+) -> None:
+    for names, patterns in ((RECIPES, recipes), (PROGRAMS, programs)):
+        for pattern in patterns:
+            assert [name for name in names if matches(name, [pattern])], pattern
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('tool = "CLANG"\ntraits = ["FP_OMITED"]', "traits: there is no 'FP_OMITED'; did you mean FP_OMITTED"),
+        ('tool = "clang"', "tool: there is no 'clang'; there are: KEYSTONE, "),
+        ('tool = "GCC"\narches = ["arm"]', "arches: there is no 'arm'; did you mean arm"),
+        ('tool = "GCC"\n[[recipe]]\nname = "a"\nsummary = ""\ntool = "GCC"', "name: another recipe has that name"),
+    ],
+)
+def test_a_recipe_that_cannot_be_read_is_named_with_its_key(lines: str, said: str) -> None:
+    content = tomllib.loads(f'[[recipe]]\nname = "a"\nsummary = "of a test"\n{lines}\n')
+    with pytest.raises(DataFileError, match=rf"^mine\.toml: recipe \d 'a': {said}"):
+        recipes_in(Path("mine.toml"), content)
+
+
+def test_a_recipe_is_a_few_lines() -> None:
+    content = tomllib.loads('[[recipe]]\nname = "a"\nsummary = "s"\ntool = "GCC"\nflags = ["-fomit-frame-pointer"]\n')
+    assert recipes_in(Path("mine.toml"), content)["a"].traits == {Trait.FP_OMITTED}
 
 
 def test_the_selection_is_a_part_of_everything_in_the_same_order() -> None:

@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from testbed.words.data_file import WORDS, tables_in
+from testbed.words.data_file import WORDS, Table, read_toml, tables_in
 from testbed.words.errors import DataFileError
 
 KEYS = {"name": str, "flags": WORDS, "opt_in": bool}
 
 
+def recipes(path: Path) -> list[Table]:
+    return list(tables_in(path, read_toml(path), "recipe", KEYS, frozenset({"name"})))
+
+
 def test_a_key_of_the_file_counts_for_each_table_that_does_not_have_it(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
-    path.write_text('flags = ["-O2"]\n[[recipe]]\nname = "a"\n[[recipe]]\nname = "b"\nflags = []\n[[other]]\n')
-    tables = list(tables_in(path, "recipe", KEYS, frozenset({"name"}), others=("other",)))
-    assert [table.keys for table in tables] == [{"name": "a", "flags": ("-O2",)}, {"name": "b", "flags": ()}]
+    path.write_text('name = "a"\nof_others = true\n[[recipe]]\n[[recipe]]\nname = "b"\nflags = ["-O2"]\n[[other]]\n')
+    assert [table.keys for table in recipes(path)] == [{"name": "a"}, {"name": "b", "flags": ("-O2",)}]
 
 
 @pytest.mark.parametrize(
@@ -34,9 +37,9 @@ def test_what_is_wrong_is_said_with_its_file_table_and_key(tmp_path: Path, text:
     path = tmp_path / "recipes.toml"
     path.write_text(text)
     with pytest.raises(DataFileError, match=rf"recipes\.toml: {said}"):
-        list(tables_in(path, "recipe", KEYS, frozenset({"name"})))
+        recipes(path)
 
 
 def test_a_file_that_is_not_there_is_such_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match=r"none\.toml: no TOML file can be read there"):
-        list(tables_in(tmp_path / "none.toml", "recipe", KEYS, frozenset()))
+        recipes(tmp_path / "none.toml")

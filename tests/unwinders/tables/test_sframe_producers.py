@@ -14,7 +14,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.compile import assemble
 from testbed.build.link import assemble_program
-from testbed.build.recipes import RECIPES, SFRAME_FLAGS
+from testbed.build.recipes import RECIPES
 from testbed.build.targets import CLANG, LLD
 from testbed.campaign.results import Unit
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, Undefined, UnwindRow
@@ -31,6 +31,7 @@ from tests.unwinders.compact_rows import (
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.sframe import sframe_table
 
+SFRAME_FLAGS = tuple(flag for flag in RECIPES["clang-O2-sframe"].flags if flag.startswith("-Wa,"))
 COMPILED = [unit for unit in UNITS if unit.recipe.endswith("-sframe")]
 
 # clang leaves out a function that remembers its state before any rule: a way out before the frame is set up.
