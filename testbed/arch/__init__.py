@@ -11,6 +11,7 @@ from testbed.arch.arm64 import ARM64
 from testbed.arch.model import Arch, FrameRecord, Isa, Register, RegisterPart
 from testbed.arch.tables import PerArch, PerIsa
 from testbed.arch.x86_64 import X86_64
+from testbed.store.codec import coded_by_name
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 
@@ -43,3 +44,4 @@ def _by_name(arch: Arch) -> tuple[Callable[[str], Arch], tuple[str]]:
 
 
 copyreg.pickle(Arch, _by_name)  # worker processes get the catalogue's own value, not a copy: it is compared by identity
+coded_by_name(Arch, ARCHES)  # in what is kept and printed

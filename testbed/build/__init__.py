@@ -57,8 +57,8 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
     if isa is None or source is None:
         there = ", ".join(r.name for r in recipes_for(program, arch)) or "none"
         raise UsageError(f"recipe {recipe.name!r} does not build {program.name} on {arch}; there are: {there}")
-    path = cache.file_for(program, isa, recipe, cache.key_of(source, arch, isa, recipe))
-    path = cache.kept(path, lambda: _file_bytes(source, arch, isa, recipe), fresh=fresh)
+    name = cache.name_for(program, isa, recipe, cache.build_key(source, arch, isa, recipe))
+    path = cache.kept(name, lambda: _file_bytes(source, arch, isa, recipe), fresh=fresh)
     return Built(
         program=program,
         arch=arch,

@@ -1,35 +1,32 @@
 """Built files, kept by content in the user's cache folder (or ``TESTBED_CACHE``).
 
 A file's name ends in the hash of everything that made it: source text, recipe, instruction set, tool versions and
-the testbed's own build code. Beside each file lies its checksum, so a damaged file is built again instead of used,
-as is one that others may have written: some are libraries, which this process loads.
-Any number of processes may share the folder: files appear complete (written aside, then renamed).
+the testbed's own build code. A damaged file is built again instead of used, as is one that others may have written
+(`testbed.store`): some are libraries, which this process loads.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
 from testbed.build.recipe import Recipe, Tool
 from testbed.program.model import Program, Source
+from testbed.store import KEY_LENGTH, KEY_PATTERN, Store, key_of
+from testbed.words.code_versions import code_of_files, version_of
 from testbed.words.errors import BuildError
-from testbed.words.files import cache_folder, checksum, write_whole
-from testbed.words.own_files import own_bytes, own_folder
 from testbed.words.temporary import WorkFolder
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
-KEY_LENGTH = 24  # hexadecimal digits of the hash kept in a name: 96 bits
+_SUFFIXES = ("so", *sorted({tool.suffix for tool in Tool}))
+BUILT = Store(room="", patterns=tuple(f"*.{KEY_PATTERN}.{suffix}" for suffix in _SUFFIXES), beside=True)
 
 
-def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
+def build_key(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
     """The hash of everything that decides what a build gives."""
-    parts = (
+    return key_of(
         *source.texts,
         source.path.name,
         source.header.entry,
@@ -39,12 +36,10 @@ def key_of(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:
         recipe.name,
         recipe.tool.name,
         *recipe.flags,
-        *(f"{package} {_version(package)}" for package in _PACKAGES),
+        *(f"{package} {version_of(package)}" for package in _PACKAGES),
         tool_version(source, arch, recipe),
         _own_code(),
-    )
-    # A separator that no part contains: ("ab", "c") and ("a", "bc") differ.
-    return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:KEY_LENGTH]
+    )[:KEY_LENGTH]
 
 
 def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
@@ -61,36 +56,34 @@ def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
 
         return clang_version(find_other_zig())
     package = "keystone-engine" if recipe.tool is Tool.KEYSTONE else "ziglang"
-    return f"{package} {_version(package)}"
+    return f"{package} {version_of(package)}"
 
 
-def file_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> Path:
-    """Where a build lies, or will."""
-    return cache_folder() / f"{program.name}.{isa.name}.{recipe.name}.{key}.{recipe.tool.suffix}"
+def name_for(program: Program, isa: Isa, recipe: Recipe, key: str) -> str:
+    """The name of a build's file."""
+    return f"{program.name}.{isa.name}.{recipe.name}.{key}.{recipe.tool.suffix}"
 
 
-def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
-    """The file at ``path``, made if it is not there, not whole, or ``fresh`` is asked for.
+def kept(name: str, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
+    """The built file of that name, made if it is not there, not whole, or ``fresh`` is asked for.
 
     Where the folder cannot be written, or others may write it, the file is a temporary one, as long as this process
     lives. Raises what ``make`` raises, and BuildError where there is no place for temporary files either.
     """
-    if not fresh and _is_whole(path):
-        return path
+    if not fresh and BUILT.get(name) is not None:
+        return BUILT.path(name)
     content = make()
     try:
-        own_folder(path.parent)
-        write_whole(path, content)
-        write_whole(_checksum_path(path), checksum(content))
-        return path
+        BUILT.put(name, content)
+        return BUILT.path(name)
     except OSError as error:  # a full disk, a folder that is read-only or another user's
         why = error.strerror or str(error)
     try:
-        path = _not_kept().path / path.name
+        path = _not_kept().path / name
         path.write_bytes(content)
     except OSError as error:
         raise BuildError(
-            f"the cache folder {path.parent} cannot be written: {why}; set TESTBED_CACHE to a folder that can "
+            f"the cache folder {BUILT.folder} cannot be written: {why}; set TESTBED_CACHE to a folder that can "
             f"(nor is there a place for temporary files: {error.strerror or error}; set TMPDIR)"
         ) from error
     return path
@@ -100,47 +93,6 @@ def kept(path: Path, make: Callable[[], bytes], *, fresh: bool = False) -> Path:
 def _not_kept() -> WorkFolder:
     """Where built files are that cannot be kept."""
     return WorkFolder("built")
-
-
-def usage() -> tuple[int, int]:
-    """How many built files the cache holds, and their size in bytes."""
-    sizes = [path.stat().st_size for path in _built_files()]
-    return len(sizes), sum(sizes)
-
-
-def clear() -> int:
-    """Remove every built file; how many there were. Nothing else in the folder is touched."""
-    removed = 0
-    for path in list(_built_files()):
-        with suppress(FileNotFoundError):  # another process clears too
-            path.unlink()
-            removed += 1
-        _checksum_path(path).unlink(missing_ok=True)
-    return removed
-
-
-def _built_files() -> Iterator[Path]:
-    for suffix in sorted({tool.suffix for tool in Tool}) if cache_folder().is_dir() else ():
-        yield from cache_folder().glob(f"*.{'[0-9a-f]' * KEY_LENGTH}.{suffix}")
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        return checksum(own_bytes(path)) == own_bytes(_checksum_path(path))
-    except OSError:
-        return False
-
-
-def _checksum_path(path: Path) -> Path:
-    return path.with_name(path.name + ".sha256")
-
-
-@lru_cache(maxsize=8)
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
 
 
 def own_files() -> list[Path]:
@@ -154,7 +106,4 @@ def own_files() -> list[Path]:
 @lru_cache(maxsize=1)
 def _own_code() -> str:
     """The hash of those files: an edited writer is never hidden."""
-    digest = hashlib.sha256()
-    for path in own_files():
-        digest.update(path.name.encode("utf-8") + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+    return code_of_files(own_files(), Path(__file__).parents[1])

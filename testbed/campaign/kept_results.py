@@ -2,45 +2,28 @@
 
 A unit's result follows from its built file and source header, the code of the testbed and of the strategies, the
 seed and the budget, and the versions of the libraries that run, read and describe programs. The hash of all that is
-its *key*. There is one file per unit and choice of strategies, so a newer result replaces the older one::
+its *key*. There is one file per unit and choice of strategies, so a newer result replaces the older one.
 
-    line 1   SHA-256 of the rest, in hexadecimal
-    line 2   the key
-    rest     the cells, as JSON
-
-A file that is missing, damaged, under another key, or that others may have written is no result. Only complete
-results are kept: one that failed or was skipped may come out differently after an installation, without any file of
-ours having changed.
+Only complete results are kept: one that failed or was skipped may come out differently after an installation, without
+any file of ours having changed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Cell, CountedCause, Difference, Unit, UnitResult
+from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.verdicts.one import Callers
-from testbed.words.code_versions import code_of, version_of
-from testbed.words.files import cache_folder
-from testbed.words.outcome import Outcome
-from testbed.words.own_files import keep_own, own_content
+from testbed.store import Store, key_of
+from testbed.words.code_versions import code_of, versions_of
 
-_PACKAGES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
-_SUFFIX = ".judged"
-
-
-def folder() -> Path:
-    """The folder of kept results, inside that of built files. It need not exist yet."""
-    return cache_folder() / "judged"
+_LIBRARIES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
+RESULTS = Store(room="judged", patterns=("*.judged",))
 
 
 def kept_result(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder]) -> UnitResult | None:
@@ -51,14 +34,15 @@ def kept_result(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence
     # The code is hashed before anything is judged: workers inherit the hash, so that a file edited in the meantime does
     # not get the results of the code that was loaded.
     codes = _codes(unwinders)
-    path = _path(unit, unwinders)
-    if not all(codes) or not path.is_file():
+    name = _name(unit, unwinders)
+    if not all(codes) or not RESULTS.path(name).is_file():
         return None
     try:
         key = _key(unit, programs, unwinders)
     except Exception:  # judging tells it
         return None
-    return _read(path, unit, key)
+    found = RESULTS.get_value(name, UnitResult, key)
+    return found and replace(found, kept=True)
 
 
 def judge_and_keep(
@@ -95,50 +79,26 @@ def judge_with_key(
 def keep_result(result: UnitResult, key: str, unwinders: Sequence[Unwinder]) -> None:
     """Keep a result under the key that it was judged with, unless that is ""."""
     if key:
-        with suppress(OSError):  # a folder that cannot be written: judged again the next time
-            _write(_path(result.unit, unwinders), result, key)
+        RESULTS.keep_value(_name(result.unit, unwinders), UnitResult, result, key)
 
 
-def usage() -> tuple[int, int]:
-    """How many results are kept, and their size in bytes."""
-    sizes = [path.stat().st_size for path in _files()]
-    return len(sizes), sum(sizes)
-
-
-def clear() -> int:
-    """Remove every kept result; how many there were. Nothing else in the folder is touched."""
-    removed = 0
-    for path in list(_files()):
-        with suppress(FileNotFoundError):  # another process clears too
-            path.unlink()
-            removed += 1
-    return removed
-
-
-def _files() -> Iterator[Path]:
-    return folder().glob(f"*{_SUFFIX}") if folder().is_dir() else iter(())
-
-
-def _path(unit: Unit, unwinders: Sequence[Unwinder]) -> Path:
-    return folder() / f"{unit}.{_hash(unwinder.name for unwinder in unwinders)[:12]}{_SUFFIX}"
+def _name(unit: Unit, unwinders: Sequence[Unwinder]) -> str:
+    return f"{unit}.{key_of(*(unwinder.name for unwinder in unwinders))[:12]}.judged"
 
 
 def _key(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder]) -> str:
     """The hash of everything that decides a result."""
     built = build_unit(unit, programs)
-    return _hash(
-        (
-            str(unit),
-            built.path.name,  # a site without a symbol is told by it
-            hashlib.sha256(built.path.read_bytes()).hexdigest(),
-            *built.source.texts,
-            *_codes(unwinders),
-            str(SEED),
-            str(BUDGET),
-            sys.version,
-            *(f"{package} {version_of(package)}" for package in _PACKAGES),
-            *(unwinder.tool() for unwinder in unwinders if unwinder.tool is not None),
-        )
+    return key_of(
+        str(unit),
+        built.path.name,  # a site without a symbol is told by it
+        hashlib.sha256(built.path.read_bytes()).hexdigest(),
+        *built.source.texts,
+        *_codes(unwinders),
+        str(SEED),
+        str(BUDGET),
+        *versions_of(_LIBRARIES),
+        *(unwinder.tool() for unwinder in unwinders if unwinder.tool is not None),
     )
 
 
@@ -148,78 +108,3 @@ def _codes(unwinders: Sequence[Unwinder]) -> list[str]:
         return [""]
     packages = {str(getattr(unwinder.unwind, "__module__", "")).partition(".")[0] for unwinder in unwinders}
     return [code_of(package) for package in sorted({"testbed", *packages})]
-
-
-def _hash(parts: Iterable[str]) -> str:
-    # A separator that no part contains: ("ab", "c") and ("a", "bc") differ.
-    return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()
-
-
-def _write(path: Path, result: UnitResult, key: str) -> None:
-    data = {"steps": result.steps, "tools": result.tools, "cells": [_cell_data(cell) for cell in result.cells]}
-    content = key.encode("ascii") + b"\n" + json.dumps(data).encode("utf-8")
-    keep_own(path, content)
-
-
-def _read(path: Path, unit: Unit, key: str) -> UnitResult | None:
-    content = own_content(path)
-    if content is None:
-        return None
-    held, _, body = content.partition(b"\n")
-    if held != key.encode("ascii"):
-        return None
-    try:
-        data = json.loads(body)
-        cells = tuple(_cell(unit, each) for each in data["cells"])
-        return UnitResult(unit, cells, data["steps"], tools=data["tools"], kept=True)
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        return None  # whole, and yet not what this testbed wrote
-
-
-def _cell_data(cell: Cell) -> dict[str, Any]:
-    return {
-        "unwinder": cell.unwinder,
-        "sites": cell.sites,
-        "outcomes": {outcome.name: count for outcome, count in cell.outcomes.items()},
-        "explained": cell.explained,
-        "unexplained": cell.unexplained,
-        "transition": cell.transition,
-        "shown": [[mechanism, outcome.name, count] for (mechanism, outcome), count in cell.shown.items()],
-        "causes": [[each.because, each.reference, each.outcome.name, each.steps] for each in cell.causes],
-        "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
-        "first": _difference_data(cell.first),
-        "first_unexplained": _difference_data(cell.first_unexplained),
-        "first_lie": _difference_data(cell.first_lie),
-    }
-
-
-def _cell(unit: Unit, data: Mapping[str, Any]) -> Cell:
-    return Cell(
-        unit=unit,
-        unwinder=data["unwinder"],
-        sites=data["sites"],
-        outcomes={Outcome[name]: count for name, count in data["outcomes"].items()},
-        explained=data["explained"],
-        unexplained=data["unexplained"],
-        transition=data["transition"],
-        shown={(mechanism, Outcome[outcome]): count for mechanism, outcome, count in data["shown"]},
-        causes=tuple(CountedCause(why, where, Outcome[name], steps) for why, where, name, steps in data["causes"]),
-        callers=Callers(*data["callers"]),
-        first=_difference(data["first"]),
-        first_unexplained=_difference(data["first_unexplained"]),
-        first_lie=_difference(data["first_lie"]),
-    )
-
-
-def _difference_data(difference: Difference | None) -> list[Any] | None:
-    if difference is None:
-        return None
-    told = (difference.mechanism, difference.seen, difference.because, difference.reference)
-    return [difference.step, difference.where, difference.outcome.name, *told]
-
-
-def _difference(data: Sequence[Any] | None) -> Difference | None:
-    if data is None:
-        return None
-    step, where, outcome, *told = data
-    return Difference(step, where, Outcome[outcome], *told)

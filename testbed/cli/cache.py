@@ -13,21 +13,22 @@ def command(clear: bool) -> None:
     The folder is the one for caches of this user, or the one that the environment variable TESTBED_CACHE names. It need
     not exist yet. All in it is made again when it is missing.
     """
-    from testbed.build import cache
-    from testbed.campaign import kept_answers as answers
-    from testbed.campaign import kept_results as results
-    from testbed.checks import kept as checks
+    from testbed.build.cache import BUILT
+    from testbed.campaign.kept_answers import ANSWERS
+    from testbed.campaign.kept_results import RESULTS
+    from testbed.checks.kept import CHECKS, GROUPS
     from testbed.native import machine_code
     from testbed.words.files import cache_folder
     from testbed.words.own_files import distrusted
 
+    counted = ((BUILT, "files"), (RESULTS, "results"), (CHECKS, "checks"), (machine_code, "compiled functions"))
     if clear:
-        removed = f"{cache.clear()} files, {results.clear()} results, {checks.clear()} checks"
-        click.echo(f"removed {removed} and {machine_code.clear()} compiled functions from {cache_folder()}")
+        GROUPS.clear()
+        removed = [f"{store.clear()} {what}" for store, what in counted]
+        click.echo(f"removed {', '.join(removed[:-1])} and {removed[-1]} from {cache_folder()}")
     else:
-        kept = ((cache, "files"), (results, "results"), (checks, "checks"), (machine_code, "compiled functions"))
-        held = [f"{count} {what}, {size / 1e6:.1f} MB" for each, what in kept for count, size in [each.usage()]]
+        held = [f"{count} {what}, {size / 1e6:.1f} MB" for store, what in counted for count, size in [store.usage()]]
         click.echo(f"{cache_folder()}: {'; '.join(held)} (--clear removes them)")
-        folders = (cache_folder(), results.folder(), checks.folder(), answers.folder(), machine_code.folder())
+        folders = (*(store.folder for store in (BUILT, RESULTS, CHECKS, ANSWERS)), machine_code.folder())
         for why in filter(None, map(distrusted, folders)):
             click.echo(why, err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,10 +24,20 @@ def code_of(package: str) -> str:
     root = Path(file)
     package_files = (path for path in root.parent.rglob("*") if path.suffix in _SOURCES)
     files = sorted(package_files) if root.name == "__init__.py" else [root]
-    digest = hashlib.sha256(package.encode("utf-8"))
+    return code_of_files(files, root.parent.parent)
+
+
+def code_of_files(files: Iterable[Path], root: Path) -> str:
+    """The hash of some files: their paths below a folder, and what is in them."""
+    digest = hashlib.sha256()
     for path in files:
-        digest.update(b"\0" + path.relative_to(root.parent).as_posix().encode("utf-8") + b"\0" + path.read_bytes())
+        digest.update(b"\0" + path.relative_to(root).as_posix().encode("utf-8") + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def versions_of(libraries: Iterable[str]) -> tuple[str, ...]:
+    """Python's version, and those of some libraries."""
+    return sys.version, *(f"{library} {version_of(library)}" for library in libraries)
 
 
 @lru_cache(maxsize=16)

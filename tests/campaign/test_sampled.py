@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from programs import PROGRAMS
-from testbed.campaign import kept_answers
-from testbed.campaign.kept_answers import answer_data, answer_of, answers_at
+from testbed.campaign.kept_answers import ANSWERS, KeptAnswer, answer_of, answers_at, kept_answer
 from testbed.campaign.results import Unit
 from testbed.campaign.sampled import cell_at, judge_unit_sample, sampled_steps
 from testbed.campaign.units import run_unit
@@ -17,6 +16,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
+from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, UnreadableMemory
 from unwinders import UNWINDERS
@@ -47,7 +47,7 @@ class Tool:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "cache_folder", lambda: tmp_path)
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
 
 
 def test_a_sample_is_first_visits_and_a_larger_one_has_the_smaller_in_it(run: Run) -> None:
@@ -84,11 +84,16 @@ def test_what_changes_an_answer_asks_again(run: Run) -> None:
 def test_a_damaged_file_holds_nothing(run: Run) -> None:
     steps = sampled_steps(run, 3)
     answers_at(run, Tool().unwinder, steps)
-    (path,) = kept_answers.folder().iterdir()
+    (path,) = ANSWERS.files()
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     tool = Tool()
     answers_at(run, tool.unwinder, steps)
     assert tool.asked == 3
+
+
+def test_a_reason_of_no_class_is_no_answer(run: Run) -> None:
+    with pytest.raises(NotDecoded):
+        answer_of(KeptAnswer((), ("Path", "/")), run[5])
 
 
 def test_an_answer_comes_back_as_it_was(run: Run) -> None:
@@ -96,10 +101,10 @@ def test_an_answer_comes_back_as_it_was(run: Run) -> None:
         UNWINDERS["eh_frame"].unwind(run[5]),
         Backtrace(UNWINDERS["eh_frame"].unwind(run[5]).frames[:1], None),
     ):
-        assert answer_of(answer_data(said, run[5]), run[5]) == said
+        assert answer_of(kept_answer(said, run[5]), run[5]) == said
     for stop in (ToolCrashed("it died"), UnreadableMemory(16, 8)):
         said = Backtrace(UNWINDERS["eh_frame"].unwind(run[5]).frames[:2], stop)
-        back = answer_of(answer_data(said, run[5]), run[5])
+        back = answer_of(kept_answer(said, run[5]), run[5])
         assert back.frames == said.frames and type(back.stopped) is type(stop) and str(back.stopped) == str(stop)
         assert judge(run, 5, back).outcome is judge(run, 5, said).outcome
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from testbed.checks import kept
-from testbed.checks.kept import clear, folder, keep_check, kept_check, key_of, stands_alone, usage
+from testbed.checks.kept import CHECKS, check_key, keep_check, kept_check, stands_alone
 from testbed.checks.options import CheckOptions
 from tests.report.checked import CHECK, CLEAN
 
@@ -61,38 +61,18 @@ def test_another_content_or_question_is_another_check() -> None:
     assert kept_check(CHECK.path, b"code", replace(ASKED, jobs=9)) is not None
 
 
-@pytest.mark.parametrize("name", ["code_of", "version_of"])
-def test_other_code_is_another_check(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    before = key_of(b"code", ASKED)
-    monkeypatch.setattr(kept, name, lambda package: "edited")
-    assert key_of(b"code", ASKED) != before
+@pytest.mark.parametrize(("name", "edited"), [("code_of", "edited"), ("versions_of", ("edited",))])
+def test_other_code_is_another_check(monkeypatch: pytest.MonkeyPatch, name: str, edited: object) -> None:
+    before = check_key(b"code", ASKED)
+    monkeypatch.setattr(kept, name, lambda names: edited)
+    assert check_key(b"code", ASKED) != before
 
 
-def test_a_damaged_file_is_no_check() -> None:
-    keep_check(b"code", ASKED, CHECK)
-    path = folder() / key_of(b"code", ASKED)
-    whole = path.read_bytes()
-    for damaged in (b"", whole[:-1], whole.replace(b"crc32_z", b"crc32_y", 1)):
-        path.write_bytes(damaged)
-        assert kept_check(CHECK.path, b"code", ASKED) is None
-    path.write_bytes(whole)
-    assert kept_check(CHECK.path, b"code", ASKED) is not None
-
-
-def test_a_folder_that_cannot_be_written_keeps_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "file" / "cache"))
-    keep_check(b"code", ASKED, CHECK)
-    assert kept_check(CHECK.path, b"code", ASKED) is None
-
-
-def test_the_oldest_are_forgotten_and_all_can_be_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST", 3)
     for number in range(5):
         keep_check(bytes([number]), ASKED, CLEAN)
-        os.utime(folder() / key_of(bytes([number]), ASKED), (number, number))
+        os.utime(CHECKS.path(f"{check_key(bytes([number]), ASKED)}.checked"), (number, number))
         kept_check(CLEAN.path, bytes([0]), ASKED)  # used each time: never the oldest
     assert [kept_check(CLEAN.path, bytes([n]), ASKED) is not None for n in range(5)] == [True, False, False, True, True]
-    assert usage()[0] == 3 and usage()[1] > 0
-    (folder() / "notes.txt").write_text("mine")
-    assert clear() == 3 and usage() == (0, 0) and (folder() / "notes.txt").exists()
+    assert CHECKS.usage()[0] == 3

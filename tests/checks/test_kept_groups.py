@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from testbed.checks import kept
 from testbed.checks.check_file import check_file
-from testbed.checks.kept_groups import SUFFIX
+from testbed.checks.kept import GROUPS
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
-from testbed.words.files import checksum
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -52,7 +50,7 @@ def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def kept_files() -> list[Path]:
-    return list(kept.folder().glob(f"*{SUFFIX}"))
+    return list(GROUPS.files())
 
 
 def test_what_was_done_is_not_done_again(source: Path) -> None:
@@ -86,10 +84,9 @@ def test_what_others_may_have_kept_is_not_read(source: Path, tmp_path: Path, for
     with pytest.raises(KeyboardInterrupt):
         check_file(source, OPTIONS, READERS, executor=Counting(1), goes_on=True)
     content = pickle.dumps(RunsWhenRead(tmp_path / "made")) if forged is None else forged
-    path = kept_files()[0]
-    path.write_bytes(checksum(content) + b"\n" + content)
+    GROUPS.keep(kept_files()[0].name, content)
     if forged is None:
-        kept.folder().chmod(0o777)
+        GROUPS.folder.chmod(0o777)
     assert check_file(source, OPTIONS, READERS, executor=Counting(), goes_on=True).findings
     assert not (tmp_path / "made").exists(), "a file that others may have written was run"
 
@@ -104,5 +101,5 @@ def test_a_fresh_check_does_all_anew_and_another_question_too(source: Path) -> N
     assert other.done == fresh.done
     with pytest.raises(KeyboardInterrupt):
         check_file(source, OPTIONS, READERS, executor=Counting(1), goes_on=True)
-    kept.clear()
+    GROUPS.clear()
     assert not kept_files()

@@ -57,8 +57,8 @@ failed without it (where two guards hold the same, both were taken out).
 | such numbers in locations | `location-*` in the corpus, `tests/runs/test_long.py` |
 | control characters in a JUnit report | `tests/report/test_junit.py` |
 | a trace whose pc is where no memory is | `tests/cli/test_record.py` |
-| a forged result in the cache | `tests/campaign/test_kept_results.py` |
-| files in a cache that others may write | `tests/words/test_own_files.py` |
+| a forged file in the cache | `tests/store/test_store.py` |
+| files in a cache that others may write | `tests/store/test_store.py` |
 | of those, a pickle | `tests/checks/test_kept_groups.py` |
 | of those, a built file or library | `tests/build/test_cache.py` |
 | of those, machine code | `tests/native/test_machine_code.py` |

@@ -21,6 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(line.split())
     for line in (
         "words",
+        "store",
         "native",
         "arch",
         "image program",

@@ -12,7 +12,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
-from testbed.build.cache import key_of
+from testbed.build.cache import build_key
 from testbed.build.recipes import RECIPES
 from testbed.campaign.kept_results import judge_and_keep, kept_result
 from testbed.campaign.results import Unit
@@ -111,7 +111,7 @@ def test_a_changed_fragment_is_another_build_and_another_kept_result(
     keys = set()
     for fragment in ("    mov x0, #7\n", "    mov x0, #7 // a comment\n"):  # the same bytes
         programs = {"whole": read_program(written(tmp_path, fragment))}
-        keys.add(key_of(programs["whole"].sources["arm64"], ARM64, ARM64.isas[0], RECIPES["keystone"]))
+        keys.add(build_key(programs["whole"].sources["arm64"], ARM64, ARM64.isas[0], RECIPES["keystone"]))
         assert kept_result(unit, programs, asked) is None
         judge_and_keep(unit, programs, asked)
         assert kept_result(unit, programs, asked) is not None

@@ -35,7 +35,7 @@ def test_sources_and_headers_that_are_named_are_built_together(tmp_path: Path) -
     # What a build reads is part of its key.
     (tmp_path / "parts" / "both.h").write_text("int second(void); // changed\n")
     again = read_program(tmp_path / "t.c")
-    keys_of = [cache.key_of(p.sources["c"], ARCH, ARCH.isas[0], recipe) for p in (program, again)]
+    keys_of = [cache.build_key(p.sources["c"], ARCH, ARCH.isas[0], recipe) for p in (program, again)]
     assert keys_of[0] != keys_of[1]
 
 

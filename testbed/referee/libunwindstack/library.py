@@ -14,7 +14,6 @@ from testbed.build import cache
 from testbed.build.confined import run_confined
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError
-from testbed.words.files import cache_folder
 from testbed.words.temporary import WorkFolder
 
 SOURCE = Path(__file__).with_name("unwinder.cpp")
@@ -78,7 +77,7 @@ def built() -> Path:
     command = ["g++", *_FLAGS, str(SOURCE), found.path, f"-Wl,-rpath,{folder}", "-Wl,-z,defs"]
     parts = (SOURCE.read_text(encoding="utf-8"), *command, _EXPORTS, found.version)
     key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return cache.kept(cache_folder() / f"libunwindstack.{key}.so", partial(_compiled, command))
+    return cache.kept(f"libunwindstack.{key}.so", partial(_compiled, command))
 
 
 def _compiled(command: list[str]) -> bytes:

@@ -16,7 +16,6 @@ from testbed.build.confined import run_confined
 from testbed.image import LoadedImage
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError
-from testbed.words.files import cache_folder
 from testbed.words.temporary import WorkFolder
 
 SOURCE = Path(__file__).with_name("address_space.cpp")
@@ -79,7 +78,7 @@ def built() -> Path:
     command = _command(folder)
     parts = (SOURCE.read_text(encoding="utf-8"), *command, version("ziglang"))
     key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return cache.kept(cache_folder() / f"llvm_libunwind.{key}.so", partial(_compiled, command))
+    return cache.kept(f"llvm_libunwind.{key}.so", partial(_compiled, command))
 
 
 def _command(folder: Path) -> list[str]:

@@ -19,9 +19,9 @@ from pathlib import Path
 from testbed.build import cache
 from testbed.image import Image
 from testbed.image.file_bytes import FileBytes, file_content
+from testbed.store import KEY_LENGTH
 from testbed.words.budget import Account
 from testbed.words.errors import ImageError
-from testbed.words.files import cache_folder
 
 DWARF = frozenset({".eh_frame", ".eh_frame_hdr", ".debug_frame", ".zdebug_frame"})
 EHABI = frozenset({".ARM.exidx", ".ARM.extab"})
@@ -59,7 +59,7 @@ def without_tables(path: Path, *, removed: Collection[str] = TABLES) -> Path:
     written.
     """
     content = file_content(path)
-    copy = _kept_copy(
+    copy = _copy_name(
         path, "untabled", content, Path(__file__).read_bytes(), *(name.encode() for name in sorted(removed))
     )
     return cache.kept(copy, lambda: strip_tables(path, content, removed))
@@ -72,12 +72,12 @@ def file_of(image: Image) -> Path:
             return image.path
     except OSError:
         pass
-    return cache.kept(_kept_copy(image.path, "copy", image.content), lambda: image.content)
+    return cache.kept(_copy_name(image.path, "copy", image.content), lambda: image.content)
 
 
-def _kept_copy(path: Path, what: str, *parts: bytes) -> Path:
-    key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[: cache.KEY_LENGTH]
-    return cache_folder() / f"{path.stem.split('.')[0]}.{what}.{key}.elf"
+def _copy_name(path: Path, what: str, *parts: bytes) -> str:
+    key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:KEY_LENGTH]
+    return f"{path.stem.split('.')[0]}.{what}.{key}.elf"
 
 
 def strip_tables(path: Path, content: bytes, removed: Collection[str]) -> bytes:

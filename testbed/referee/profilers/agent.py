@@ -31,7 +31,6 @@ from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError, ToolchainMissing
-from testbed.words.files import cache_folder
 from testbed.words.temporary import WorkFolder
 
 SOURCE = Path(__file__).with_name("agent.c")
@@ -119,8 +118,8 @@ def agent_for(source: AgentLibrary, arch: Arch) -> Image:
         raise ToolchainMissing(source.name, brought_by(source, arch))
     files = (SOURCE, STUBS, Path(__file__))
     key = hashlib.sha256(b"\0".join((*(file.read_bytes() for file in files), str(told).encode()))).hexdigest()
-    path = cache_folder() / f"agent.{source.name}.{arch.name}.{key[:24]}.elf"
-    return read_image(cache.kept(path, lambda: _built(source, arch)), arch=arch)
+    name = f"agent.{source.name}.{arch.name}.{key[:24]}.elf"
+    return read_image(cache.kept(name, lambda: _built(source, arch)), arch=arch)
 
 
 @lru_cache(maxsize=16)

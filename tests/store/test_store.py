@@ -1,0 +1,190 @@
+"""A store gives back what was kept, whole and under the same key, or nothing. All stores are of this kind."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from testbed.store import KEY_PATTERN, Store, key_of
+from testbed.store.codec import to_json
+
+LINE = Store(room="line", patterns=("*.kept", "*.more"), variable="TESTBED_LINES")
+BESIDE = Store(room="", patterns=(f"*.{KEY_PATTERN}.elf",), beside=True)
+NAMES = {LINE: "a.kept", BESIDE: f"a.{'0f' * 12}.elf"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(params=[LINE, BESIDE], ids=["line", "beside"])
+def store(request: pytest.FixtureRequest) -> Store:
+    made: Store = request.param
+    return made
+
+
+def test_what_was_kept_comes_back_under_its_name_and_key(store: Store) -> None:
+    name = NAMES[store]
+    assert store.get(name) is None
+    for content in (b"content", b"", b"\n\nmore\x00"):
+        store.keep(name, content, "key")
+        assert store.get(name, "key") == content
+        assert store.get(name) is None and store.get(name, "kez") is None and store.get(f"b{name}", "key") is None
+    assert (store.path(name).read_bytes() == b"\n\nmore\x00") is store.beside
+
+
+def test_every_part_decides_a_key() -> None:
+    parts = ((), ("ab",), ("a", "b"), ("b", "a"), ("a", "b", ""), ("\udcff",))
+    assert len({key_of(*each) for each in parts}) == len(parts)
+
+
+def test_a_file_with_any_byte_changed_is_not_there(store: Store) -> None:
+    store.keep(NAMES[store], b"content")
+    for path in list(store.folder.iterdir()):
+        whole = path.read_bytes()
+        changed = [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))]
+        for damaged in (*changed, b"", whole[:-1], whole + b"x", b"rubbish"):
+            path.write_bytes(damaged)
+            assert store.get(NAMES[store]) is None
+        path.unlink()
+        assert store.get(NAMES[store]) is None
+        os.mkfifo(path, 0o600)
+        assert store.get(NAMES[store]) is None, "a pipe is not waited for"
+        store.keep(NAMES[store], b"content")
+        assert store.get(NAMES[store]) == b"content"
+
+
+def test_what_others_may_have_written_is_not_there(store: Store) -> None:
+    store.keep(NAMES[store], b"content")
+    for path in (*store.folder.iterdir(), store.folder):
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o002)
+        assert store.get(NAMES[store]) is None, path
+        if path == store.folder:
+            store.keep("new", b"content")
+            with pytest.raises(PermissionError, match="other users may write it"):
+                store.put("new", b"content")
+            assert not store.path("new").exists()
+        path.chmod(mode)
+        assert store.get(NAMES[store]) == b"content"
+
+
+def test_folders_are_for_this_user_alone(store: Store, cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        store.keep(NAMES[store], b"content")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (cache, store.folder)] == [0o700, 0o700]
+    assert not any(path.stat().st_mode & 0o077 for path in store.folder.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(store: Store, cache: Path) -> None:
+    cache.write_text("a file where a folder should be: nobody can write below it, not even root")
+    store.keep(NAMES[store], b"content")
+    assert store.get(NAMES[store]) is None and store.usage() == (0, 0) and store.clear() == 0
+    with pytest.raises(OSError, match="directory"):
+        store.put(NAMES[store], b"content")
+
+
+def test_a_write_that_fails_leaves_what_was_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.keep(NAMES[store], b"content")
+    there = sorted(store.folder.iterdir())
+    monkeypatch.setattr(os, "replace", lambda *names: (_ for _ in ()).throw(OSError("disk full")))
+    store.keep(NAMES[store], b"newer")
+    assert store.get(NAMES[store]) == b"content" and sorted(store.folder.iterdir()) == there
+
+
+def test_many_may_write_and_read_at_once(store: Store) -> None:
+    contents = [bytes([number]) * 100_000 for number in range(4)]
+
+    def work(content: bytes) -> set[bytes | None]:
+        seen = set()
+        for _ in range(20):
+            store.keep(NAMES[store], content)
+            seen.add(store.get(NAMES[store]))
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        seen = set().union(*pool.map(work, contents))
+    assert seen <= {*contents, None} and (store.beside or None not in seen)
+    store.keep(NAMES[store], b"last")
+    assert store.get(NAMES[store]) == b"last" and store.usage()[0] == 1
+
+
+def test_only_its_own_files_are_counted_and_removed(store: Store) -> None:
+    assert store.usage() == (0, 0) and store.clear() == 0, "the folder need not exist"
+    names = [f"{letter}{NAMES[store]}" for letter in "abc"]
+    for name in names:
+        store.keep(name, b"content")
+    notes = store.path("notes.elf")
+    notes.write_text("mine")
+    count, size = store.usage()
+    assert count == 3 and size == sum(store.path(name).stat().st_size for name in names)
+    store.forget("b*")
+    assert [store.get(name) is not None for name in names] == [True, False, True]
+    assert store.clear() == 2 and store.usage() == (0, 0)
+    assert list(store.folder.iterdir()) == [notes]
+
+
+def test_those_that_were_used_last_stay(store: Store) -> None:
+    names = [f"{number}{NAMES[store]}" for number in range(5)]
+    for number, name in enumerate(names):
+        store.keep(name, b"content")
+        os.utime(store.path(name), (number, number))
+    store.get(names[0])
+    store.forget_oldest(3)
+    assert [store.path(name).exists() for name in names] == [True, False, False, True, True]
+
+
+def test_another_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTBED_LINES", str(tmp_path / "elsewhere"))
+    LINE.keep("a.kept", b"content")
+    assert (tmp_path / "elsewhere" / "a.kept").exists() and LINE.get("a.kept") == b"content"
+    assert replace(LINE, variable="").get("a.kept") is None
+
+
+@dataclass(frozen=True)
+class Tree:
+    count: int
+    below: tuple[Tree, ...] = ()
+
+
+def test_a_value_comes_back_as_it_was() -> None:
+    value = Tree(1, (Tree(2), Tree(3, (Tree(4),))))
+    LINE.keep_value("a.kept", Tree, value, "key")
+    assert LINE.get_value("a.kept", Tree, "key") == value and LINE.get_value("a.kept", Tree) is None
+
+
+FORGED: dict[str, Callable[[], bytes]] = {
+    "empty": lambda: b"",
+    "not compressed": lambda: b'{"count":1,"below":[]}',
+    "cut off": lambda: zlib.compress(to_json(Tree, Tree(1)).encode())[:-5],
+    "no JSON": lambda: zlib.compress(b"{"),
+    "no text": lambda: zlib.compress(b"\xff"),
+    "deep": lambda: zlib.compress(b"[" * 100_000),
+    "deep trees": lambda: zlib.compress(b'{"count":1,"below":[' * 5000 + b"]}" * 5000),
+    "digits": lambda: zlib.compress(b'{"count":' + b"9" * 5000 + b',"below":[]}'),
+    "another type": lambda: zlib.compress(b'{"count":"1","below":[]}'),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_whole_and_yet_no_value_is_not_there(forged: Callable[[], bytes]) -> None:
+    LINE.keep("a.kept", forged())
+    assert LINE.get("a.kept") is not None and LINE.get_value("a.kept", Tree) is None
+
+
+def test_a_value_that_unpacks_without_end_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    LINE.keep_value("a.kept", Tree, Tree(10**60))
+    assert LINE.get_value("a.kept", Tree) == Tree(10**60)
+    monkeypatch.setattr("testbed.store.MOST_UNPACKED", 40)
+    assert LINE.get_value("a.kept", Tree) is None
