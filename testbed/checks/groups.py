@@ -53,9 +53,8 @@ from testbed.micro.code_scan import size_of_filling
 from testbed.micro.exploration import Exploration, TakenPath
 from testbed.micro.exploring import Explorer
 from testbed.micro.function_parts import parts_of_file
-from testbed.micro.functions import CodePiece, pieces_of
+from testbed.micro.functions import CodePiece, pieces_of, with_merged
 from testbed.micro.layout import make_callable
-from testbed.micro.merged_entries import with_merged
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
 from testbed.truth import Truth, observe
 from testbed.words.errors import UnwindError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from testbed.campaign.names import true_frames
-from testbed.cli.budget_option import budget_option
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.cli.strategies import strategy_named
 from testbed.contract.frames import Backtrace
 from testbed.naming.symbolize import symbolize

@@ -14,7 +14,7 @@ from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named
 from testbed.cli.table_readers import READERS
 from testbed.cli.writing import write_text
-from testbed.report.called_text import called_data, called_text
+from testbed.report.check_text import called_data, called_text
 from testbed.words.errors import TestbedError, UsageError
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.budget_option import budget_option
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.runs.by_name import named_run
 

@@ -23,9 +23,9 @@ from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
 from testbed.cli.choice import matching
-from testbed.cli.expressions import evaluate_rule
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named, unwinder_cmd, words_for
+from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of

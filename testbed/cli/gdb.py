@@ -13,8 +13,7 @@ from functools import partial
 
 import click
 
-from testbed.cli.budget_option import budget_option
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Answer, Replay, listen, serve

@@ -10,15 +10,14 @@ import click
 from testbed.checks.options import TABLES
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
-from testbed.cli.budget_option import budget_option
 from testbed.cli.choice import matching
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.cli.declared import disagrees
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.image import Image
 from testbed.report.check_json import json_text
-from testbed.report.lint_text import lint_data, table_lines
+from testbed.report.check_text import lint_data, table_lines
 from testbed.runs.by_name import named_run
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from testbed.contract.unwinder import Unwinder
-    from testbed.report.catalogue_json import CatalogueData
+    from testbed.report.catalogue_text import CatalogueData
 
     Listed = RenderableType | CatalogueData
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 def _programs(as_json: bool) -> Iterator[Listed]:
     from programs import PROGRAMS
     from testbed.cli.plugins import installed_programs
-    from testbed.report import catalogue_json, catalogue_text
+    from testbed.report import catalogue_text
     from testbed.words.catalogue import joined
 
     known = joined(PROGRAMS, installed_programs())
-    yield catalogue_json.programs_data(known) if as_json else catalogue_text.programs_table(known)
+    yield catalogue_text.programs_data(known) if as_json else catalogue_text.programs_table(known)
 
 
 def _unwinders(as_json: bool) -> Iterator[Listed]:
     from testbed.cli.plugins import with_installed
-    from testbed.report import catalogue_json, catalogue_text
+    from testbed.report import catalogue_text
     from unwinders import UNWINDERS
 
     known, there = with_installed(UNWINDERS), {}
@@ -43,41 +43,41 @@ def _unwinders(as_json: bool) -> Iterator[Listed]:
             there[name] = known[name]
         except UsageError as error:  # of another package: that is no reason to list nothing
             click.echo(f"left out: {error}", err=True)
-    yield catalogue_json.unwinders_data(there) if as_json else catalogue_text.unwinders_table(there)
+    yield catalogue_text.unwinders_data(there) if as_json else catalogue_text.unwinders_table(there)
 
 
 def _referees(as_json: bool) -> Iterator[Listed]:
     from testbed.referee import REFEREES
-    from testbed.report import catalogue_json, catalogue_text
+    from testbed.report import catalogue_text
 
-    yield catalogue_json.referees_data(REFEREES) if as_json else catalogue_text.referees_table(REFEREES)
+    yield catalogue_text.referees_data(REFEREES) if as_json else catalogue_text.referees_table(REFEREES)
 
 
 def _recipes(as_json: bool) -> Iterator[Listed]:
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.report import catalogue_json, catalogue_text
+    from testbed.report import catalogue_text
 
-    yield catalogue_json.recipes_data(RECIPES) if as_json else catalogue_text.recipes_table(RECIPES)
+    yield catalogue_text.recipes_data(RECIPES) if as_json else catalogue_text.recipes_table(RECIPES)
     if not as_json:
         yield catalogue_text.needed_by_recipes(ARCHES.values())
 
 
 def _arches(as_json: bool) -> Iterator[Listed]:
     from testbed.arch import ARCHES
-    from testbed.report import catalogue_json, catalogue_text
+    from testbed.report import catalogue_text
 
-    yield catalogue_json.arches_data(ARCHES) if as_json else catalogue_text.arches_table(ARCHES)
+    yield catalogue_text.arches_data(ARCHES) if as_json else catalogue_text.arches_table(ARCHES)
 
 
 def _limits(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
     """Of everybody an overview; of those who are named each limit, and why."""
     from testbed.arch import ARCHES
-    from testbed.report import catalogue_json, catalogue_text
+    from testbed.report import catalogue_text
 
     chosen = _with_limits(names)
     if as_json:
-        yield catalogue_json.limits_data(chosen, ARCHES.values())
+        yield catalogue_text.limits_data(chosen, ARCHES.values())
     elif names:
         for unwinder in chosen:
             yield from catalogue_text.limits_told(unwinder)

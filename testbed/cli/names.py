@@ -15,9 +15,8 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.names import NameOutcome, NameReport, judge_names
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.budget_option import budget_option
 from testbed.cli.choice import matching
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.naming.symbolize import with_places
 from testbed.runs.by_name import named_run
 from testbed.words.errors import ToolchainMissing, UsageError

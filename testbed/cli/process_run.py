@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from programs import PROGRAMS
-from testbed.cli.expressions import evaluate_rule
 from testbed.cli.process_options import ProcessOptions
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import telling_of_process
+from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports, status
 from testbed.cli.writing import try_writing
 from testbed.contract.unwinder import Unwinder

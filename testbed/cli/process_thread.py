@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.expressions import evaluate_rule
 from testbed.cli.progress import long_work
+from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder

@@ -22,9 +22,8 @@ from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.budget_option import budget_option
 from testbed.cli.choice import matching
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.cli.process_options import ProcessOptions, process_options, taken
 from testbed.cli.process_run import budget_of, is_process, watched_process
 from testbed.cli.progress import long_work

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.budget_option import budget_option
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.cli.long_runs import named_part, pieces_of
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status

@@ -13,8 +13,7 @@ import click
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
-from testbed.cli.budget_option import budget_of_processes_too
-from testbed.cli.corpus import corpus, programs_option
+from testbed.cli.corpus import budget_of_processes_too, corpus, programs_option
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, for_long_runs, judged, long_page, named_part, pieces_of, watched
 from testbed.cli.process_options import process_options, taken
@@ -237,7 +236,7 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
         with written(options.plot):
             plot_run(run, verdicts, options.plot)
     if options.as_json:
-        from testbed.report.run_json import run_data
+        from testbed.report.json_data import run_data
 
         json.dump(run_data(run, verdicts), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from testbed.cli.budget_option import budget_option
-from testbed.cli.corpus import corpus
+from testbed.cli.corpus import budget_option, corpus
 from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
 from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder

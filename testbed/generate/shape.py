@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from testbed.generate.letters import FLAGS, NUMBERED, ORDER
+# The letters of director strings (`testbed.generate.program`), with the fields of a function that they stand for.
+
+NUMBERED = {"r": "saved", "a": "alloca", "v": "vla", "o": "align", "s": "recursion"}
+FLAGS = {"p": "pointer", "d": "sub_first", "e": "early", "m": "ends"}
+ORDER = "rpdavoems"
+
 
 MOST_FUNCTIONS = 8
 MOST_FRAME = 32768  # bytes

@@ -27,7 +27,7 @@ def _github(report: CheckReport) -> str:
 
 
 def _junit(report: CheckReport) -> str:
-    from testbed.report.check_junit import check_junit
+    from testbed.report.junit import check_junit
 
     return check_junit(report)
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
 from testbed.campaign.results import Cell, Difference, Matrix
-from testbed.verdicts.one import NO_CALLERS, Callers
+from testbed.image import image_covering
+from testbed.image.symbols import symbol_for
+from testbed.runs.run import Run
+from testbed.verdicts.one import NO_CALLERS, Callers, Verdict
 from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 SCHEMA = 1  # raised when a reader of the old shape would be misled
 
@@ -97,3 +103,91 @@ def _difference(difference: Difference | None) -> dict[str, Any] | None:
         "explained_by": difference.mechanism,
         "sentence": difference.sentence,
     }
+
+
+# A run as plain data, the shape of ``testbed run --json``: tables of what occurs, and columns of indexes per step.
+#
+# What is true at step ``k`` (``schema/run.json`` has every field)::
+#
+#     here = data["instructions"][data["steps"]["instruction"][k]]
+#     activation = data["activations"][data["steps"]["activation"][k]]     # frame 0: here["pc"], activation["cfa"]
+#     while activation["outer"] is not None:                                # its callers, innermost first
+#         pc, function = activation["return_address"], activation["caller"]
+#         activation = data["activations"][activation["outer"]]
+#     data["verdicts"][data["steps"]["verdicts"]["eh_frame"][k]]["outcome"]
+
+RUN_SCHEMA = 2  # raised when a reader of the old shape would be misled
+
+
+class _Distinct:
+    """A table under construction: equal rows are one, and each is made once."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Hashable, int] = {}
+        self.rows: list[Any] = []
+
+    def number(self, key: Hashable, make: Callable[[], Any]) -> int:
+        if key not in self.numbers:
+            self.numbers[key] = len(self.rows)
+            self.rows.append(make())
+        return self.numbers[key]
+
+
+def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
+    """A run: every step with its truth and every strategy's verdict, and a summary per strategy."""
+    instructions, traits, verdicts = _Distinct(), _Distinct(), _Distinct()
+    code, held = [], []
+    for step, pc in enumerate(run.trace.pc.tolist()):
+        text, said = run.instruction(step), run.traits(step)
+        code.append(instructions.number((pc, text), partial(_instruction, run, pc, text)))
+        held.append(traits.number(said, partial(_names, said)))
+    by_strategy = {cell.unwinder: [_verdict(verdicts, verdict) for verdict in each] for cell, each in judged}
+    return {
+        "schema": RUN_SCHEMA,
+        "program": run.program.name,
+        "arch": run.arch.name,
+        "recipe": run.recipe.name,
+        "seed": run.trace.seed,
+        "ending": run.ending,
+        "instructions": instructions.rows,
+        "activations": [_activation(run, index) for index in range(len(run.watched.activations))],
+        "traits": traits.rows,
+        "verdicts": verdicts.rows,
+        "steps": {
+            "instruction": code,
+            "activation": run.watched.node.tolist(),
+            "traits": held,
+            "verdicts": by_strategy,
+        },
+        "summary": {cell.unwinder: counts(cell) | {"callers": callers(cell.callers)} for cell, _ in judged},
+    }
+
+
+def _names(traits: Iterable[Trait]) -> list[str]:
+    return sorted(trait.name for trait in traits)
+
+
+def _instruction(run: Run, pc: int, text: str) -> dict[str, Any]:
+    loaded = image_covering(run.trace.images, pc)
+    symbol = symbol_for(loaded.image, pc - loaded.bias) if loaded else None
+    offset = pc - loaded.bias - symbol.address if loaded and symbol else None
+    return {"pc": pc, "symbol": symbol.name if symbol else None, "offset": offset, "text": text}
+
+
+def _activation(run: Run, index: int) -> dict[str, Any]:
+    activation = run.watched.activations[index]
+    frames = run.truth(activation.opened).frames
+    name = run.frame_names(frames[1:2])[0] if len(frames) > 1 else None
+    return {
+        "cfa": activation.cfa,
+        "return_address": activation.return_address,
+        "caller": name,
+        "outer": activation.parent,
+    }
+
+
+def _verdict(rows: _Distinct, verdict: Verdict) -> int:
+    limit = verdict.explained_by
+    key = (verdict.outcome, limit.mechanism if limit else None, verdict.depth, verdict.difference)
+    names = ("outcome", "explained_by", "depth", "detail")
+    return rows.number(key, lambda: dict(zip(names, (verdict.outcome.value, *key[1:]), strict=True)))

@@ -13,7 +13,7 @@ from testbed.campaign.fuzz import failures, judge_case, shrunk
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
 from testbed.cli import cli
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import called, named, parts_of
 from testbed.generate.program import generated_program, shape_named

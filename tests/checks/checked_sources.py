@@ -10,7 +10,9 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 
-READERS = Readers("unwinders:UNWINDERS", ("eh_frame", "debug_frame", "ehabi"), "testbed.cli.expressions:evaluate_rule")
+READERS = Readers(
+    "unwinders:UNWINDERS", ("eh_frame", "debug_frame", "ehabi"), "testbed.cli.table_readers:evaluate_rule"
+)
 
 
 def checked(path: Path, **options: Any) -> FileCheck:

@@ -13,7 +13,7 @@ from programs import PROGRAMS
 from testbed.arch import Arch
 from testbed.build.recipes import recipes_for
 from testbed.checks.row_checks import check_rows
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.runs.run import Run, run_program

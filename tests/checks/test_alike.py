@@ -13,10 +13,10 @@ from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_json import check_data
-from testbed.report.check_junit import check_junit
 from testbed.report.check_report import CheckReport, reported
 from testbed.report.check_sarif import sarif_data
 from testbed.report.check_words import repair_words, sentence
+from testbed.report.junit import check_junit
 
 BARE = "{0}:\n pushq %rdi\n popq %rax\n ret\n"
 RIGHT = "{0}: .cfi_startproc\n movl $1, %eax\n ret\n .cfi_endproc\n"

@@ -14,7 +14,7 @@ from testbed.checks.readers import Readers
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 # Without what instructions alone say of a pad: in large functions that is nothing.
-READERS = Readers("unwinders:UNWINDERS", ("eh_frame",), "testbed.cli.expressions:evaluate_rule")
+READERS = Readers("unwinders:UNWINDERS", ("eh_frame",), "testbed.cli.table_readers:evaluate_rule")
 # x21 is saved between the two calls; the pad belongs to the second one. Nothing in the code says so.
 PAD = """
         .text

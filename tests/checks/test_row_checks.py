@@ -16,7 +16,7 @@ from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, RETURN_ADDRESS, 
 from testbed.checks.pc_checks import by_pc, summed
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_rules import Evaluate
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,

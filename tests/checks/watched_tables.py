@@ -11,8 +11,8 @@ from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
 from testbed.campaign.units import units
 from testbed.checks.watched_run import TableLint, lint
-from testbed.cli.expressions import evaluate_rule
 from testbed.cli.lint import table_readers
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,

@@ -30,7 +30,7 @@ from tests.cli.command import Testbed
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
-READERS = Readers("unwinders:UNWINDERS", ("eh_frame",), "testbed.cli.expressions:evaluate_rule")
+READERS = Readers("unwinders:UNWINDERS", ("eh_frame",), "testbed.cli.table_readers:evaluate_rule")
 BODY = "".join(
     f".globl f{k}\n.type f{k}, @function\nf{k}: .cfi_startproc\n push %rbx\n"
     f"{'.cfi_def_cfa_offset 16' if k % 10 else ''}\n .zero 1400, 0x90\n pop %rbx\n"

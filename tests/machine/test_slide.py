@@ -14,7 +14,7 @@ from testbed.build.recipes import RECIPES
 from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import record
 from testbed.machine.load import SLIDE, map_image
-from testbed.report.run_json import run_data
+from testbed.report.json_data import run_data
 from testbed.runs.judging import judge_all
 from testbed.runs.program_file import run_file
 from testbed.runs.run import Run, run_built

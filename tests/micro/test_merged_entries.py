@@ -11,8 +11,7 @@ from testbed.checks.check_file import check_file
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.image import Image
-from testbed.micro.functions import indexed_ranges, pieces_of
-from testbed.micro.merged_entries import with_merged
+from testbed.micro.functions import indexed_ranges, pieces_of, with_merged
 from tests.micro.callers import library
 
 HEAD = """

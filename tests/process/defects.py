@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.process import run_process
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import WatchedProcess, WrongPlace

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import StrategyShare

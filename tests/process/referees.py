@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from testbed.cli.expressions import evaluate_rule
 from testbed.cli.process_run import BELIEVED
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
 from testbed.profiling.judge import judge_process, watch_process

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.profiling.judge import (
     SAMPLE_OF_TOOLS,

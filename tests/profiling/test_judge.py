@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from testbed.campaign.prove import prove
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.long import judge_in_pieces

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.cli.expressions import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule
 from testbed.process import run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process

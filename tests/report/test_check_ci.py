@@ -10,8 +10,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase
 
 from testbed.checks.model import Severity, TableFinding
 from testbed.report.check_github import github_lines
-from testbed.report.check_junit import check_junit
 from testbed.report.check_report import BrokenInput, CheckReport, reported
+from testbed.report.junit import check_junit
 from tests.report.checked import CHECK, CLEAN, RESTORED, START, UNREADABLE, WRONG
 
 REPORT = CheckReport(
