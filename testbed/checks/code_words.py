@@ -1,13 +1,14 @@
-"""How the code of a file is named: places in functions, instructions with their targets, lines of the source."""
+"""How the code of a file is named: places in functions, instructions with their targets, lines, rules of rows."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.contract.rows import AtCfa, AtRegister, CfaPlus, Constant, RegisterPlus, Rule, SameValue, Undefined
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.disassembly import disassemble
@@ -57,3 +58,44 @@ def _unquoted(file: str) -> str:
 
 def _unquoted_byte(quoted: re.Match[bytes]) -> bytes:
     return bytes([int(quoted[1], 8) & 0xFF]) if len(quoted[1]) == 3 else quoted[1]
+
+
+# Rules of rows in words, as findings say them.
+
+
+def cfa_words(rule: Rule | None) -> str:
+    match rule:
+        case RegisterPlus(register, offset):
+            return f"{register}{offset:+#x}"
+        case AtRegister(register, offset):
+            return f"*({register}{offset:+#x})"
+        case _:
+            return "what an expression computes"
+
+
+def rule_words(rule: Rule | None, name: str) -> str:
+    """Where a rule says a register is: ``at CFA-0x8``."""
+    match rule:
+        case AtCfa(offset):
+            return f"at CFA{offset:+#x}"
+        case CfaPlus(offset):
+            return f"CFA{offset:+#x}"
+        case AtRegister(register, offset):
+            return f"at {register}{offset:+#x}"
+        case RegisterPlus(register, offset):
+            return f"{register}{offset:+#x}"
+        case Constant(value):
+            return f"{value:#x}"
+        case Undefined():
+            return "undefined"
+        case None:
+            return "nowhere"
+        case SameValue():
+            return f"still in {name}"
+        case _:
+            return "what an expression computes"
+
+
+def in_front_of(where: str, standing: Collection[str]) -> str:
+    """A place before which a directive belongs, as seen from an instruction: before all that stands there already."""
+    return f"the directives in front of {where}" if standing else where

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import told_as_one
-from testbed.checks.code_words import CodeWords, words_of
+from testbed.checks.code_words import CodeWords, cfa_words, rule_words, words_of
 from testbed.checks.groups import (
     GroupResult,
     PieceCounts,
@@ -33,7 +33,6 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import PcChecks, summed
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
-from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.table_findings import table_findings
 from testbed.checks.true_rows import TrueRow, merged
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow

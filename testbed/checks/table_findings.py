@@ -13,14 +13,13 @@ from functools import lru_cache
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
-from testbed.checks.code_words import CodeWords
+from testbed.checks.code_words import CodeWords, cfa_words, in_front_of, rule_words
 from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
 from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.pc_checks import PcChecks
 from testbed.checks.repair import Cause, find_causes
-from testbed.checks.rule_words import cfa_words, in_front_of, rule_words
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.source_directives import (
     ADJUST,

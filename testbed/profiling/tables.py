@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
+from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, REGISTERS, RETURN_ADDRESS, SIGNATURE, UNREADABLE
 from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_columns import caller_columns
 from testbed.checks.row_rules import Evaluate, register_rules, return_address_rule
-from testbed.checks.rule_words import cfa_words, rule_words
 from testbed.checks.swept import load_words
 from testbed.checks.true_rows import TrueRow, true_rows
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
