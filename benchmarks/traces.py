@@ -19,7 +19,7 @@ from testbed.machine.tape import Recorder
 from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
-from testbed.verdicts.one import Tally
+from testbed.verdicts.counts import Counts
 from testbed.verdicts.trace import judge_trace
 from unwinders import UNWINDERS
 
@@ -70,7 +70,7 @@ def traces(*, quick: bool, rounds: int) -> Table:
     return Table("traces", "A whole trace", columns, tuple(rows), notes)
 
 
-def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tuple[Tally, ...]:
+def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tuple[Counts, ...]:
     return judge_long(watch_long(built, budget=FOREVER, judging=unwinders), unwinders)
 
 
@@ -87,5 +87,5 @@ def _walk(unwinder: Unwinder, trace: Trace, _: object = None) -> Backtraces:
     return unwinder.unwind_trace(trace)
 
 
-def _judge(truth: Truth, walked: Backtraces, unwinder: Unwinder, _: object) -> Tally:
-    return judge_trace(truth, walked, limits=unwinder.limits).tally()
+def _judge(truth: Truth, walked: Backtraces, unwinder: Unwinder, _: object) -> Counts:
+    return judge_trace(truth, walked, limits=unwinder.limits).counts()

@@ -26,7 +26,7 @@ def precision() -> str:
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.report.phrases import share
-    from testbed.verdicts.one import Callers
+    from testbed.verdicts.counts import Callers
     from tests.golden import STRATEGIES, all_cells
     from unwinders import UNWINDERS
 

@@ -13,40 +13,36 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.naming.beside import folded_names
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
-from testbed.verdicts.one import Tally, Verdict, tally
-from testbed.verdicts.trace import Verdicts
-from testbed.words.outcome import Outcome
+from testbed.verdicts.counts import OUTCOMES, Counts
+from testbed.verdicts.one import Verdict, counted
+from testbed.verdicts.trace import counts_of
 
 if TYPE_CHECKING:
     from testbed.runs.long import LongRun  # it loads numba
 
 
-def tally_of(verdicts: Sequence[Verdict]) -> Tally:
-    """The verdicts on all steps, counted."""
-    return verdicts.tally() if isinstance(verdicts, Verdicts) else tally(verdicts)
-
-
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict], *, in_words: bool = True) -> Cell:
     """Count one strategy's verdicts at every step of a run. Unless ``in_words``, only what is unexplained is told."""
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
-    counted = tally_of(verdicts)
-    silent = frozenset[int]() if in_words else {counted.first, counted.first_lie} - {counted.first_unexplained}
+    counts = counts_of(verdicts)
+    unexplained = counts.first_step(lambda kind: kind.unexplained)
 
     def told(step: int) -> Difference | None:
-        return None if step in silent else difference(run, unwinder, step, said=counted.said.get(step))
+        silent = not in_words and step != unexplained
+        return None if silent else difference(run, unwinder, step, said=verdicts[step].said)
 
-    return _cell(unit, unwinder, counted, told)
+    return _cell(unit, unwinder, counts, told)
 
 
-def cell_of_long(run: LongRun, unwinder: Unwinder, counted: Tally) -> Cell:
+def cell_of_long(run: LongRun, unwinder: Unwinder, counts: Counts) -> Cell:
     """As `cell_of`, of verdicts that are counted already."""
 
     def told(step: int) -> Difference:
         piece, window = run.piece(step)
-        return difference(piece, unwinder, window.row(step), number=step, said=counted.said.get(step))
+        return difference(piece, unwinder, window.row(step), number=step, said=run.judged(unwinder).said.get(step))
 
     unit = Unit(run.built.program.name, run.built.arch.name, run.built.recipe.name)
-    return _cell(unit, unwinder, counted, told)
+    return _cell(unit, unwinder, counts, told)
 
 
 def cell_of_steps(run: Run, unwinder: Unwinder, said: Mapping[int, Backtrace], verdicts: Mapping[int, Verdict]) -> Cell:
@@ -57,40 +53,33 @@ def cell_of_steps(run: Run, unwinder: Unwinder, said: Mapping[int, Backtrace], v
     def told(i: int) -> Difference:
         return difference(run, unwinder, steps[i], said=said[steps[i]])
 
-    return _cell(unit, unwinder, tally(verdicts.values()), told)
+    return _cell(unit, unwinder, counted(verdicts.values()), told)
 
 
-def _cell(unit: Unit, unwinder: Unwinder, counted: Tally, tell: Callable[[int], Difference | None]) -> Cell:
+def _cell(unit: Unit, unwinder: Unwinder, counts: Counts, tell: Callable[[int], Difference | None]) -> Cell:
     @cache
     def told(step: int) -> Difference | None:
         return tell(step) if step >= 0 else None
 
     return Cell(
+        **vars(counts),
         unit=unit,
         unwinder=unwinder.name,
-        sites=counted.sites,
-        outcomes=counted.outcomes,
-        explained=counted.explained,
-        unexplained=counted.unexplained,
-        transition=counted.transition,
-        shown=counted.shown,
-        causes=_causes(counted, unwinder.limits_on(ARCHES[unit.arch])),
-        first=told(counted.first),
-        first_unexplained=told(counted.first_unexplained),
-        first_lie=told(counted.first_lie),
-        callers=counted.callers,
+        causes=_causes(counts, unwinder.limits_on(ARCHES[unit.arch])),
+        first=told(counts.first_step(lambda kind: not kind.exact)),
+        first_unexplained=told(counts.first_step(lambda kind: kind.unexplained)),
+        first_lie=told(counts.first_step(lambda kind: kind.lying)),
     )
 
 
-def _causes(counted: Tally, limits: Sequence[Limit]) -> tuple[CountedCause, ...]:
+def _causes(counts: Counts, limits: Sequence[Limit]) -> tuple[CountedCause, ...]:
     """What was explained, by limit and outcome, in the limits' words; the most frequent first. Of several limits with
     the same mechanism and outcome the first speaks: the others explain nothing more."""
     told = []
-    for (mechanism, outcome), steps in counted.shown.items():
+    for (mechanism, outcome), steps in counts.shown.items():
         place = next(i for i, li in enumerate(limits) if outcome in li.outcomes and li.mechanism == mechanism)
         told.append((-steps, place, CountedCause(limits[place].because, limits[place].reference, outcome, steps)))
-    order = list(Outcome)
-    told.sort(key=lambda each: (*each[:2], order.index(each[2].outcome)))
+    told.sort(key=lambda each: (*each[:2], OUTCOMES.index(each[2].outcome)))
     return tuple(cause for _, _, cause in told)
 
 

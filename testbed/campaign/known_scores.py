@@ -9,6 +9,7 @@
 
 Numbers stand by phase: exact sites, then behind the stroke honest stops, then crashes and hangs among these if there
 are any. ``=`` is exact everywhere, ``-`` stopped everywhere, as a strategy that needs a section that the file lacks.
+Which stops and which lies they were is not kept: all are read as one kind of each (`KEPT_AS`).
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from typing import Any
 
 from testbed.arch import ARCHES
 from testbed.campaign.findings import version_of
-from testbed.campaign.phase_counts import NONE, ByPhase, PhaseCounts, ScoredUnit
+from testbed.campaign.phase_counts import ByPhase, ScoredUnit, all_the_same
 from testbed.campaign.results import Unit
 from testbed.contract.unwinder import Unwinder
-from testbed.truth.phases import Phase
+from testbed.truth.phases import PHASES, Phase
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.errors import UsageError
+from testbed.words.outcome import Outcome
 
 FILE = Path(__file__).with_name("known_scores.json")
 FORMAT, VERSION = "testbed known scores", 1
+KEPT_AS = (Outcome.EXACT, Outcome.STOPPED, Outcome.CRASHED, Outcome.WRONG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,10 @@ class KnownScores:
 
     known: Mapping[str, KnownUnwinder]
     sites: Mapping[Unit, ByPhase]
-    counts: Mapping[Unit, Mapping[str, PhaseCounts]]
+    counts: Mapping[Unit, Mapping[str, Counts]]
     sample: tuple[Unit, ...] = ()
 
-    def of(self, name: str, unit: Unit, sites: ByPhase) -> PhaseCounts | None:
+    def of(self, name: str, unit: Unit, sites: ByPhase) -> Counts | None:
         """What a known unwinder scores on a unit, or None: it was not judged on that one, or the unit has changed."""
         return self.counts.get(unit, {}).get(name) if self.sites.get(unit) == sites else None
 
@@ -114,7 +118,7 @@ def write_known(
         counts[result.unit] = counts.get(result.unit, {}) | there
     units: dict[str, dict[str, str]] = {}
     for unit in sorted(sites):
-        told = {name: _text(counts[unit][name]) for name in known if name in counts[unit]}
+        told = {name: as_kept(counts[unit][name]) for name in known if name in counts[unit]}
         units[_key(unit)] = {"sites": _words(sites[unit]), **told}
     asked = before.sample if sample is None and before else sample or ()
     data = {
@@ -143,25 +147,28 @@ def _key(unit: Unit) -> str:
     return f"{unit.program} {unit.arch} {unit.recipe}"
 
 
-def _text(counts: PhaseCounts) -> str:
-    if counts.exact == counts.sites:
+def as_kept(counts: Counts) -> str:
+    """Counts by phase as the file says them."""
+    if counts.exact == counts.judged:
         return "="
-    if counts.stopped == counts.sites and not any(counts.dead):
+    if counts.stopped == counts.judged and not counts.dead:
         return "-"
-    parts = [counts.exact, counts.stopped, *([counts.dead] if any(counts.dead) else [])]
-    return "/".join(_words(part) for part in parts)
+    parts = [counts.within(phase) for phase in PHASES]
+    texts = [_words(part.exact for part in parts), _words(part.stopped for part in parts)]
+    return "/".join([*texts, _words(part.dead for part in parts)] if counts.dead else texts)
 
 
-def _read(text: str, sites: ByPhase) -> PhaseCounts:
-    if text == "=":
-        return PhaseCounts(sites, exact=sites)
-    if text == "-":
-        return PhaseCounts(sites, stopped=sites)
-    exact, stopped, *dead = (_numbers(part) for part in text.split("/"))
-    return PhaseCounts(sites, exact, stopped, dead[0] if dead else NONE)
+@cache
+def _read(text: str, sites: ByPhase) -> Counts:
+    if text in ("=", "-"):
+        return all_the_same(KEPT_AS["=-".index(text)], sites)
+    exact, stopped, *rest = (_numbers(part) for part in text.split("/"))
+    dead = rest[0] if rest else (0,) * len(sites)
+    split = ((e, s - d, d, n - e - s) for n, e, s, d in zip(sites, exact, stopped, dead, strict=True))
+    return sum(map(all_the_same, KEPT_AS, zip(*split, strict=True)), NOTHING_COUNTED)
 
 
-def _words(numbers: ByPhase) -> str:
+def _words(numbers: Iterable[int]) -> str:
     return " ".join(map(str, numbers))
 
 

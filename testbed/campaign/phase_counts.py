@@ -19,44 +19,13 @@ from testbed.program.model import Program
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, phases
-from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import OUTCOMES, Verdicts
+from testbed.verdicts.counts import Counts, SiteKind
+from testbed.verdicts.trace import counts_of
 from testbed.words.errors import TestbedError, ToolchainMissing
 from testbed.words.outcome import Outcome
 
 ByPhase = tuple[int, ...]
 """A number for each of PHASES."""
-NONE: ByPhase = (0,) * len(PHASES)
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseCounts:
-    """Of so many ``sites`` so many are ``exact``, and at so many it ``stopped`` honestly; at the others it lies.
-
-    ``dead`` of the stops are crashes and hangs. Steps in transition are no sites.
-    """
-
-    sites: ByPhase = NONE
-    exact: ByPhase = NONE
-    stopped: ByPhase = NONE
-    dead: ByPhase = NONE
-
-    @property
-    def lying(self) -> ByPhase:
-        each = zip(self.sites, self.exact, self.stopped, strict=True)
-        return tuple(sites - exact - stopped for sites, exact, stopped in each)
-
-    def __add__(self, other: PhaseCounts) -> PhaseCounts:
-        return PhaseCounts(
-            _sum(self.sites, other.sites),
-            _sum(self.exact, other.exact),
-            _sum(self.stopped, other.stopped),
-            _sum(self.dead, other.dead),
-        )
-
-
-def _sum(one: ByPhase, other: ByPhase) -> ByPhase:
-    return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +45,8 @@ class ScoredUnit:
     """
 
     unit: Unit
-    sites: ByPhase = NONE
-    counts: Mapping[str, PhaseCounts] = field(default_factory=dict)
+    sites: ByPhase = (0,) * len(PHASES)
+    counts: Mapping[str, Counts] = field(default_factory=dict)
     lies: Mapping[str, Miss] = field(default_factory=dict)
     stops: Mapping[str, Miss] = field(default_factory=dict)
     skipped: str = ""
@@ -100,32 +69,29 @@ def score_unit(
 
 
 def _scored(unit: Unit, run: Run, unwinders: Sequence[Unwinder], natively: bool | None) -> ScoredUnit:
-    phase, counted = phases(run.watched), ~run.watched.transition
-    sites = tuple(int(((phase == i) & counted).sum()) for i in range(len(PHASES)))
-    counts: dict[str, PhaseCounts] = {}
+    phase, transition = phases(run.watched), run.watched.transition
+    sites = tuple(np.bincount(phase[~transition], minlength=len(PHASES)).tolist())
+    counts: dict[str, Counts] = {}
     lies: dict[str, Miss] = {}
     stops: dict[str, Miss] = {}
     for unwinder in unwinders:
+        name = unwinder.name
         if not unwinder.applies_to(run.built.image):
-            counts[unwinder.name] = PhaseCounts(sites, stopped=sites)
+            counts[name] = all_the_same(Outcome.REFUSED, sites)
             continue
-        outcome = outcomes_of(judge_all(run, unwinder, natively=natively))
-        by_kind = {kind: (outcome == i) & counted for i, kind in enumerate(OUTCOMES)}
-        exact = by_kind[Outcome.EXACT]
-        dead = by_kind[Outcome.CRASHED] | by_kind[Outcome.HUNG]
-        stopped = by_kind[Outcome.REFUSED] | by_kind[Outcome.STOPPED] | dead
-        each = (tuple(int(where[phase == i].sum()) for i in range(len(PHASES))) for where in (exact, stopped, dead))
-        counts[unwinder.name] = PhaseCounts(sites, *each)
-        for found, where in ((lies, counted & ~exact & ~stopped), (stops, stopped)):
-            if where.any():
-                step = int(np.argmax(where))
-                place = run.where(int(run.trace.pc[step]))
-                found[unwinder.name] = Miss(step, place, OUTCOMES[int(outcome[step])])
+        verdicts = judge_all(run, unwinder, natively=natively)
+        counts[name] = found = counts_of(verdicts, phase)
+        for misses, step in (
+            (lies, found.first_step(lambda kind: kind.lying)),
+            (stops, found.first_step(lambda kind: kind.stopped)),
+        ):
+            if step >= 0:
+                misses[name] = Miss(step, run.where(int(run.trace.pc[step])), verdicts[step].outcome)
     return ScoredUnit(unit, sites, counts, lies, stops)
 
 
-def outcomes_of(verdicts: Sequence[Verdict]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """The outcome of every step, as an index of OUTCOMES."""
-    if isinstance(verdicts, Verdicts):
-        return verdicts.outcome
-    return np.fromiter((OUTCOMES.index(verdict.outcome) for verdict in verdicts), np.uint8, len(verdicts))
+def all_the_same(outcome: Outcome, sites: ByPhase) -> Counts:
+    """So many sites of each phase, all of one outcome."""
+    return Counts(
+        {SiteKind(outcome, phase=phase): number for phase, number in zip(PHASES, sites, strict=True) if number}
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from testbed.arch import ARCHES
-from testbed.verdicts.one import NO_CALLERS, Callers
+from testbed.verdicts.counts import Counts
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
 
@@ -64,37 +64,20 @@ class CountedCause:
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+@dataclass(frozen=True, kw_only=True)
+class Cell(Counts):
     """One strategy on one unit, counted.
 
-    ``sites`` is every executed step; ``transition`` of them have no single right answer and are in none of the
-    other counts, ``callers`` included. exact + explained + unexplained + transition = sites; ``lying`` counts outcomes
-    that claim something false, explained or not. ``shown`` counts the (limit's mechanism, outcome) pairs that occurred,
-    ``causes`` says the same in sentences, the most frequent one first.
+    ``causes`` says in sentences what `shown` counts, the most frequent one first. ``first`` is the first site that is
+    not exact, ``first_unexplained`` the first that nothing excuses, ``first_lie`` the first that says something false.
     """
 
     unit: Unit
     unwinder: str
-    sites: int
-    outcomes: Mapping[Outcome, int]
-    explained: int
-    unexplained: int
-    transition: int
-    shown: Mapping[tuple[str, Outcome], int] = field(default_factory=dict)
     causes: tuple[CountedCause, ...] = ()
     first: Difference | None = None
     first_unexplained: Difference | None = None
     first_lie: Difference | None = None
-    callers: Callers = NO_CALLERS
-
-    @property
-    def exact(self) -> int:
-        return self.outcomes.get(Outcome.EXACT, 0)
-
-    @property
-    def lying(self) -> int:
-        return sum(count for outcome, count in self.outcomes.items() if outcome.lying)
 
     def __str__(self) -> str:
         return f"{self.unit}-{self.unwinder}"
@@ -133,7 +116,7 @@ class Matrix:
     def __repr__(self) -> str:
         """One line: a matrix of everything has 17,000 cells."""
         cells = self.cells
-        exact, judged = sum(cell.exact for cell in cells), sum(cell.sites - cell.transition for cell in cells)
+        exact, judged = sum(cell.exact for cell in cells), sum(cell.judged for cell in cells)
         return f"<Matrix of {len(self.results):,} units, {len(cells):,} cells: {exact:,} of {judged:,} sites exact>"
 
     @property
@@ -167,8 +150,8 @@ class Matrix:
     @property
     def all_explained(self) -> bool:
         """True where every unit ran and no site is unexplained. A matrix without a single site is not."""
-        sites = sum(cell.sites for cell in self.cells)
-        return sites > 0 and not any(c.unexplained for c in self.cells) and not any(r.failed for r in self.results)
+        judged = any(cell.sites for cell in self.cells) and not any(result.failed for result in self.results)
+        return judged and not any(cell.unexplained for cell in self.cells)
 
     def to_pandas(self) -> DataFrame:
         """The cells as a table: one row each, with the unit, the strategy, the counts, and a column per outcome.

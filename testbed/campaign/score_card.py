@@ -16,24 +16,10 @@ from functools import cache, cached_property
 
 from testbed.arch import ARCHES
 from testbed.campaign.known_scores import KnownScores
-from testbed.campaign.phase_counts import Miss, PhaseCounts, ScoredUnit
+from testbed.campaign.phase_counts import Miss, ScoredUnit
 from testbed.campaign.results import Unit
-from testbed.truth.phases import PHASES, Phase
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreShare:
-    """So many sites, of which so many are exact, stopped and lies."""
-
-    sites: int
-    exact: int
-    stopped: int
-    lying: int
-
-    @property
-    def points(self) -> float:
-        """The share of exact sites minus that of lies, in percent."""
-        return 100 * (self.exact - self.lying) / self.sites if self.sites else 0.0
+from testbed.truth.phases import Phase
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +27,7 @@ class Placed:
     """One line of a comparison: who, what they scored, and the place among so many (1: the best)."""
 
     name: str
-    share: ScoreShare
+    share: Counts
     place: int
     of: int
 
@@ -99,12 +85,14 @@ class ScoreCard:
     def _has_spoken(self, name: str, units: Sequence[ScoredUnit]) -> bool:
         """True where a known one was asked about all units, and did not stop everywhere."""
         found = [self.known.of(name, result.unit, result.sites) for result in units]
-        return None not in found and any(each is not None and each.stopped != each.sites for each in found)
+        return None not in found and any(each is not None and each.stopped != each.judged for each in found)
 
     @cache  # noqa: B019
-    def counts(self, name: str, arch: str, trap: int | None = None) -> PhaseCounts:
-        """What somebody scores on an architecture: on the programs that show a trap, or on all."""
-        total = PhaseCounts()
+    def counts(self, name: str, arch: str, trap: int | None = None, phase: Phase | None = None) -> Counts:
+        """What somebody scores on an architecture: on the programs of a trap, or on all; in one phase, or in all."""
+        if phase is not None:
+            return self.counts(name, arch, trap).within(phase)
+        total = NOTHING_COUNTED
         for result in self._units(arch):
             if trap is None or trap in self.traps[result.unit.program]:
                 found = result.counts.get(name) or self.known.of(name, result.unit, result.sites)
@@ -114,7 +102,7 @@ class ScoreCard:
 
     def ranking(self, arch: str, *, phase: Phase | None = None, trap: int | None = None) -> tuple[Placed, ...]:
         """Everybody on an architecture, best first; in one phase, on the programs of one trap, or on all."""
-        found = {name: share_of(self.counts(name, arch, trap), phase) for name in self.everybody(arch)}
+        found = {name: self.counts(name, arch, trap, phase) for name in self.everybody(arch)}
         if not any(share.sites for share in found.values()):
             return ()
         order = sorted(found, key=lambda name: (-found[name].points, found[name].lying))
@@ -142,17 +130,10 @@ class ScoreCard:
     def _units(self, arch: str) -> list[ScoredUnit]:
         return [result for result in self.judged if result.unit.arch == arch]
 
-    def overall(self, name: str) -> ScoreShare:
+    def overall(self, name: str) -> Counts:
         """All sites of all architectures at which somebody was asked."""
-        total = PhaseCounts()
+        total = NOTHING_COUNTED
         for arch in self.arches:
             if name in self.everybody(arch):
                 total += self.counts(name, arch)
-        return share_of(total)
-
-
-def share_of(counts: PhaseCounts, phase: Phase | None = None) -> ScoreShare:
-    """Counts of one phase, or of all together."""
-    chosen = range(len(PHASES)) if phase is None else (PHASES.index(phase),)
-    columns = (counts.sites, counts.exact, counts.stopped, counts.lying)
-    return ScoreShare(*(sum(column[i] for i in chosen) for column in columns))
+        return total

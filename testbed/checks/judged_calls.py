@@ -8,8 +8,7 @@ stops, has said what can be known.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -31,12 +30,12 @@ from testbed.naming.beside import folded_names
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth, observe
 from testbed.truth.frame_traits import LazyTraits
-from testbed.verdicts.one import Verdict, judge_backtrace
+from testbed.verdicts.counts import Counts
+from testbed.verdicts.one import Verdict, counted, judge_backtrace
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.outcome import Outcome
 from testbed.words.temporary import WorkFolder
 
-_STOPS = (Outcome.REFUSED, Outcome.STOPPED)
 _FAILURES = (Outcome.CRASHED, Outcome.HUNG)
 
 
@@ -58,28 +57,25 @@ class CalledLie:
     forced: bool
 
 
-@dataclass(slots=True)
-class CalledVerdicts:
+@dataclass(frozen=True, kw_only=True)
+class CalledVerdicts(Counts):
     """One unwinder on one file, in instructions; ``whole``: every frame of the file, and the caller, then a stop.
 
-    ``unexplained`` counts the lies and failures that no declared limit explains; ``lies`` has one for each function:
-    the first that is unexplained, or else the first.
+    ``lies`` has one for each function: the first that is unexplained, or else the first.
     """
 
     unwinder: str
-    exact: int = 0
-    whole: int = 0
-    stops: int = 0
-    lying: int = 0
-    failed: int = 0
-    transition: int = 0
-    unexplained: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    lies: dict[str, CalledLie] = field(default_factory=dict)
+    lies: Mapping[str, CalledLie] = field(default_factory=dict)
 
     @property
-    def judged(self) -> int:
-        return self.exact + self.whole + self.stops + self.lying + self.failed
+    def stops(self) -> int:
+        """Honest stops before the last true caller."""
+        return self.stopped - self.dead - self.whole
+
+    @property
+    def unexcused(self) -> int:
+        """The lies and failures that no declared limit explains."""
+        return self.number(lambda kind: kind.unexplained and (kind.lying or kind.dead))
 
 
 def judge_calls(
@@ -96,21 +92,22 @@ def judge_calls(
             names = ", ".join(unwinder.name for unwinder in unwinders)
             raise UsageError(f"{path}: {names}: it has nothing for {this.image.arch}, or lacks the table")
         caller = _caller(this, folder)
-        found = tuple(CalledVerdicts(unwinder.name) for unwinder in asked)
+        found = [CalledVerdicts(unwinder=unwinder.name) for unwinder in asked]
         seen: set[int] = set()
         for batch in _batches(this, options):
             # New ones for each batch: for who is asked that is another program, whose steps are other steps.
             images = (LoadedImage(replace(this.image, path=file), this.loaded.bias), replace(caller))
             truth = observe(batch.trace, natively=True)
             truth = replace(truth, trace=replace(batch.trace, images=images))
-            for step in _sites(truth.trace, batch, seen):
-                for unwinder, counted in zip(asked, found, strict=True):
-                    _count(counted, unwinder, truth, batch, step)
+            sites = _sites(truth.trace, batch, seen)
+            found = [
+                _with(before, unwinder, truth, batch, sites) for unwinder, before in zip(asked, found, strict=True)
+            ]
             progress(len(seen))
         if not seen:
             wanted = f" that matches {' or '.join(options.functions)}" if options.functions else " that can be called"
             raise NothingAskedFor(f"{path}: it has no function{wanted}")
-        return found
+        return tuple(found)
 
 
 def _caller(this: FileAtWork, folder: Path) -> LoadedImage:
@@ -150,45 +147,40 @@ def _sites(trace: Trace, batch: Batch, seen: set[int]) -> list[int]:
     return sorted(sites)
 
 
-def _count(counted: CalledVerdicts, unwinder: Unwinder, truth: Truth, batch: Batch, step: int) -> None:
-    snapshot = truth.trace.snapshot(step)
-    said, stack = unwinder.unwind(snapshot), truth.stack(step)
-    verdict = judge_backtrace(
-        snapshot.arch,
-        stack,
-        said,
-        traits=cache(lambda frame: LazyTraits(truth, truth.frame_site(step, frame), frozenset())),
-        limits=unwinder.limits_on(snapshot.arch),
-        transition=bool(truth.transition[step]),
-    )
-    if verdict.transition:
-        counted.transition += 1
-        return
-    outcome = verdict.outcome
-    counted.outcomes[outcome.value] += 1
-    is_whole = outcome in _STOPS and len(said.frames) == len(stack)
-    counted.exact += outcome is Outcome.EXACT
-    counted.whole += is_whole
-    counted.stops += outcome in _STOPS and not is_whole
-    counted.lying += outcome.lying
-    counted.failed += outcome in _FAILURES
-    if outcome.lying or outcome in _FAILURES:
-        counted.unexplained += verdict.explained_by is None
-        stacks = (_names(snapshot, stack.pcs), _names(snapshot, [frame.pc for frame in said.frames]))
-        _keep(counted, snapshot, verdict, stacks, forced=bool(batch.forced[step]))
+def _with(
+    before: CalledVerdicts, unwinder: Unwinder, truth: Truth, batch: Batch, sites: Sequence[int]
+) -> CalledVerdicts:
+    """What was counted before, and the verdicts at some steps of a batch."""
+    verdicts, lies = [], dict(before.lies)
+    for step in sites:
+        snapshot, stack = truth.trace.snapshot(step), truth.stack(step)
+        said = unwinder.unwind(snapshot)
+        verdict = judge_backtrace(
+            snapshot.arch,
+            stack,
+            said,
+            traits=cache(lambda frame, step=step: LazyTraits(truth, truth.frame_site(step, frame), frozenset())),
+            limits=unwinder.limits_on(snapshot.arch),
+            transition=bool(truth.transition[step]),
+        )
+        verdicts.append(verdict)
+        if not verdict.transition and (verdict.outcome.lying or verdict.outcome in _FAILURES):
+            stacks = (_names(snapshot, stack.pcs), _names(snapshot, [frame.pc for frame in said.frames]))
+            _keep(lies, snapshot, verdict, stacks, forced=bool(batch.forced[step]))
+    return CalledVerdicts(**vars(before + counted(verdicts, wholes=True)), unwinder=before.unwinder, lies=lies)
 
 
 def _keep(
-    counted: CalledVerdicts, snapshot: Snapshot, verdict: Verdict, stacks: tuple[str, str], *, forced: bool
+    lies: dict[str, CalledLie], snapshot: Snapshot, verdict: Verdict, stacks: tuple[str, str], *, forced: bool
 ) -> None:
     """Remember a lie as its function's, unless that has one which is as little explained."""
     where = describe(snapshot.images, snapshot.pc)
     function = where.rpartition("+")[0] or where
-    before = counted.lies.get(function)
+    before = lies.get(function)
     if before is None or (before.explained and verdict.explained_by is None):
         address = snapshot.pc - snapshot.images[0].bias
         mechanism = verdict.explained_by.mechanism if verdict.explained_by else ""
-        counted.lies[function] = CalledLie(
+        lies[function] = CalledLie(
             address, where, verdict.outcome.value, *stacks, verdict.difference, mechanism, forced
         )
 

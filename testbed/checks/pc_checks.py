@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from testbed.checks.row_checks import RowChecks
 
-Counts = NDArray[np.int64]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +22,13 @@ class PcChecks:
     """
 
     pc: NDArray[np.uint64]
-    visits: Counts = field(repr=False)
-    wrong: Counts = field(repr=False)
-    untried: Counts = field(repr=False)
+    visits: Numbers = field(repr=False)
+    wrong: Numbers = field(repr=False)
+    untried: Numbers = field(repr=False)
     some: NDArray[np.uint64] = field(repr=False)
     every: NDArray[np.uint64] = field(repr=False)
-    first: Counts = field(repr=False)
-    trace: Counts = field(repr=False)
+    first: Numbers = field(repr=False)
+    trace: Numbers = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.pc)

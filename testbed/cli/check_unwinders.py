@@ -42,7 +42,7 @@ def judge_and_tell(
             click.echo(f"error: {error}", err=True)
             status = 2
             continue
-        if any(counted.unexplained for counted in verdicts):
+        if any(counted.unexcused for counted in verdicts):
             status = status or 1
         lines += called_text(path, verdicts)
         files.append(called_data(path, verdicts))

@@ -88,8 +88,8 @@ def judged(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
     from testbed.runs.long import judge_long
 
     with long_work(f"judging {run.built.program.name}", "steps", len(run)) as work:
-        tallies = judge_long(run, unwinders, progress=work.at)
-    return [cell_of_long(run, unwinder, counted) for unwinder, counted in zip(unwinders, tallies, strict=True)]
+        found = judge_long(run, unwinders, progress=work.at)
+    return [cell_of_long(run, unwinder, counts) for unwinder, counts in zip(unwinders, found, strict=True)]
 
 
 def for_long_runs(unwinders: Sequence[Unwinder], *, named: bool) -> list[Unwinder]:

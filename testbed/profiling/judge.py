@@ -7,7 +7,6 @@ other by its limits, which are those of the corpus.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -28,8 +27,9 @@ from testbed.profiling.tables import ProcessTables
 from testbed.truth import Truth, observe
 from testbed.truth.frame_sites import FrameSites, frame_sites
 from testbed.truth.frame_traits import LazyTraits
+from testbed.verdicts.counts import NOTHING_COUNTED, OUTCOMES, Counts, counted_columns
 from testbed.verdicts.one import judge_backtrace
-from testbed.verdicts.trace import EXACT, LYING, OUTCOMES, UNEXPLAINED, judge_trace
+from testbed.verdicts.trace import EXACT, LYING, UNEXPLAINED, judge_trace
 from testbed.words.errors import CannotUnwind
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -155,6 +155,7 @@ def _traits(mask: int) -> frozenset[Trait]:
 
 SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
+A_PLACE = "a place"  # the cause of every step that is explained: places say why
 _STOPS = [OUTCOMES.index(outcome) for outcome in (Outcome.REFUSED, Outcome.STOPPED)]
 
 
@@ -228,49 +229,24 @@ def judge_thread(
     else:
         tables = traits_of_tables(thread.watched, believed_by(unwinder, readers, thread.watched), evaluate)
         found = _one_by_one(thread, unwinder, steps, declared_of(thread), tables)
-    counted = ~thread.watched.transition[found.steps]
-    differs = counted & (found.outcome != EXACT)
-    numbers = np.bincount(found.outcome[counted], minlength=len(OUTCOMES)).tolist()
-    outcomes = {outcome: n for outcome, n in zip(OUTCOMES, numbers, strict=True) if n}
-    is_whole = differs & np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
-    places = _places(thread, unwinder, found, np.flatnonzero(differs), evaluate)
-    lies = sum(n for outcome, n in outcomes.items() if not outcome.honest)
-    exact, whole, transition = outcomes.get(Outcome.EXACT, 0), int(is_whole.sum()), int((~counted).sum())
-    return StrategyShare(
-        unwinder.name,
-        len(steps),
-        exact,
-        whole,
-        len(steps) - transition - exact - whole - lies,
-        lies,
-        transition,
-        sum(place.steps for place in places if place.explained),
-        sum(place.steps for place in places if not place.explained),
-        not native,
-        merged_places(places),
-        {outcome.value: n for outcome, n in outcomes.items()},
-    )
+    transition = thread.watched.transition[found.steps]
+    differ = np.flatnonzero(~transition & (found.outcome != EXACT))
+    whole = np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
+    places, of_step = _places(thread, unwinder, found, differ, evaluate)
+    explained = np.zeros(len(steps), np.int32)
+    explained[differ] = np.array([place.explained for place in places], np.int32)[of_step]
+    counts = counted_columns(found.outcome, transition, cause=explained, causes=("", A_PLACE), whole=whole)
+    return _share(unwinder, counts, places)
 
 
 def joined_shares(unwinder: Unwinder, shares: Sequence[StrategyShare]) -> StrategyShare:
     """Of several threads, or parts of one, together; a place per function and reason."""
-    outcomes: Counter[str] = Counter()
-    for share in shares:
-        outcomes.update(share.outcomes)
-    return StrategyShare(
-        unwinder.name,
-        sum(share.judged for share in shares),
-        sum(share.exact for share in shares),
-        sum(share.whole for share in shares),
-        sum(share.stops for share in shares),
-        sum(share.lies for share in shares),
-        sum(share.transition for share in shares),
-        sum(share.explained for share in shares),
-        sum(share.unexplained for share in shares),
-        not unwinder.soon_judged,
-        merged_places(place for share in shares for place in share.places),
-        {outcome.value: outcomes[outcome.value] for outcome in Outcome if outcomes[outcome.value]},
-    )
+    return _share(unwinder, sum(shares, NOTHING_COUNTED), [place for share in shares for place in share.places])
+
+
+def _share(unwinder: Unwinder, counts: Counts, places: Sequence[WrongPlace]) -> StrategyShare:
+    sampled = not unwinder.soon_judged
+    return StrategyShare(**vars(counts), name=unwinder.name, sampled=sampled, places=merged_places(places))
 
 
 def declared_of(thread: WatchedThread) -> frozenset[Trait]:
@@ -355,10 +331,10 @@ def _places(
     found: _ThreadVerdicts,
     wrong: NDArray[np.int64],
     evaluate: Evaluate | None,
-) -> list[WrongPlace]:
-    """The functions at whose frames it goes wrong."""
+) -> tuple[list[WrongPlace], NDArray[np.int64]]:
+    """The functions at whose frames it goes wrong, and which of them each wrong step is of."""
     if not len(wrong):
-        return []
+        return [], wrong
     watched = thread.watched
     steps, frames = found.steps[wrong], found.frame[wrong].astype(np.int64)
     sites = frame_sites(watched.trace, watched.activations, watched.node, steps, frames)

@@ -30,8 +30,13 @@ class WrongSteps:
     lies: NDArray[np.bool_] = field(repr=False)
 
 
-def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str, ...] | None) -> list[WrongPlace]:
-    """One place per frame's pc and reason: what is wrong in the tables, or the sentence that ``why`` numbers from 1."""
+def wrong_places(
+    wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str, ...] | None
+) -> tuple[list[WrongPlace], NDArray[np.int64]]:
+    """One place per frame's pc and reason: what is wrong in the tables, or the sentence that ``why`` numbers from 1.
+
+    Beside them which of them each step is of.
+    """
     trace, sites = wrong.thread.watched.trace, wrong.sites
     calling = (sites.depth > 0) & (trace.sizes[sites.own] > 0)
     rows, of_step = _distinct((sites.pc, calling.astype(np.uint64), wrong.why))
@@ -72,7 +77,7 @@ def wrong_places(wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str,
                 known,
             )
         )
-    return found
+    return found, of_step
 
 
 def _distinct(columns: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.process import ProcessRun
 from testbed.truth import Truth
-from testbed.words.outcome import Outcome
+from testbed.verdicts.counts import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,32 +115,18 @@ class WrongPlace:
         return f"{self.function} in {self.library}"
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyShare:
-    """One strategy over all threads. exact + whole + stops + lies + transition = judged.
+@dataclass(frozen=True, kw_only=True)
+class StrategyShare(Counts):
+    """One strategy over all threads; a site is explained by a place of it, or by none.
 
-    ``whole``: every caller was found, and it was not said that the last one is the root. ``explained`` and
-    ``unexplained`` are parts of whole + stops + lies. ``sampled``: only so many steps were chosen, by the seed, of all.
+    ``sampled``: only so many steps were chosen, by the seed, of all.
     """
 
     name: str
-    judged: int
-    exact: int
-    whole: int
-    stops: int
-    lies: int
-    transition: int
-    explained: int
-    unexplained: int
     sampled: bool
     places: tuple[WrongPlace, ...] = field(default=(), repr=False)
-    outcomes: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def counted(self) -> int:
-        return self.judged - self.transition
-
-    @property
-    def dead(self) -> int:
-        """Those of the stops that are crashes, or no answer in time."""
-        return self.outcomes.get(Outcome.CRASHED.value, 0) + self.outcomes.get(Outcome.HUNG.value, 0)
+    def stops(self) -> int:
+        """Honest stops before the last true caller, with crashes and hangs."""
+        return self.stopped - self.whole

@@ -18,8 +18,9 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import is_soon_native, judge
 from testbed.runs.run import Run
+from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.one import Verdict, exact_verdict, first_answers
-from testbed.verdicts.trace import OUTCOMES, judge_trace
+from testbed.verdicts.trace import judge_trace
 from testbed.words.outcome import Outcome
 
 NOTHING = -(1 << 31)  # the chain of a backtrace without any frame

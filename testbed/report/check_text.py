@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -281,7 +281,7 @@ _MOST = 10  # functions of one unwinder that are shown
 
 def called_text(path: Path, verdicts: Sequence[CalledVerdicts]) -> Iterator[str]:
     """The lines on one file: a row for each unwinder, then where each lies first in each function."""
-    judged = max(counted.judged + counted.transition for counted in verdicts)
+    judged = max(counted.sites for counted in verdicts)
     yield f"{printable(str(path))}: {count(judged, 'instruction')} executed, each judged once"
     yield ""
     wide = max(8, *(len(counted.unwinder) for counted in verdicts))
@@ -289,7 +289,7 @@ def called_text(path: Path, verdicts: Sequence[CalledVerdicts]) -> Iterator[str]
     for counted in verdicts:
         right = counted.exact + counted.whole
         exact = f"{right:,} {share(right, counted.judged):>7}"
-        numbers = f"{counted.stops:>7,} {counted.lying:>7,} {counted.failed:>15,} {counted.unexplained:>12,}"
+        numbers = f"{counted.stops:>7,} {counted.lying:>7,} {counted.dead:>15,} {counted.unexcused:>12,}"
         yield f"{printable(counted.unwinder):{wide}} {exact:>14} {numbers}"
     for counted in verdicts:
         lies = sorted(counted.lies.values(), key=lambda lie: (bool(lie.explained), lie.address))
@@ -316,5 +316,16 @@ def called_data(path: Path, verdicts: Sequence[CalledVerdicts]) -> Mapping[str, 
 
 
 def _of_one(counted: CalledVerdicts) -> Mapping[str, Any]:
-    own = {field.name: getattr(counted, field.name) for field in fields(counted)}
-    return own | {"judged": counted.judged, "lies": [asdict(lie) for lie in counted.lies.values()]}
+    return {
+        "unwinder": counted.unwinder,
+        "exact": counted.exact,
+        "whole": counted.whole,
+        "stops": counted.stops,
+        "lying": counted.lying,
+        "failed": counted.dead,
+        "transition": counted.transition,
+        "unexplained": counted.unexcused,
+        "outcomes": {outcome.value: number for outcome, number in counted.outcomes.items()},
+        "lies": [asdict(lie) for lie in counted.lies.values()],
+        "judged": counted.judged,
+    }

@@ -12,10 +12,11 @@ from testbed.campaign.results import Cell, Difference, Matrix
 from testbed.image import image_covering
 from testbed.image.symbols import symbol_for
 from testbed.runs.run import Run
-from testbed.verdicts.one import NO_CALLERS, Callers, Verdict
-from testbed.words.outcome import Outcome
+from testbed.verdicts.counts import NOTHING_COUNTED, Callers, Counts
+from testbed.verdicts.one import Verdict
 from testbed.words.traits import Trait
 
+COUNTS = ("sites", "exact", "explained", "unexplained", "lying", "transition")
 SCHEMA = 1  # raised when a reader of the old shape would be misled
 
 
@@ -26,16 +27,9 @@ def schema(name: str) -> dict[str, Any]:
     return loaded
 
 
-def counts(cell: Cell) -> dict[str, int]:
-    """The counts of a cell, under the names that every report uses."""
-    return {
-        "sites": cell.sites,
-        "exact": cell.exact,
-        "explained": cell.explained,
-        "unexplained": cell.unexplained,
-        "lying": cell.lying,
-        "transition": cell.transition,
-    }
+def counts(found: Counts) -> dict[str, int]:
+    """Counts under the names that every report uses."""
+    return {name: getattr(found, name) for name in COUNTS}
 
 
 def callers(found: Callers) -> dict[str, Any]:
@@ -59,12 +53,9 @@ def matrix_data(matrix: Matrix) -> dict[str, Any]:
         "cells": [_cell(cell) for cell in matrix.cells],
         "skipped": [{"unit": str(r.unit), "reason": r.skipped} for r in matrix.results if r.skipped],
         "failed": [{"unit": str(r.unit), "reason": r.failed} for r in matrix.results if r.failed],
-        "totals": {
-            key: sum(counts(cell)[key] for cell in matrix.cells)
-            for key in ("sites", "exact", "explained", "unexplained", "lying", "transition")
-        },
+        "totals": counts(sum(matrix.cells, NOTHING_COUNTED)),
         "strategies": [
-            {"unwinder": name, "arch": arch, "callers": callers(sum((cell.callers for cell in cells), NO_CALLERS))}
+            {"unwinder": name, "arch": arch, "callers": callers(sum(cells, NOTHING_COUNTED).callers)}
             for (name, arch), cells in matrix.by_strategy().items()
         ],
     }
@@ -87,7 +78,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "unwinder": cell.unwinder,
         **counts(cell),
         "callers": callers(cell.callers),
-        "outcomes": {o.value: cell.outcomes[o] for o in Outcome if cell.outcomes.get(o)},
+        "outcomes": {outcome.value: number for outcome, number in cell.outcomes.items()},
         "first_difference": _difference(cell.first),
         "first_unexplained": _difference(cell.first_unexplained),
     }

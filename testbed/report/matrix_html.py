@@ -15,11 +15,11 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.campaign.results import Cell, Matrix, Unit
-from testbed.report.json_data import matrix_data
+from testbed.report.json_data import counts, matrix_data
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import share
-from testbed.verdicts.one import NO_CALLERS
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -31,24 +31,22 @@ MOST_NAMES = 3
 
 def heat_map(matrix: Matrix) -> list[dict[str, Any]]:
     """A row per strategy, a cell per architecture: the share of exact sites outside transitions, and that of lies."""
-    sums: dict[tuple[str, str], tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
-    for cell in matrix.cells:
-        key = cell.unwinder, cell.unit.arch
-        sites, exact, lying = sums[key]
-        sums[key] = sites + cell.sites - cell.transition, exact + cell.exact, lying + cell.lying
+    sums = {key: sum(cells, NOTHING_COUNTED) for key, cells in matrix.by_strategy().items()}
     arches = list(dict.fromkeys(cell.unit.arch for cell in matrix.cells))
     return [
-        {"unwinder": name, "cells": [_heat(arch, *sums[name, arch]) for arch in arches]} for name in matrix.unwinders
+        {"unwinder": name, "cells": [_heat(arch, sums.get((name, arch), NOTHING_COUNTED)) for arch in arches]}
+        for name in matrix.unwinders
     ]
 
 
-def _heat(arch: str, sites: int, exact: int, lying: int) -> dict[str, Any]:
+def _heat(arch: str, total: Counts) -> dict[str, Any]:
+    sites = total.judged
     return {
         "arch": arch,
         "sites": sites,
-        "share": share(exact, sites) if sites else "–",
-        "lies": share(lying, sites) if sites else "",
-        "percent": round(100 * exact / sites) if sites else 0,
+        "share": share(total.exact, sites) if sites else "–",
+        "lies": share(total.lying, sites) if sites else "",
+        "percent": round(100 * total.exact / sites) if sites else 0,
     }
 
 
@@ -62,39 +60,33 @@ def dividing(matrix: Matrix, summaries: Mapping[str, str]) -> list[dict[str, Any
         by_unit[cell.unit].append((index, cell))
     best: dict[str, tuple[float, Unit]] = {}
     for unit, cells in by_unit.items():
-        spread = pstdev(_points(cell) for _, cell in cells)
+        spread = pstdev(cell.points for _, cell in cells)
         if spread > best.get(unit.program, (0.0, unit))[0]:
             best[unit.program] = spread, unit
     chosen = sorted(best.values(), key=lambda each: (-each[0], str(each[1])))[:MOST_DIVIDING]
     return [_row(unit, by_unit[unit], summaries) for _, unit in chosen]
 
 
-def _points(cell: Cell) -> float:
-    judged = cell.sites - cell.transition
-    return (cell.exact - cell.lying) / judged if judged else 0.0
-
-
 def _row(unit: Unit, cells: Sequence[tuple[int, Cell]], summaries: Mapping[str, str]) -> dict[str, Any]:
-    right = [cell.unwinder for _, cell in cells if cell.exact == cell.sites - cell.transition]
+    right = [cell.unwinder for _, cell in cells if cell.exact == cell.judged]
     liars = sorted((cell for _, cell in cells if cell.lying), key=lambda cell: -cell.lying)
     return {
         "unit": unit,
         "summary": summaries.get(unit.program, ""),
         "right": ", ".join(right) or "nobody",
-        "lies": ", ".join(f"{c.unwinder} {share(c.lying, c.sites - c.transition)}" for c in liars[:MOST_NAMES]),
+        "lies": ", ".join(f"{c.unwinder} {share(c.lying, c.judged)}" for c in liars[:MOST_NAMES]),
         "more": max(len(liars) - MOST_NAMES, 0),
         "bars": [{"index": index, "title": _bar_title(cell), "parts": _parts(cell)} for index, cell in cells],
     }
 
 
 def _bar_title(cell: Cell) -> str:
-    judged = cell.sites - cell.transition
-    return f"{cell.unwinder}: {share(cell.exact, judged)} exact, {share(cell.lying, judged)} lies"
+    return f"{cell.unwinder}: {share(cell.exact, cell.judged)} exact, {share(cell.lying, cell.judged)} lies"
 
 
 def _parts(cell: Cell) -> list[tuple[str, int]]:
     """Outcomes and their sites, exact ones last: they are drawn at the foot of a bar."""
-    return [(outcome.value, cell.outcomes[outcome]) for outcome in reversed(Outcome) if cell.outcomes.get(outcome)]
+    return [(outcome.value, number) for outcome, number in reversed(list(cell.outcomes.items()))]
 
 
 SHOWN_TRAPS = 8  # the others are behind a click
@@ -164,8 +156,7 @@ def _named(matrix: Matrix) -> list[Trait]:
 
 
 def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:
-    judged = cell.sites - cell.transition
-    others = [(outcome, cell.outcomes[outcome]) for outcome in Outcome if cell.outcomes.get(outcome)]
+    judged, others = cell.judged, list(cell.outcomes.items())
     words = ", ".join(f"{outcome.value} {n}" for outcome, n in others if outcome is not Outcome.EXACT)
     marks = "".join(outcome.mark for outcome, _ in others if outcome is not Outcome.EXACT)
     return {
@@ -197,18 +188,15 @@ def _gradient(counts: list[tuple[Outcome, int]], whole: int) -> str:
 
 
 def _total(unwinder: str, arch: str, cells: Sequence[Cell]) -> dict[str, Any]:
-    callers = sum((cell.callers for cell in cells), NO_CALLERS)
+    total = sum(cells, NOTHING_COUNTED)
+    callers, came_out = total.callers, total.outcomes
     return {
         "unwinder": unwinder,
         "arch": arch,
-        "sites": sum(cell.sites for cell in cells),
-        "exact": sum(cell.exact for cell in cells),
-        "explained": sum(cell.explained for cell in cells),
-        "unexplained": sum(cell.unexplained for cell in cells),
-        "lying": sum(cell.lying for cell in cells),
+        **counts(total),
         "precision": share(callers.found, callers.said),
         "recall": share(callers.found, callers.true),
-        "outcomes": {o.value: sum(cell.outcomes.get(o, 0) for cell in cells) for o in Outcome},
+        "outcomes": {outcome.value: came_out.get(outcome, 0) for outcome in Outcome},
     }
 
 

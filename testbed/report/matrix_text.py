@@ -9,12 +9,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Matrix
+from testbed.report.json_data import COUNTS, counts
 from testbed.report.narrow_tables import ColumnBlocks
 from testbed.report.phrases import STYLES, count, folded, share
-from testbed.verdicts.one import NO_CALLERS
+from testbed.verdicts.counts import NOTHING_COUNTED
 from testbed.words.outcome import Outcome
 
-COUNTS = ("sites", "exact", "explained", "unexplained", "lying", "transition")
 MOST_COLUMNS = 8  # of shares beside a program's name, in 100 columns
 _HEADS = {"explained": "ex-\nplained", "unexplained": "unex-\nplained", "transition": "transi-\ntion"}
 _CALLERS = "precision: of the callers said, the true ones; recall: of the true callers, those that were said"
@@ -71,30 +71,28 @@ def _shares(grouped: Mapping[tuple[str, str, str], Sequence[Cell]], columns: Seq
 
 
 def _share(cells: Iterable[Cell]) -> Text:
-    listed = list(cells)
-    judged = sum(cell.sites - cell.transition for cell in listed)
-    exact = sum(cell.exact for cell in listed)
-    unexplained = sum(cell.unexplained for cell in listed)
-    style = "bold red" if unexplained else "green" if judged and exact == judged else ""
-    return Text(share(exact, judged) + (" ?" if unexplained else ""), style=style)
+    all_ = sum(cells, NOTHING_COUNTED)
+    style = "bold red" if all_.unexplained else "green" if all_.judged and all_.exact == all_.judged else ""
+    return Text(share(all_.exact, all_.judged) + (" ?" if all_.unexplained else ""), style=style)
 
 
 def _totals(matrix: Matrix) -> list[RenderableType]:
     """The sums by strategy and architecture, and how its sites that are not exact are not."""
-    cells = matrix.cells
     sums: list[tuple[str | Text, ...]] = []
     kinds: list[tuple[str | Text, ...]] = []
-    outcomes = [o for o in Outcome if o is not Outcome.EXACT and any(cell.outcomes.get(o) for cell in cells)]
+    there = {outcome for cell in matrix.cells for outcome in cell.outcomes}
+    outcomes = [outcome for outcome in Outcome if outcome is not Outcome.EXACT and outcome in there]
     words, counted = ("strategy", "arch"), (*(_HEADS.get(name, name) for name in COUNTS), "preci-\nsion", "recall")
     labels = tuple(Text(outcome.label, style=STYLES[outcome]) for outcome in outcomes)
     for (unwinder, arch), group in matrix.by_strategy().items():
-        counts = {name: sum(getattr(cell, name) for cell in group) for name in COUNTS}
-        shown = [Text(f"{n:,}", style="bold red" if name == "unexplained" and n else "") for name, n in counts.items()]
-        callers = sum((cell.callers for cell in group), NO_CALLERS)
+        total = sum(group, NOTHING_COUNTED)
+        bad = {"unexplained": "bold red"} if total.unexplained else {}
+        shown = [Text(f"{n:,}", style=bad.get(name, "")) for name, n in counts(total).items()]
+        callers, came_out = total.callers, total.outcomes
         right = (share(callers.found, callers.said), share(callers.found, callers.true))
         sums.append((unwinder, arch, *shown, *right))
-        if any(cell.outcomes.get(outcome) for cell in group for outcome in outcomes):
-            kinds.append((unwinder, arch, *(f"{sum(cell.outcomes.get(o, 0) for cell in group):,}" for o in outcomes)))
+        if total.exact < total.judged:
+            kinds.append((unwinder, arch, *(f"{came_out.get(outcome, 0):,}" for outcome in outcomes)))
     parts: list[RenderableType] = [
         Text("\nSites, by strategy and architecture", style="bold"),
         ColumnBlocks(words, counted, tuple(sums)),

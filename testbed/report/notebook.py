@@ -152,7 +152,7 @@ def matrix_html(matrix: Matrix) -> str:
         row: list[str | Markup] = [result.unit.program, result.unit.arch, result.unit.recipe]
         for name in names:
             cell = cells.get(name)
-            text = share(cell.exact, cell.sites - cell.transition) if cell else ""
+            text = share(cell.exact, cell.judged) if cell else ""
             row.append(marked(f"{text} ?", "bad") if cell and cell.unexplained else text)
         rows.append(row)
     more = len([result for result in matrix.results if result.cells]) - len(shown)

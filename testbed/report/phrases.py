@@ -27,12 +27,15 @@ FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE
 
 
 def share(part: int, whole: int) -> str:
-    """``98.7 %``; never rounded up to 100 nor down to 0, and ``-`` where there is nothing."""
-    if whole == 0:
-        return "-"
-    if part in (0, whole):
-        return "0 %" if part == 0 else "100 %"
-    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
+    """``98.7 %``, and ``-`` where there is nothing."""
+    return f"{percent(part, whole)} %" if whole else "-"
+
+
+def percent(part: int, whole: int) -> str:
+    """``98.7``; never rounded up to 100 nor down to 0, and ``-`` where there is nothing."""
+    if not whole or part in (0, whole):
+        return "-" if not whole else "100" if part else "0"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}"
 
 
 def count(number: int, noun: str) -> str:

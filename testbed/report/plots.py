@@ -6,7 +6,6 @@ right in each phase (`testbed.truth.phases`). A matrix: the share of exact sites
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from testbed.campaign.results import Matrix
 from testbed.report.phrases import activation_name
 from testbed.report.step_lines import Judged
 from testbed.runs.run import Run
-from testbed.truth.phases import PHASES, Phase, phases
-from testbed.verdicts.one import Verdict
+from testbed.truth.phases import Phase, phases
+from testbed.verdicts.trace import counts_of
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
 
@@ -50,16 +49,6 @@ _HATCHES = {
 _TRANSITION = "#d9d6cf"
 
 
-def phase_counts(run: Run, verdicts: Sequence[Verdict]) -> dict[Phase, dict[Outcome, int]]:
-    """How often each outcome occurs in each phase; steps in transition are left out."""
-    counts: dict[Phase, dict[Outcome, int]] = {phase: {} for phase in Phase}
-    for phase, verdict in zip(phases(run.watched).tolist(), verdicts, strict=True):
-        if not verdict.transition:
-            here = counts[PHASES[phase]]
-            here[verdict.outcome] = here.get(verdict.outcome, 0) + 1
-    return counts
-
-
 def plot_run(run: Run, judged: Judged, path: Path) -> None:
     """Write the plots of a run. Raises UsageError for a suffix that is neither, or without matplotlib."""
     plt = _pyplot(path)
@@ -86,9 +75,8 @@ def plot_matrix(matrix: Matrix, path: Path) -> None:
     row_of = {unit: i for i, unit in enumerate(units)}
     for cell in matrix.cells:
         at = row_of[cell.unit], names.index(cell.unwinder)
-        whole = cell.sites - cell.transition
-        shares[at] = 100 * cell.exact / whole if whole else np.nan
-        marks[at] = "?" if cell.unexplained else "" if cell.exact == whole else f"{np.floor(shares[at]):.0f}"
+        shares[at] = 100 * cell.exact / cell.judged if cell.judged else np.nan
+        marks[at] = "?" if cell.unexplained else "" if cell.exact == cell.judged else f"{np.floor(shares[at]):.0f}"
     size = 3.6 + 0.5 * len(names), 3.2 + 0.17 * len(units)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     image = axes.imshow(shares, cmap="cividis", vmin=0, vmax=100, aspect="auto", interpolation="nearest")
@@ -190,20 +178,19 @@ def _phases(run: Run, judged: Judged, axes: Any) -> None:
 
     width = 0.8 / max(len(judged), 1)
     seen: set[Outcome] = set()
+    phase_of_step = phases(run.watched)
     for i, (_, verdicts) in enumerate(judged):
-        counts = phase_counts(run, verdicts)
+        counts = counts_of(verdicts, phase_of_step)
         for x, phase in enumerate(Phase):
-            whole = sum(counts[phase].values())
-            done = 0.0
-            for outcome in Outcome:
-                part = 100 * counts[phase].get(outcome, 0) / whole if whole else 0.0
-                if part:
-                    seen.add(outcome)
-                    axes.bar(
-                        x - 0.4 + (i + 0.5) * width, part, width * 0.9, bottom=done,
-                        color=_COLOURS[outcome], hatch=_HATCHES[outcome], edgecolor="#0006", lw=0,
-                    )  # fmt: skip
-                    done += part
+            here, done = counts.within(phase), 0.0
+            for outcome, number in here.outcomes.items():
+                part = 100 * number / here.judged
+                seen.add(outcome)
+                axes.bar(
+                    x - 0.4 + (i + 0.5) * width, part, width * 0.9, bottom=done,
+                    color=_COLOURS[outcome], hatch=_HATCHES[outcome], edgecolor="#0006", lw=0,
+                )  # fmt: skip
+                done += part
             axes.text(x - 0.4 + (i + 0.5) * width, 101, str(i + 1), ha="center", fontsize=6)
     axes.set_xticks(range(len(Phase)), [phase.value for phase in Phase])
     axes.set_ylabel("% of steps")

@@ -72,8 +72,8 @@ def _summary(shares: Sequence[StrategyShare]) -> RenderableType:
     rows = []
     for each in shares:
         stops = (each.stops - each.dead, each.dead) if any_dead else (each.stops,)
-        parts = [share(n, each.counted) for n in (each.exact, each.whole, *stops, each.lies)]
-        steps = f"{each.counted:,}" + (" sampled" if each.sampled else "")
+        parts = [share(n, each.judged) for n in (each.exact, each.whole, *stops, each.lying)]
+        steps = f"{each.judged:,}" + (" sampled" if each.sampled else "")
         numbers = (*parts, f"{each.unexplained:,}", steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     return Group(Text(), NumberedTable(("strategy",), heads, tuple(rows)))
@@ -111,7 +111,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     """The process in one sentence: who is right everywhere, who lies most and where, what nothing explains."""
     if not shares:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
-    right = sum(each.exact == each.counted for each in shares)
+    right = sum(each.exact == each.judged for each in shares)
     noun = "strategy" if len(shares) == 1 else "strategies"
     said = f"{right} of {len(shares)} {noun} exact at {_asked(process, shares)}"
     unexplained = [each for each in shares if each.unexplained]
@@ -119,22 +119,22 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
         first = next(place for place in unexplained[0].places if not place.explained)
         names = ", ".join(each.name for each in unexplained)
         return Text(f"\n{said}; UNEXPLAINED: {names}, most at {first}.", "bold red")
-    liars = [each for each in shares if each.lies]
+    liars = [each for each in shares if each.lying]
     if not liars and any(each.dead for each in shares):
         dead = ", ".join(f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
         return Text(f"\n{said}; nobody lies, and {dead}.", "bold")
     if not liars:
         return Text(f"\n{said}" + ("." if right == len(shares) else "; the others stop honestly: nobody lies."), "bold")
-    least = min(liars, key=lambda each: each.lies / max(each.counted, 1))
+    least = min(liars, key=lambda each: each.lying / max(each.judged, 1))
     place = max(least.places, key=lambda place: place.lies)
-    lies = share(least.lies, least.counted)
+    lies = share(least.lying, least.judged)
     return Text(f"\n{said}; {least.name} lies at {lies}, most for {place}: {_clause(place.because)}.", "bold")
 
 
 def _asked(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> str:
     """At how many steps they were judged."""
     everywhere = f"all {count(process.steps, 'step')}"
-    sampled = sorted({each.judged for each in shares if each.sampled})
+    sampled = sorted({each.sites for each in shares if each.sampled})
     some = " or ".join(f"{number:,}" for number in sampled)
     if all(each.sampled for each in shares):
         return f"the {some} sampled of {count(process.steps, 'step')}"
@@ -200,10 +200,18 @@ def process_data(
 
 
 def _strategy(each: StrategyShare) -> dict[str, Any]:
-    names = ("name", "judged", "exact", "whole", "stops", "lies", "transition", "explained", "unexplained", "sampled")
     return {
-        **{name: getattr(each, name) for name in names},
-        "outcomes": dict(each.outcomes),
+        "name": each.name,
+        "judged": each.sites,
+        "exact": each.exact,
+        "whole": each.whole,
+        "stops": each.stops,
+        "lies": each.lying,
+        "transition": each.transition,
+        "explained": each.explained,
+        "unexplained": each.unexplained,
+        "sampled": each.sampled,
+        "outcomes": {outcome.value: number for outcome, number in each.outcomes.items()},
         "places": [_place_data(place) for place in each.places],
     }
 

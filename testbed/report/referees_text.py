@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,8 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.referee import Referee
 from testbed.report.phrases import share
-from testbed.verdicts.one import Callers
+from testbed.verdicts.counts import NOTHING_COUNTED, Callers, Counts, SiteKind
 from testbed.words.outcome import Outcome
-
-_STOPS = (Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
 
 _HEAD = """# Real unwinders
 
@@ -48,22 +46,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "referees.md"
 _SECTION = re.compile(r"<!-- processes -->\n.*?<!-- end -->\n", re.S)
 
 
-@dataclass
-class _Count:
-    sites: int = 0
-    exact: int = 0
-    stops: int = 0
-    ended: int = 0  # crashed or hung
-    lying: int = 0
-    unexplained: int = 0
-    callers: Callers = field(default_factory=Callers)
-
-
-@dataclass
-class _StrategyLine:
-    by_isa: dict[str, _Count] = field(default_factory=dict)
-
-
 def with_section(page: str, section: str) -> str:
     """The page with its section on real processes made anew: `python -m tests.process.referees` writes it."""
     block = f"<!-- processes -->\n{section}\n<!-- end -->\n"
@@ -81,30 +63,25 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
 
     ``cells`` are those of a matrix as JSON, which ``command`` judged.
     """
-    lines: dict[str, _StrategyLine] = {}
-    sites = 0
+    lines: dict[str, dict[str, Counts]] = {}
+    unexplained = Counter[str]()
     for cell in cells:
-        line = lines.setdefault(cell["unwinder"], _StrategyLine())
-        count = line.by_isa.setdefault(isa_of(cell["recipe"], cell["arch"]), _Count())
-        judged = cell["sites"] - cell["transition"]
-        sites += judged
-        count.sites += judged
-        count.exact += cell["exact"]
-        count.stops += sum(cell["outcomes"].get(outcome.value, 0) for outcome in _STOPS)
-        count.ended += sum(cell["outcomes"].get(outcome.value, 0) for outcome in (Outcome.CRASHED, Outcome.HUNG))
-        count.lying += cell["lying"]
-        count.unexplained += cell["unexplained"]
-        count.callers += Callers(*(cell["callers"][name] for name in ("said", "true", "found")))
+        by_isa = lines.setdefault(cell["unwinder"], {})
+        isa = isa_of(cell["recipe"], cell["arch"])
+        kinds = {SiteKind(Outcome(name)): number for name, number in cell["outcomes"].items()}
+        callers = Callers(*(cell["callers"][name] for name in ("said", "true", "found")))
+        by_isa[isa] = by_isa.get(isa, NOTHING_COUNTED) + Counts(kinds, callers=callers)
+        unexplained[cell["unwinder"]] += cell["unexplained"]
+    sites = sum(counts.judged for by_isa in lines.values() for counts in by_isa.values())
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     text = [_HEAD.format(command=command, sites=sites, date=time.strftime("%Y-%m-%d", time.gmtime()))]
     text.append(f"| tool | strategy | what it is | {' | '.join(isas)} | unexplained |")
     text.append("|---|---|---|" + "---|" * len(isas) + "---:|")
     for referee in referees.values():
         for unwinder in referee.unwinders:
-            mine = lines.get(unwinder.name, _StrategyLine())
-            fields = " | ".join(_field(mine.by_isa.get(isa)) for isa in isas)
-            unexplained = sum(count.unexplained for count in mine.by_isa.values())
-            text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} | {unexplained or ''} |")
+            fields = " | ".join(_field(lines.get(unwinder.name, {}).get(isa, NOTHING_COUNTED)) for isa in isas)
+            open_ = unexplained[unwinder.name] or ""
+            text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} | {open_} |")
     text += ["", *_callers(lines, isas)]
     text.append("")
     text.append("## Versions")
@@ -116,7 +93,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     return "\n".join(text) + "\n"
 
 
-def _callers(lines: Mapping[str, _StrategyLine], isas: Sequence[str]) -> Iterator[str]:
+def _callers(lines: Mapping[str, Mapping[str, Counts]], isas: Sequence[str]) -> Iterator[str]:
     """How much of the callers each found, whatever it made of the end of the stack and of registers."""
     yield "## Callers"
     yield ""
@@ -128,8 +105,8 @@ def _callers(lines: Mapping[str, _StrategyLine], isas: Sequence[str]) -> Iterato
     yield ""
     yield f"| strategy | {' | '.join(isas)} |"
     yield "|---|" + "---|" * len(isas)
-    for name, line in lines.items():
-        found = [line.by_isa[isa].callers if isa in line.by_isa else None for isa in isas]
+    for name, by_isa in lines.items():
+        found = [by_isa[isa].callers if isa in by_isa else None for isa in isas]
         words = (f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "-" for c in found)
         yield f"| `{name}` | {' | '.join(words)} |"
 
@@ -141,8 +118,8 @@ def isa_of(recipe: str, arch: str) -> str:
     return isa.name
 
 
-def _field(count: _Count | None) -> str:
-    if count is None or not count.sites:
+def _field(counts: Counts) -> str:
+    if not counts.judged:
         return "-"
-    shares = " / ".join(f"{100 * n / count.sites:.1f}" for n in (count.exact, count.stops, count.lying))
-    return shares + (f" (X {count.ended})" if count.ended else "")
+    shares = " / ".join(f"{100 * n / counts.judged:.1f}" for n in (counts.exact, counts.stopped, counts.lying))
+    return shares + (f" (X {counts.dead})" if counts.dead else "")

@@ -96,16 +96,11 @@ def _summaries(cells: Sequence[Cell], explain: bool) -> Iterator[RenderableType]
         yield _glossary(cells)
 
 
-def _unanswered(cell: Cell) -> int:
-    """At how many steps it crashed, or hung: that is no lie, and no honest stop."""
-    return cell.outcomes.get(Outcome.CRASHED, 0) + cell.outcomes.get(Outcome.HUNG, 0)
-
-
 def _summary(cells: Sequence[Cell]) -> RenderableType:
     columns: dict[str, Callable[[Cell], int]] = {
         "exact": lambda cell: cell.exact,
-        "honest stops": lambda cell: cell.outcomes.get(Outcome.REFUSED, 0) + cell.outcomes.get(Outcome.STOPPED, 0),
-        "no answer": _unanswered,
+        "honest stops": lambda cell: cell.stopped - cell.dead,
+        "no answer": lambda cell: cell.dead,
         "lies": lambda cell: cell.lying,
         "in transition": lambda cell: cell.transition,
         "unexplained": lambda cell: cell.unexplained,
@@ -116,7 +111,7 @@ def _summary(cells: Sequence[Cell]) -> RenderableType:
     rows = []
     for cell in cells:
         numbers = [f"{of(cell):,}" for of in columns.values()]
-        exact = share(cell.exact, cell.sites - cell.transition)
+        exact = share(cell.exact, cell.judged)
         rows.append(NumberedRow((cell.unwinder,), (*numbers, exact), "bold red" if cell.unexplained else ""))
     return NumberedTable(("strategy",), (*columns, "exact of all"), tuple(rows))
 
@@ -155,8 +150,8 @@ def answer(cells: Sequence[Cell]) -> Text:
     """The run in one sentence: who is right everywhere, who lies first, where and why."""
     if not cells:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
-    right = sum(cell.exact == cell.sites - cell.transition for cell in cells)
-    sites = count(max(cell.sites - cell.transition for cell in cells), "step")
+    right = sum(cell.exact == cell.judged for cell in cells)
+    sites = count(max(cell.judged for cell in cells), "step")
     said = f"{right} of {count(len(cells), 'strategy').replace('strategys', 'strategies')} exact at all {sites}"
     open_ = [cell for cell in cells if cell.first_unexplained]
     if open_:
@@ -167,7 +162,7 @@ def answer(cells: Sequence[Cell]) -> Text:
     if liars:
         lie, cell = min(liars, key=lambda each: each[0].step)
         return Text(f"\n{said}; {cell.unwinder} lies first, at {lie.where} (step {lie.step}): {_clause(lie)}.", "bold")
-    if dead := [f"{cell.unwinder} gives no answer at {_unanswered(cell):,}" for cell in cells if _unanswered(cell)]:
+    if dead := [f"{cell.unwinder} gives no answer at {cell.dead:,}" for cell in cells if cell.dead]:
         return Text(f"\n{said}; nobody lies, and {', '.join(dead)}.", "bold")
     return Text(f"\n{said}" + ("." if right == len(cells) else "; the others stop honestly: nobody lies."), "bold")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from testbed.campaign.score_card import Placed, ScoreCard, ScoreShare, share_of
+from testbed.campaign.score_card import Placed, ScoreCard
 from testbed.truth.phases import Phase
+from testbed.verdicts.counts import Counts
 from testbed.words.traps import TRAPS
 
 SCHEMA = 1
@@ -36,9 +37,9 @@ def placed_data(placed: Placed) -> dict[str, Any]:
     return {"name": placed.name, **share_data(placed.share), "place": placed.place, "of": placed.of}
 
 
-def share_data(share: ScoreShare) -> dict[str, Any]:
+def share_data(share: Counts) -> dict[str, Any]:
     return {
-        "sites": share.sites,
+        "sites": share.judged,
         "exact": share.exact,
         "stopped": share.stopped,
         "lying": share.lying,
@@ -61,7 +62,7 @@ def _unwinder(card: ScoreCard, name: str, how: str) -> dict[str, Any]:
     return {
         "name": name,
         "overall": share_data(card.overall(name)),
-        "crashes_and_hangs": sum(sum(card.counts(name, arch).dead) for arch in arches),
+        "crashes_and_hangs": sum(card.counts(name, arch).dead for arch in arches),
         "arches": {arch: _standing(card, name, arch, None) for arch in arches},
         "traps": [_trap(card, name, arches, trap, how) for trap in card.shown_traps()],
     }
@@ -72,9 +73,9 @@ def _standing(card: ScoreCard, name: str, arch: str, trap: int | None) -> dict[s
     whole = card.place(name, arch, trap=trap)
     if whole is None:
         return None
-    counts, phases = card.counts(name, arch, trap), {}
+    phases = {}
     for phase in Phase:
-        if share_of(counts, phase).sites and (placed := card.place(name, arch, phase=phase, trap=trap)):
+        if card.counts(name, arch, trap, phase).judged and (placed := card.place(name, arch, phase=phase, trap=trap)):
             phases[phase.value] = placed_data(placed)
     return {**placed_data(whole), "phases": phases}
 

@@ -8,12 +8,13 @@ from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from testbed.campaign.score_card import Placed, ScoreCard, ScoreShare
+from testbed.campaign.score_card import Placed, ScoreCard
 from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
-from testbed.report.phrases import count
+from testbed.report.phrases import count, percent
 from testbed.report.score_data import Commands, miss_command, score_data
 from testbed.truth.phases import Phase
+from testbed.verdicts.counts import Counts
 from testbed.words.traps import TRAPS
 
 BEST = 5  # of the known that are shown above
@@ -37,7 +38,7 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
         Text(f"{count(len(card.judged), 'program file')}, {count(sites, 'site')} ({which})", style="bold")
     ]
     for name in card.names:
-        dead = sum(sum(card.counts(name, arch).dead) for arch in card.arches if name in card.everybody(arch))
+        dead = sum(card.counts(name, arch).dead for arch in card.arches if name in card.everybody(arch))
         said = _in_words(card.overall(name), honest=not dead)
         parts += [Text(f"\n{name}: {said}", style="bold"), _by_phase(card, name, width)]
         if dead:
@@ -49,22 +50,15 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
         parts += [Text(f"\ntraps, {name}: percent exact / stopped / lies, and the place", style="bold")]
         parts += [_traps(card, name, width), *_misses(card, name, commands.get(name, ""))]
     parts += _problems(card)
-    parts += [_answer(card, name, commands.get(name, "")) for name in card.names if card.overall(name).sites]
+    parts += [_answer(card, name, commands.get(name, "")) for name in card.names if card.overall(name).judged]
     return Group(*parts)
 
 
-def percent(part: int, whole: int) -> str:
-    """A share that is 0 or 100 only if it is."""
-    if not whole or part in (0, whole):
-        return "-" if not whole else "100" if part else "0"
-    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}"
+def shares(share: Counts) -> tuple[str, str, str]:
+    return tuple(percent(part, share.judged) for part in (share.exact, share.stopped, share.lying))  # type: ignore[return-value]
 
 
-def shares(share: ScoreShare) -> tuple[str, str, str]:
-    return tuple(percent(part, share.sites) for part in (share.exact, share.stopped, share.lying))  # type: ignore[return-value]
-
-
-def _in_words(share: ScoreShare, *, honest: bool) -> str:
+def _in_words(share: Counts, *, honest: bool) -> str:
     exact, stopped, lying = shares(share)
     return f"{exact} % exact, {stopped} % {'honest ' * honest}stops, {lying} % lies"
 
@@ -72,16 +66,16 @@ def _in_words(share: ScoreShare, *, honest: bool) -> str:
 def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
     """The card in one sentence: how often it lies, where most, and where to look first."""
     lying = [
-        (placed.share.lying / placed.share.sites, f"{_PHASES[phase]} on {arch}", placed.share)
+        (placed.share.lying / placed.share.judged, f"{_PHASES[phase]} on {arch}", placed.share)
         for arch in card.arches
         for phase in Phase
         if (placed := card.place(name, arch, phase=phase)) is not None and placed.share.lying
     ]
     whole = card.overall(name)
-    sites = count(whole.sites, "site")
+    sites = count(whole.judged, "site")
     if not lying:
         rest = f"lies at none of {sites}, and stops at {shares(whole)[1]} %"
-        return Text(f"\n{name} {f'is exact at all {sites}' if whole.exact == whole.sites else rest}.", "bold")
+        return Text(f"\n{name} {f'is exact at all {sites}' if whole.exact == whole.judged else rest}.", "bold")
     _, where, most = max(lying, key=lambda each: each[0])
     said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
     misses = (miss_command(card, name, trap, how) for trap in card.shown_traps())
@@ -97,7 +91,7 @@ def _by_phase(card: ScoreCard, name: str, width: int) -> RenderableType:
     for arch in card.arches:
         for phase in (None, *Phase):
             placed = card.place(name, arch, phase=phase)
-            if placed is not None and placed.share.sites:
+            if placed is not None and placed.share.judged:
                 where = (arch, "all" if phase is None else phase.value)
                 rows.append(NumberedRow(where, _digits(placed), "bold" if phase is None else ""))
     return numbered_table(("arch", "phase"), ("sites", *_HEADS), rows, width)
@@ -106,7 +100,7 @@ def _by_phase(card: ScoreCard, name: str, width: int) -> RenderableType:
 def _digits(placed: Placed) -> tuple[str, ...]:
     share = placed.share
     place = f"{placed.place} of {placed.of}"
-    return (f"{share.sites:,}", *shares(share), f"{share.points:.1f}", place)
+    return (f"{share.judged:,}", *shares(share), f"{share.points:.1f}", place)
 
 
 def _board(card: ScoreCard, arch: str, width: int) -> list[RenderableType]:
@@ -176,11 +170,11 @@ _USUAL = 6.8  # pixels of a letter at 11 pixels, about: the text is stretched to
 _GOOD, _FAIR, _BAD = "#2f7d4f", "#8a6d00", "#b3263e"  # each with white text of contrast 4.5 and more
 
 
-def badge(share: ScoreShare, label: str = "unwinding") -> str:
+def badge(share: Counts, label: str = "unwinding") -> str:
     """The picture: ``unwinding | 97.3 % exact · 0 % lies``. Green: no lies; red: more than one in a hundred sites."""
-    exact, lies = percent(share.exact, share.sites), percent(share.lying, share.sites)
+    exact, lies = percent(share.exact, share.judged), percent(share.lying, share.judged)
     value = f"{exact} % exact · {lies} % lies"
-    colour = _GOOD if not share.lying else _FAIR if 100 * share.lying <= share.sites else _BAD
+    colour = _GOOD if not share.lying else _FAIR if 100 * share.lying <= share.judged else _BAD
     left, right = _width(label), _width(value)
     return _PICTURE.format(
         label=label,
@@ -247,7 +241,7 @@ def score_markdown(card: ScoreCard) -> str:
         lines += [f"| place | name | points | exact % | stop % | lie % | {phases} |", "|---" * (6 + len(Phase)) + "|"]
         for placed in card.ranking(arch):
             share = placed.share
-            each = (percent(part, share.sites) for part in (share.exact, share.stopped, share.lying))
+            each = (percent(part, share.judged) for part in (share.exact, share.stopped, share.lying))
             by_phase = (_exact_and_lies(card, placed.name, arch, phase) for phase in Phase)
             row = (str(placed.place), f"`{placed.name}`", f"{share.points:.1f}", *each, *by_phase)
             lines.append(f"| {' | '.join(row)} |")
@@ -257,6 +251,6 @@ def score_markdown(card: ScoreCard) -> str:
 def _exact_and_lies(card: ScoreCard, name: str, arch: str, phase: Phase) -> str:
     """``97.3 / 0.2``."""
     placed = card.place(name, arch, phase=phase)
-    if placed is None or not placed.share.sites:
+    if placed is None or not placed.share.judged:
         return "-"
-    return f"{percent(placed.share.exact, placed.share.sites)} / {percent(placed.share.lying, placed.share.sites)}"
+    return f"{percent(placed.share.exact, placed.share.judged)} / {percent(placed.share.lying, placed.share.judged)}"

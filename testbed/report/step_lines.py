@@ -25,8 +25,9 @@ from rich.text import Text
 from testbed.campaign.results import Cell
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.run import Run
+from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import EXACT, OUTCOMES, Verdicts
+from testbed.verdicts.trace import EXACT, Verdicts
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 Marks = NDArray[np.uint8]  # an index of OUTCOMES each, plus the two below

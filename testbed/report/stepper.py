@@ -51,7 +51,7 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell]) -> str:
         seed=run.trace.seed,
         moves=[(move.name, move.key, move.does, *_SIGNS[move]) for move in _SIGNS],
         row_legend=LEGEND,
-        outcomes=[o for o in Outcome if o is Outcome.EXACT or any(cell.outcomes.get(o) for cell in cells)],
+        outcomes=[o for o in Outcome if o is Outcome.EXACT or any(o in cell.outcomes for cell in cells)],
         traits=occurring(columns),
         kinds=list(WordKind),
     )

@@ -25,6 +25,7 @@ from testbed.report.strategy_sentences import strategy_sentence
 from testbed.report.table_text import LEGEND, row_cells
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, phases
+from testbed.verdicts.trace import counts_of
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -49,6 +50,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
     for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
         limits: dict[Limit | None, int] = {limit: k + 1 for k, limit in enumerate(answer.unwinder.limits)}
         verdicts = answer.verdicts
+        by_phase = map(counts_of(verdicts, phase).within, PHASES)
         columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
         columns[f"s{i}limit"] = np.array([limits.get(v.explained_by, 0) for v in verdicts], np.uint8)
         columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
@@ -62,7 +64,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
                 "name": answer.unwinder.name,
                 "summary": answer.unwinder.summary,
                 "sentence": strategy_sentence(run, verdicts),
-                "phases": _by_phase(answer, phase),
+                "phases": [[each.judged, each.exact, each.stopped, each.lying] for each in by_phase],
                 "counts": counts(cell),
                 "limits": [[limit.mechanism, limit.because, limit.reference] for limit in answer.unwinder.limits],
             }
@@ -70,16 +72,6 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
     columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
     return {"strategies": strategies, "notes": list(notes), "besides": list(besides.ways)}
-
-
-def _by_phase(answer: StepAnswers, phase: NDArray[np.int8]) -> list[list[int]]:
-    """For each of PHASES: sites, exact ones, honest stops, lies."""
-    table = [[0, 0, 0, 0] for _ in PHASES]
-    for at, verdict in zip(phase.tolist(), answer.verdicts, strict=True):
-        if not verdict.transition:
-            table[at][0] += 1
-            table[at][1 if verdict.exact else 3 if verdict.outcome.lying else 2] += 1
-    return table
 
 
 class _Besides:

@@ -58,7 +58,7 @@ class ShownCell:
 
     @classmethod
     def of(cls, cell: Cell) -> ShownCell:
-        return cls(cell.unit, cell.unwinder, cell.sites - cell.transition, cell.exact, cell.shown)
+        return cls(cell.unit, cell.unwinder, cell.judged, cell.exact, cell.shown)
 
 
 @dataclass(slots=True)

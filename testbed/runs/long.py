@@ -8,12 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from testbed.build import Built
+from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge
@@ -26,7 +27,8 @@ from testbed.truth.windows.hindsight import Known
 from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Held, Window, windows
-from testbed.verdicts.one import NOTHING_TALLIED, Tally, Verdict, first_answers, joined, tally
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
+from testbed.verdicts.one import Verdict, counted, first_answers
 from testbed.verdicts.trace import Verdicts, judge_trace
 from testbed.words.errors import EmulationError, UsageError
 
@@ -105,6 +107,18 @@ class _WindowStart:
 
 
 @dataclass(eq=False)
+class JudgedLong:
+    """A strategy's verdicts counted, of those pieces that were judged, by their first step.
+
+    ``said`` is what it said at some steps, among them the first of each kind, where it is asked one by one.
+    """
+
+    unwinder: Unwinder
+    pieces: dict[int, Counts] = field(default_factory=dict)
+    said: dict[int, Backtrace] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
 class LongRun:
     """A run that was watched once. ``chunks`` makes it again, from its start or from a keyframe."""
 
@@ -112,7 +126,7 @@ class LongRun:
     chunks: Chunks = field(repr=False)
     known: Known = field(repr=False)
     firsts: Sequence[int] = field(repr=False)  # the first step of every piece
-    _tallies: dict[str, tuple[Unwinder, dict[int, Tally]]] = field(repr=False)
+    _judged: dict[str, JudgedLong] = field(repr=False)
     _places: dict[int, _WindowStart] = field(repr=False)
     _piece: tuple[int, Run, Window] | None = field(default=None, repr=False)
 
@@ -156,9 +170,9 @@ class LongRun:
                 if not left or any(window.end < place <= left[-1] for place in self._places):
                     break  # the next one is soon reached from another place
 
-    def tallies(self, unwinder: Unwinder) -> dict[int, Tally]:
-        """A strategy's verdicts counted, of those pieces that were judged, by their first step."""
-        return self._tallies.setdefault(unwinder.name, (unwinder, {}))[1]
+    def judged(self, unwinder: Unwinder) -> JudgedLong:
+        """What is known of a strategy."""
+        return self._judged.setdefault(unwinder.name, JudgedLong(unwinder))
 
     def piece(self, step: int) -> tuple[Run, Window]:
         """The piece that has a step; the last one asked for is kept."""
@@ -262,12 +276,12 @@ class _Surveyed:
             self._assumed: list[Assumed] = []
             self._places: dict[int, _WindowStart] = {}
             self._apart = 1
-            self._tallies = {unwinder.name: (unwinder, dict[int, Tally]()) for unwinder in self._judging}
+            self._judged = {unwinder.name: JudgedLong(unwinder) for unwinder in self._judging}
         if len(self._assumed) % self._apart == 0:
             self._keep(window, state)
         self._assumed.append(truth.assumed)
         piece = Run(self._built, truth.trace, truth)
-        works = [partial(_count, piece, window, *each) for each in self._tallies.values()]
+        works = [partial(count_piece, piece, window, each) for each in self._judged.values()]
         if self._beside:
             self._beside.do(works)
         else:
@@ -282,44 +296,42 @@ class _Surveyed:
             self._apart *= 2
 
     def run(self, chunks: Chunks, known: Known) -> LongRun:
-        """The run, with the tallies that hold; its pieces are found again from places at which the state holds."""
+        """The run, with the counts that hold; its pieces are found again from places at which the state holds."""
         firsts = [assumed.first for assumed in self._assumed]
         starts: dict[int, int] = {}
         for assumed in self._assumed:
             if not assumed.holds(known, starts):
-                for _, counted in self._tallies.values():
-                    del counted[assumed.first]
+                for judged in self._judged.values():
+                    del judged.pieces[assumed.first]
         places = {
             at: place for at, place in self._places.items() if not any(first < at < end for first, end in known.revised)
         }
-        return LongRun(self._built, chunks, known, firsts, self._tallies, places)
-
-
-def _count(piece: Run, window: Window, unwinder: Unwinder, counted: dict[int, Tally]) -> None:
-    """Judge a strategy on a piece, and keep that with those of other pieces."""
-    counted[window.first] = tally_piece(piece, window, unwinder)
+        return LongRun(self._built, chunks, known, firsts, self._judged, places)
 
 
 def judge_long(
     run: LongRun, unwinders: Sequence[Unwinder], *, progress: Progress = lambda step: None
-) -> tuple[Tally, ...]:
+) -> tuple[Counts, ...]:
     """The verdicts of strategies at every step, counted. Pieces that were judged before are not looked at again."""
-    counted = [run.tallies(unwinder) for unwinder in unwinders]
-    missing = {first for each in counted for first in run.firsts if first not in each}
+    judged = [run.judged(unwinder) for unwinder in unwinders]
+    missing = {first for each in judged for first in run.firsts if first not in each.pieces}
     for piece, window in run.pieces_at(missing):
-        for unwinder, each in zip(unwinders, counted, strict=True):
-            if window.first not in each:
-                each[window.first] = tally_piece(piece, window, unwinder)
+        for each in judged:
+            if window.first not in each.pieces:
+                count_piece(piece, window, each)
         progress(window.end)
-    return tuple(reduce(joined, (each[first] for first in run.firsts), NOTHING_TALLIED) for each in counted)
+    return tuple(sum((each.pieces[first] for first in run.firsts), NOTHING_COUNTED) for each in judged)
 
 
-def tally_piece(piece: Run, window: Window, unwinder: Unwinder) -> Tally:
-    """One strategy's verdicts on the steps of a piece, counted from its first step."""
-    verdicts = judge_piece(piece, window, unwinder)
+def count_piece(piece: Run, window: Window, judged: JudgedLong) -> None:
+    """Judge a strategy on the steps of a piece, and keep the counts."""
+    verdicts = judge_piece(piece, window, judged.unwinder)
     if isinstance(verdicts, Verdicts):
-        return verdicts.tally(window.start, window.stop)
-    return tally([verdicts[row] for row in range(window.start, window.stop)])
+        judged.pieces[window.first] = verdicts.counts(window.start, window.stop)
+        return
+    own = [verdicts[row] for row in range(window.start, window.stop)]
+    judged.pieces[window.first] = counted(own)
+    judged.said.update((window.first + i, each.said) for i, each in enumerate(own) if each.said is not None)
 
 
 def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | dict[int, Verdict]:

@@ -20,8 +20,9 @@ from testbed.truth import TrueFrame
 from testbed.truth.native.near import NEAR
 from testbed.truth.phases import PHASES, phases
 from testbed.vectors.model import SiteClass, Vector, VectorCaller, VectorFile, expected_of
+from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import OUTCOMES, Verdicts
+from testbed.verdicts.trace import Verdicts
 from testbed.words.catalogue import matches
 from testbed.words.errors import TestbedError
 from testbed.words.outcome import Outcome

@@ -252,23 +252,3 @@ def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: 
         right_ones = _common(outer, claimed, index, nodes, truth, row)
     last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones
     last[here, 4] = frame
-
-
-@compiled()
-def count_verdicts(outcome: Any, why: Any, transition: Any, lying: Any, pairs: Any, firsts: Any) -> None:
-    """Count steps outside transitions in ``pairs``, by what explains them (nothing: the first row) and by outcome.
-
-    ``firsts``: the first step that is not exact, the first that nothing explains, the first lie; each was -1.
-    """
-    for step in range(len(outcome)):
-        if transition[step]:
-            continue
-        kind = outcome[step]
-        pairs[np.int64(why[step]) + 1, kind] += 1
-        if kind != EXACT:
-            if firsts[0] < 0:
-                firsts[0] = step
-            if firsts[1] < 0 and why[step] < 0:
-                firsts[1] = step
-            if firsts[2] < 0 and lying[kind]:
-                firsts[2] = step

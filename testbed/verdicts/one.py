@@ -21,49 +21,19 @@ Where it goes wrong, and so what can explain it, is in `testbed.verdicts.compari
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Limit
 from testbed.truth import CallStack, TrueFrame
+from testbed.truth.phases import PHASES
 from testbed.verdicts.comparing import claimed_pcs, compare
+from testbed.verdicts.counts import NO_CALLERS, Callers, Counts, SiteKind
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
-
-
-@dataclass(frozen=True, slots=True)
-class Callers:
-    """How many callers were said, how many there truly are, and how many true ones were found.
-
-    ``found`` is the length of a longest common subsequence, by pc, of the callers said and the true ones, innermost
-    first: every true caller is found once at most, and in its order. By pc alone: a scanner claims no CFA. The
-    interrupted frame, which is given, counts nowhere.
-
-    * precision = found / said: the share of what is said that is true;
-    * recall = found / true: the share of what is true that is said.
-    """
-
-    said: int = 0
-    true: int = 0
-    found: int = 0
-
-    def __add__(self, other: Callers) -> Callers:
-        return Callers(self.said + other.said, self.true + other.true, self.found + other.found)
-
-    @property
-    def precision(self) -> float | None:
-        """None where nothing was said."""
-        return self.found / self.said if self.said else None
-
-    @property
-    def recall(self) -> float | None:
-        """None where there is nothing to find."""
-        return self.found / self.true if self.true else None
-
-
-NO_CALLERS = Callers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +61,11 @@ class Verdict:
         return self.outcome is Outcome.EXACT
 
     @property
+    def whole(self) -> bool:
+        """True where every caller was found, and it was not said that the last one is the root."""
+        return self.outcome in (Outcome.REFUSED, Outcome.STOPPED) and self.callers.found == self.callers.true
+
+    @property
     def unexplained(self) -> bool:
         """True where nothing excuses the difference: the site fails the matrix."""
         return not self.exact and self.explained_by is None and not self.transition
@@ -98,52 +73,6 @@ class Verdict:
     def __str__(self) -> str:
         because = f" ({self.explained_by.mechanism})" if self.explained_by else ""
         return f"{self.outcome.value}{because}" + (f": {self.difference}" if self.difference else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Verdicts, counted. ``transition`` sites are in ``sites`` only, in no other count.
-
-    ``shown`` counts the (limit's mechanism, outcome) pairs; ``first`` is the first step that is not exact,
-    ``first_unexplained`` the first that nothing excuses, ``first_lie`` the first that claims something false; -1: none.
-    ``said`` is what was said at these, where that is kept.
-    """
-
-    sites: int
-    outcomes: Mapping[Outcome, int]
-    explained: int
-    unexplained: int
-    transition: int
-    shown: Mapping[tuple[str, Outcome], int]
-    first: int
-    first_unexplained: int
-    callers: Callers = NO_CALLERS
-    first_lie: int = -1
-    said: Mapping[int, Backtrace] = field(default_factory=dict, compare=False, repr=False)
-
-
-NOTHING_TALLIED = Tally(0, {}, 0, 0, 0, {}, -1, -1)
-
-
-def joined(before: Tally, after: Tally) -> Tally:
-    """Two parts of a run counted together; the steps of ``after`` come behind those of ``before``."""
-
-    def first(earlier: int, later: int) -> int:
-        return earlier if earlier >= 0 else later + before.sites if later >= 0 else -1
-
-    return Tally(
-        before.sites + after.sites,
-        Counter(before.outcomes) + Counter(after.outcomes),
-        before.explained + after.explained,
-        before.unexplained + after.unexplained,
-        before.transition + after.transition,
-        Counter(before.shown) + Counter(after.shown),
-        first(before.first, after.first),
-        first(before.first_unexplained, after.first_unexplained),
-        before.callers + after.callers,
-        first(before.first_lie, after.first_lie),
-        {**{step + before.sites: said for step, said in after.said.items()}, **before.said},
-    )
 
 
 def first_answers(judged: Iterable[tuple[Verdict, Backtrace]]) -> Iterator[Verdict]:
@@ -161,47 +90,22 @@ def first_answers(judged: Iterable[tuple[Verdict, Backtrace]]) -> Iterator[Verdi
             yield replace(verdict, said=said)
 
 
-def tally(verdicts: Iterable[Verdict]) -> Tally:
-    """Count the verdicts on all steps of a run."""
-    outcomes: Counter[Outcome] = Counter()
-    shown: Counter[tuple[str, Outcome]] = Counter()
-    transition = explained = unexplained = 0
-    first = first_unexplained = first_lie = -1
-    said = true = found = sites = 0
-    kept: dict[int, Backtrace] = {}
-    for step, verdict in enumerate(verdicts):
-        sites += 1
+def counted(verdicts: Iterable[Verdict], phase: Iterable[int] | None = None, *, wholes: bool = False) -> Counts:
+    """Verdicts on the steps of a run, counted. ``phase`` numbers PHASES; with ``wholes`` it is told where all callers
+    were found before a stop."""
+    kinds, firsts = Counter[SiteKind](), dict[SiteKind, int]()
+    callers, transition = NO_CALLERS, 0
+    phases = repeat(None) if phase is None else (PHASES[number] for number in phase)
+    for step, (verdict, where) in enumerate(zip(verdicts, phases, strict=False)):
         if verdict.transition:
             transition += 1
             continue
-        outcomes[verdict.outcome] += 1
-        said, true = said + verdict.callers.said, true + verdict.callers.true
-        found += verdict.callers.found
-        if verdict.exact:
-            continue
-        if verdict.said is not None:
-            kept[step] = verdict.said
-        first = step if first < 0 else first
-        first_lie = step if first_lie < 0 and verdict.outcome.lying else first_lie
-        if verdict.explained_by:
-            explained += 1
-            shown[verdict.explained_by.mechanism, verdict.outcome] += 1
-        else:
-            unexplained += 1
-            first_unexplained = step if first_unexplained < 0 else first_unexplained
-    return Tally(
-        sites,
-        dict(outcomes),
-        explained,
-        unexplained,
-        transition,
-        dict(shown),
-        first,
-        first_unexplained,
-        Callers(said, true, found),
-        first_lie,
-        {step: kept[step] for step in (first, first_unexplained, first_lie) if step in kept},
-    )
+        cause = verdict.explained_by.mechanism if verdict.explained_by else ""
+        kind = SiteKind(verdict.outcome, cause, where, wholes and verdict.whole)
+        kinds[kind] += 1
+        firsts.setdefault(kind, step)
+        callers += verdict.callers
+    return Counts(dict(kinds), firsts, transition, callers)
 
 
 def judge_backtrace(

@@ -21,11 +21,11 @@ from testbed.truth import Truth
 from testbed.truth.columns import trait_at
 from testbed.truth.frame_sites import FrameSites, frame_sites
 from testbed.truth.frame_traits import LazyTraits
-from testbed.verdicts.one import NO_CALLERS, Callers, Tally, Verdict, exact_verdict, judge_backtrace
+from testbed.verdicts.counts import NO_CALLERS, OUTCOMES, Callers, Counts, counted_columns
+from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
 from testbed.words.traits import NARROWED, Trait
 
-OUTCOMES = tuple(Outcome)
 UNEXPLAINED = -1
 EXACT = OUTCOMES.index(Outcome.EXACT)
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
@@ -72,32 +72,16 @@ class Verdicts(Sequence[Verdict]):
             return exact_verdict(depth, transition=bool(self.transition[step]))
         return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
 
-    def tally(self, first: int = 0, end: int | None = None) -> Tally:
+    def counts(self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None) -> Counts:
         """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
-        from testbed.verdicts.native import count_verdicts
+        outcome, transition = self.outcome[first:end], self.transition[first:end]
+        cause, causes = self.explained[first:end] + np.int32(1), ("", *(limit.mechanism for limit in self.limits))
+        return counted_columns(outcome, transition, self.callers, cause=cause, causes=causes, phase=phase)
 
-        outcome, why, transition = (column[first:end] for column in (self.outcome, self.explained, self.transition))
-        pairs = np.zeros((len(self.limits) + 1, len(OUTCOMES)), np.int64)  # a row for the unexplained comes first
-        firsts = np.full(3, -1, np.int64)
-        native(count_verdicts)(outcome, why, transition, LYING, pairs, firsts)
-        outcomes = pairs.sum(axis=0).tolist()
-        unexplained = sum(pairs[0].tolist()) - outcomes[EXACT]
-        shown: dict[tuple[str, Outcome], int] = {}
-        for limit, column in zip(*(place.tolist() for place in np.nonzero(pairs[1:])), strict=True):
-            shown_as = self.limits[limit].mechanism, OUTCOMES[column]
-            shown[shown_as] = shown.get(shown_as, 0) + int(pairs[limit + 1, column])
-        return Tally(
-            sites=len(outcome),
-            outcomes={kind: count for kind, count in zip(OUTCOMES, outcomes, strict=True) if count},
-            explained=sum(outcomes) - int(pairs[0].sum()),
-            unexplained=unexplained,
-            transition=len(outcome) - sum(outcomes),
-            shown=shown,
-            first=int(firsts[0]),
-            first_unexplained=int(firsts[1]),
-            callers=self.callers,
-            first_lie=int(firsts[2]),
-        )
+
+def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None) -> Counts:
+    """The verdicts on all steps of a run, counted; by phase, where each step's number in PHASES is given."""
+    return verdicts.counts(phase=phase) if isinstance(verdicts, Verdicts) else counted(verdicts, phase)
 
 
 def judge_trace(

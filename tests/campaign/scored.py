@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from testbed.campaign.known_scores import KnownScores, KnownUnwinder
-from testbed.campaign.phase_counts import Miss, PhaseCounts, ScoredUnit
+from testbed.campaign.phase_counts import Miss, ScoredUnit
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import ScoreCard
+from testbed.truth.phases import PHASES
+from testbed.verdicts.counts import Counts, SiteKind
 from testbed.words.outcome import Outcome
 
 LEAF = Unit("leaf_call", "x86_64", "keystone")
 SITES = (2, 2, 10, 2, 4)
 
 
-def counts(exact: int, stopped: int) -> PhaseCounts:
+def counts(exact: int, stopped: int) -> Counts:
     """Of 20 sites, the first ones exact, the next ones stopped."""
-    kinds = ["exact"] * exact + ["stop"] * stopped + ["lie"] * (20 - exact - stopped)
-    split = [[kinds.pop(0) for _ in range(size)] for size in SITES]
-    return PhaseCounts(SITES, tuple(p.count("exact") for p in split), tuple(p.count("stop") for p in split))
+    outcomes = [Outcome.EXACT] * exact + [Outcome.STOPPED] * stopped + [Outcome.WRONG] * (20 - exact - stopped)
+    phases = [phase for phase, size in zip(PHASES, SITES, strict=True) for _ in range(size)]
+    return Counts(Counter(SiteKind(*each) for each in zip(outcomes, [""] * 20, phases, strict=True)))
 
 
-def card_of(known: Mapping[str, PhaseCounts], **asked: PhaseCounts) -> ScoreCard:
+def card_of(known: Mapping[str, Counts], **asked: Counts) -> ScoreCard:
     about = {name: KnownUnwinder(name, "", "", ("x86_64",)) for name in known}
     result = ScoredUnit(LEAF, SITES, asked, {"mine": Miss(3, "main", Outcome.SKIPPED)})
     scores = KnownScores(about, {LEAF: SITES}, {LEAF: known})

@@ -27,7 +27,7 @@ from testbed.campaign.units import run_unit, units
 from testbed.image import Image
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
-from testbed.verdicts.one import Callers
+from testbed.verdicts.counts import Callers
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
 from tests import kept_names

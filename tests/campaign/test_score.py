@@ -10,8 +10,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.known_scores import FILE, KnownScores, KnownUnwinder, known_scores, write_known
-from testbed.campaign.phase_counts import PhaseCounts, ScoredUnit, score_unit
+from testbed.campaign.known_scores import FILE, KnownScores, KnownUnwinder, as_kept, known_scores, write_known
+from testbed.campaign.phase_counts import ScoredUnit, all_the_same, score_unit
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import ScoreCard
 from testbed.campaign.score_sample import sample_units, traps_of
@@ -19,7 +19,7 @@ from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace
 from testbed.referee import present
 from testbed.trace import Snapshot
-from testbed.truth.phases import PHASES, Phase
+from testbed.truth.phases import Phase
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS
@@ -33,18 +33,18 @@ BARE = Unit("recursion", "x86_64", "clang-O2-bare")
 def test_counts_by_phase_are_those_of_the_matrix() -> None:
     scored = score_unit(LEAF, PROGRAMS, [UNWINDERS["fp_chain"], UNWINDERS["eh_frame"]])
     assert sum(scored.sites) == 25
-    assert scored.counts["eh_frame"] == PhaseCounts(scored.sites, exact=scored.sites)
+    assert scored.counts["eh_frame"].kinds == all_the_same(Outcome.EXACT, scored.sites).kinds
     chain = scored.counts["fp_chain"]
-    assert sum(chain.exact) == 16  # as tests/golden has it
-    by_phase = dict(zip(PHASES, chain.lying, strict=True))
-    assert by_phase[Phase.PROLOGUE] and by_phase[Phase.EPILOGUE] and not by_phase[Phase.BODY]
+    assert chain.exact == 16  # as tests/golden has it
+    assert chain.within(Phase.PROLOGUE).lying and chain.within(Phase.EPILOGUE).lying
+    assert chain.within(Phase.BODY).judged and not chain.within(Phase.BODY).lying
     assert scored.lies["fp_chain"].outcome is Outcome.ENDED_EARLY
     assert "eh_frame" not in scored.lies and "eh_frame" not in scored.stops
 
 
 def test_a_strategy_without_its_section_stops_everywhere() -> None:
     scored = score_unit(BARE, PROGRAMS, [UNWINDERS["sframe"]])
-    assert scored.counts["sframe"] == PhaseCounts(scored.sites, stopped=scored.sites)
+    assert scored.counts["sframe"] == all_the_same(Outcome.REFUSED, scored.sites)
 
 
 def test_what_goes_wrong_with_a_unit_is_its_result() -> None:
@@ -67,7 +67,8 @@ def test_the_known_scores_are_what_is_judged_today() -> None:
         scored = score_unit(unit, PROGRAMS, there)
         assert scored.sites == known.sites[unit], unit
         for name, found in scored.counts.items():
-            assert known.of(name, unit, scored.sites) == found, f"{name} on {unit}: see docs/score.md"
+            kept = known.of(name, unit, scored.sites)
+            assert kept and as_kept(kept) == as_kept(found), f"{name} on {unit}: see docs/score.md"
 
 
 def test_the_known_tools_score_as_they_did() -> None:
@@ -77,7 +78,8 @@ def test_the_known_tools_score_as_they_did() -> None:
     scored = score_unit(LEAF, PROGRAMS, list(tools.values()))
     for name, tool in tools.items():
         if known.known[name].tool == (tool.tool() if tool.tool else ""):
-            assert known.of(name, LEAF, scored.sites) == scored.counts[name]
+            kept = known.of(name, LEAF, scored.sites)
+            assert kept and as_kept(kept) == as_kept(scored.counts[name])
 
 
 def test_every_strategy_was_asked_about_the_sample_and_nearly_every_unit() -> None:
@@ -108,12 +110,14 @@ def test_known_scores_are_written_and_read_again(tmp_path: Path) -> None:
     write_known([score_unit(LEAF, PROGRAMS, [chain])], [chain], path, None, [LEAF])
     first = known_scores(path)
     known_scores.cache_clear()
-    crashing = PhaseCounts((1, 2, 3, 4, 5), (0, 1, 1, 1, 1), (1, 1, 2, 3, 4), (1, 0, 0, 0, 1))
-    other = ScoredUnit(BARE, crashing.sites, {"eh_frame": crashing})
+    crashing = all_the_same(Outcome.EXACT, (0, 1, 1, 1, 1)) + all_the_same(Outcome.STOPPED, (0, 1, 2, 2, 3))
+    crashing += all_the_same(Outcome.CRASHED, (1, 0, 0, 0, 1)) + all_the_same(Outcome.WRONG, (0, 0, 0, 1, 0))
+    assert as_kept(crashing) == "0 1 1 1 1/1 1 2 2 4/1 0 0 0 1"
+    other = ScoredUnit(BARE, (1, 2, 3, 4, 5), {"eh_frame": crashing})
     write_known([score_unit(LEAF, PROGRAMS, [table]), other], [table], path, first)
     both = known_scores(path)
     assert both.counts[LEAF]["fp_chain"] == first.counts[LEAF]["fp_chain"]
-    assert both.counts[LEAF]["eh_frame"].exact == both.sites[LEAF]
+    assert both.counts[LEAF]["eh_frame"] == all_the_same(Outcome.EXACT, both.sites[LEAF])
     assert both.counts[BARE]["eh_frame"] == crashing
     assert both.known["eh_frame"].arches == ("x86_64", "arm64")
     assert both.sample == (LEAF,)
@@ -145,7 +149,7 @@ def test_a_card_has_phases_and_traps() -> None:
     card = card_of({"best": counts(20, 0)}, mine=counts(4, 10))
     entry, call = card.place("mine", "x86_64", phase=Phase.ENTRY), card.place("mine", "x86_64", phase=Phase.CALL)
     assert entry is not None and call is not None
-    assert (entry.share.exact, entry.place, entry.share.sites) == (2, 1, 2)
+    assert (entry.share.exact, entry.place, entry.share.judged) == (2, 1, 2)
     assert (call.share.lying, call.place) == (4, 2)
     assert card.shown_traps() == [1, 14]
     assert card.place("mine", "x86_64", trap=2) is None

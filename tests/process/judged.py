@@ -147,7 +147,7 @@ def _row(program: RunnableProgram) -> SharesRow:
         *(program.name, program.target, program.build, process.steps, len(process.threads), process.run.ending),
         "named" if equal == "differs" and program.emulated and program.name in NAMED else equal,
         sum(thread.transition for thread in process.threads),
-        {each.name: (each.counted, each.exact, each.whole, each.stops, each.lies, each.unexplained) for each in shares},
+        {each.name: (each.judged, each.exact, each.whole, each.stops, each.lying, each.unexplained) for each in shares},
         tuple(
             (each.name, str(place), place.steps, place.where)
             for each in shares

@@ -131,7 +131,7 @@ def _row(name: str, found: MeasuredLong) -> str:
 
 
 def _share(name: str, found: MeasuredLong, each: StrategyShare) -> str:
-    parts = " | ".join(share(n, each.counted) for n in (each.exact, each.whole, each.stops, each.lies))
+    parts = " | ".join(share(n, each.judged) for n in (each.exact, each.whole, each.stops, each.lying))
     return f"| {name} | {found.steps:,} | {each.name} | {parts} | {each.unexplained:,} |"
 
 

@@ -154,10 +154,10 @@ def section(asked: Sequence[AskedTool], runs: Runs, sample: int) -> Iterator[str
 
 
 def _cell(asked: Sequence[AskedTool]) -> str:
-    counted = sum(each.result.counted for each in asked)
+    counted = sum(each.result.judged for each in asked)
     if not counted:
         return "-"
-    numbers = [sum(getattr(each.result, name) for each in asked) for name in ("exact", "whole", "stops", "lies")]
+    numbers = [sum(getattr(each.result, name) for each in asked) for name in ("exact", "whole", "stops", "lying")]
     exact, whole, stops, lies = (share(number, counted).removesuffix(" %") for number in numbers)
     return f"{exact} ({whole}) / {stops} / {lies}"
 

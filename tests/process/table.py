@@ -134,7 +134,7 @@ def _shares(name: str, rows: Sequence[ProcessRow]) -> Iterator[str]:
     for row in rows:
         for each in row.shares:
             if each.name == name:
-                parts = " | ".join(share(n, each.counted) for n in (each.exact, each.whole, each.stops, each.lies))
+                parts = " | ".join(share(n, each.judged) for n in (each.exact, each.whole, each.stops, each.lying))
                 place = f"{each.places[0]}: {each.places[0].because or 'unexplained'}" if each.places else "-"
                 yield f"| {row.program} | {row.target} | {parts} | {each.unexplained:,} | {place} |"
 

@@ -11,6 +11,8 @@ import pytest
 from testbed.profiling.result import StrategyShare
 from testbed.referee import REFEREES
 from testbed.report.referees_text import PAGE, section_of, with_section
+from testbed.verdicts.counts import SiteKind
+from testbed.words.outcome import Outcome
 from tests.process import referees
 from tests.process.referees import ON_ARM32, with_rows
 
@@ -68,7 +70,11 @@ def _run(program: str, target: str, link: str) -> SimpleNamespace:
 
 
 def _judged(name: str, exact: int) -> StrategyShare:
-    return StrategyShare(name, 60, exact, 0, 60 - exact, 0, 0, 60 - exact, 0, True)
+    return StrategyShare(
+        name=name,
+        sampled=True,
+        kinds={SiteKind(Outcome.EXACT): exact, SiteKind(Outcome.STOPPED, "a place"): 60 - exact},
+    )
 
 
 def _make(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:

@@ -39,7 +39,7 @@ def test_an_instruction_that_the_emulator_lacks_ends_the_run_with_its_place() ->
     assert len(track.trace) == run.steps > 5_000
     assert observe(track.trace).stack(len(track.trace) - 1).frames[0].pc in range(*_main(run))
     share = judge_process(watch_process(run), UNWINDERS["eh_frame"])
-    assert share.judged == run.steps and share.exact > 0.95 * share.counted and not share.unexplained
+    assert share.sites == run.steps and share.exact > 0.95 * share.judged and not share.unexplained
 
 
 def _main(run) -> tuple[int, int]:  # type: ignore[no-untyped-def]

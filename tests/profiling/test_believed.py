@@ -45,8 +45,8 @@ def tool(name: str) -> Unwinder:
 @pytest.mark.parametrize("name", ["libdw", "libunwind"])
 def test_a_library_finds_every_caller_in_files_that_lie_anywhere(name: str) -> None:
     share = judge_process(watched(), tool(name), evaluate=evaluate_rule, sample=60, readers=READERS)
-    assert share.sampled and share.judged == 60
-    assert share.exact + share.whole == share.counted, share.places
+    assert share.sampled and share.sites == 60
+    assert share.exact + share.whole == share.judged, share.places
     assert share.unexplained == 0
 
 

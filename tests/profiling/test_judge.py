@@ -36,10 +36,10 @@ def test_two_witnesses_agree_about_a_process_with_a_libc(target: str) -> None:
 def test_every_step_that_a_table_gets_wrong_is_a_functions_row(target: str, table: str) -> None:
     share = judge_process(watched("hello", target, "static"), UNWINDERS[table], evaluate=evaluate_rule)
     assert share.unexplained == 0, [place for place in share.places if not place.explained]
-    assert share.exact + share.whole + share.stops + share.lies + share.transition == share.judged
-    assert share.explained == sum(place.steps for place in share.places) == share.counted - share.exact
+    assert share.exact + share.whole + share.stops + share.lying + share.transition == share.sites
+    assert share.explained == sum(place.steps for place in share.places) == share.judged - share.exact
     if table == "eh_frame":
-        assert share.exact > 0.98 * share.counted
+        assert share.exact > 0.98 * share.judged
         assert "no row" in {place.because for place in share.places if place.function == "_init"}
 
 
@@ -47,7 +47,7 @@ def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -
     share = judge_process(watched("hello", "arm64", "dynamic"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
     assert not share.unexplained
     (place,) = (each for each in share.places if each.library.startswith("ld-linux") and each.lies > 1_000)
-    assert place.because == "CFA is sp+0xd0, true sp+0xe0" and place.lies > 0.9 * share.lies
+    assert place.because == "CFA is sp+0xd0, true sp+0xe0" and place.lies > 0.9 * share.lying
     assert place.function == f"+{int(place.known, 16):#x}", "no symbol: where its entry in the table begins"
     assert place.command == f"testbed check {place.file} --function {place.known}"
 
@@ -55,15 +55,15 @@ def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -
 def test_a_strategy_that_does_not_say_what_its_table_says_is_unexplained() -> None:
     false = replace(UNWINDERS["eh_frame"], unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
     share = judge_process(watched("hello", "x86_64", "static"), false, evaluate=evaluate_rule)
-    assert share.unexplained > 0.9 * share.counted
-    assert share.explained == share.counted - share.exact - share.unexplained
+    assert share.unexplained > 0.9 * share.judged
+    assert share.explained == share.judged - share.exact - share.unexplained
 
 
 def test_a_strategy_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None:
     process = watched("hello", "x86_64", "static")
     first, second = (judge_process(process, UNWINDERS["stack_scan"], sample=40) for _ in range(2))
     assert first == second
-    assert first.sampled and first.judged == 40 == first.exact + first.whole + first.stops + first.lies
+    assert first.sampled and first.sites == 40 == first.exact + first.whole + first.stops + first.lying
 
 
 def test_the_verdicts_of_a_sample_are_those_of_every_step() -> None:
@@ -73,7 +73,7 @@ def test_the_verdicts_of_a_sample_are_those_of_every_step() -> None:
     readable = judge_process(
         process, replace(unwinder, unwind_trace=None), evaluate=evaluate_rule, sample=process.steps // 10
     )
-    assert abs(readable.exact / readable.judged - everywhere.exact / everywhere.judged) < 0.02
+    assert abs(readable.exact / readable.sites - everywhere.exact / everywhere.sites) < 0.02
     assert {str(place) for place in readable.places} <= {str(place) for place in everywhere.places}
 
 
@@ -111,10 +111,10 @@ def test_in_pieces_a_sample_is_asked_at_the_same_steps_and_says_the_same(name: s
     counted, shares = judge_in_pieces(long, strategies, evaluate=evaluate_rule, sample=60)
     assert len(counted.threads) > 2 and counted.pieces > 4
     assert shares == [judge_process(whole, each, evaluate=evaluate_rule, sample=60) for each in strategies]
-    assert [(each.judged, each.sampled) for each in shares if each.name != "fp_chain"] == [(60, True)] * 3
+    assert [(each.sites, each.sampled) for each in shares if each.name != "fp_chain"] == [(60, True)] * 3
     assert not any(each.unexplained for each in shares)
     (few,) = judge_in_pieces(long, strategies[1:2], sample=2)[1]
-    assert few.judged == 2 and few == judge_process(whole, strategies[1], sample=2)
+    assert few.sites == 2 and few == judge_process(whole, strategies[1], sample=2)
 
 
 def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_costs() -> None:
@@ -127,4 +127,4 @@ def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_c
 
 def test_a_chain_has_a_reason_wherever_it_is_wrong_in_libraries_without_frame_pointers() -> None:
     share = judge_process(watched("hello", "x86_64", "dynamic"), UNWINDERS["fp_chain"])
-    assert share.lies > 0.4 * share.counted and not share.unexplained
+    assert share.lying > 0.4 * share.judged and not share.unexplained

@@ -41,7 +41,7 @@ def test_a_false_register_whose_slot_is_untouched_stays_unexplained() -> None:
     process = watch_process(run_process(built("writes_over", "x86_64", "static")))
     false = replace(TABLE, unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
     share = judge_process(process, false, evaluate=evaluate_rule)
-    assert share.unexplained > 0.9 * share.counted
+    assert share.unexplained > 0.9 * share.judged
     assert sum(lies for _, lies in places(share, WRITTEN_OVER)) <= 2
 
 

@@ -1,4 +1,4 @@
-"""The plots: their counts, and files that a viewer opens."""
+"""The plots: files that a viewer opens."""
 
 from __future__ import annotations
 
@@ -10,26 +10,16 @@ from xml.etree import ElementTree
 import pytest
 
 from testbed.campaign.results import Cell, Matrix, UnitResult
-from testbed.report.plots import phase_counts, plot_matrix, plot_run
+from testbed.report.plots import plot_matrix, plot_run
 from testbed.runs.run import Run
-from testbed.truth.phases import Phase
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import UsageError
-from testbed.words.outcome import Outcome
 from tests.report.judged import judged
 
 
 def leaf_call() -> tuple[Run, list[tuple[Cell, Sequence[Verdict]]]]:
     run, answers, cells = judged("leaf_call", "arm64", "keystone")
     return run, [(cell, each.verdicts) for cell, each in zip(cells, answers.each, strict=True)]
-
-
-def test_phases_count_every_step_once() -> None:
-    run, by_strategy = leaf_call()
-    counts = phase_counts(run, by_strategy[0][1])
-    assert sum(sum(outcomes.values()) for outcomes in counts.values()) == len(run)
-    assert counts[Phase.BODY] == {Outcome.EXACT: sum(counts[Phase.BODY].values())}
-    assert Outcome.EXACT not in counts[Phase.PROLOGUE]
 
 
 def test_a_run_is_plotted_and_the_same_run_gives_the_same_file(tmp_path: Path) -> None:

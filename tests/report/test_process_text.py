@@ -11,12 +11,20 @@ from rich.console import Console, Group
 
 from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
 from testbed.report.process_text import _places, _summary, _threads, process_answer
+from testbed.verdicts.counts import SiteKind
+from testbed.words.outcome import Outcome
 
 WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the frame pointer for " * 4, 12, 12, 3, 1, "f")
-EXACT = StrategyShare("eh_frame", 100, 100, 0, 0, 0, 0, 0, 0, False)
-STOPS = replace(EXACT, name="orc", exact=90, stops=10, explained=10)
-SAMPLED = replace(EXACT, name="gdb", judged=30, exact=25, stops=5, sampled=True, outcomes={"exact": 25, "stopped": 5})
-DEAD = replace(SAMPLED, name="drgn", outcomes={"exact": 25, "stopped": 1, "crashed": 3, "hung": 1})
+
+
+def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShare:
+    kinds = {SiteKind(Outcome(word), "" if word == "exact" else "a place"): number for word, number in outcomes.items()}
+    return StrategyShare(kinds, name=name, sampled=sampled)
+
+
+EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
+SAMPLED = _share("gdb", sampled=True, exact=25, stopped=5)
+DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
 
 
 class _Process:

@@ -19,7 +19,8 @@ from testbed.report.run_text import run_page
 from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
-from testbed.verdicts.trace import EXACT, OUTCOMES
+from testbed.verdicts.counts import OUTCOMES, SiteKind
+from testbed.verdicts.trace import EXACT
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
@@ -64,9 +65,10 @@ def test_no_sum_is_left_out_however_narrow_it_is(width: int) -> None:
 
 def test_a_crash_is_no_honest_stop() -> None:
     run, ((cell, verdicts),) = judged("leaf_call", "arm64", ("eh_frame",))
-    dead = {Outcome.EXACT: 20, Outcome.STOPPED: 2, Outcome.CRASHED: 2, Outcome.HUNG: 1}
+    dead = {Outcome.STOPPED: 2, Outcome.CRASHED: 2, Outcome.HUNG: 1}
+    kinds = {SiteKind(Outcome.EXACT): 20, **{SiteKind(outcome, "NO_CODE"): n for outcome, n in dead.items()}}
     first = Difference(3, "main", Outcome.CRASHED, "NO_CODE", "seen.", "because")
-    text = shown(run_page(run, [(replace(cell, outcomes=dead, explained=5, first=first), verdicts)]))
+    text = shown(run_page(run, [(replace(cell, kinds=kinds, first=first), verdicts)]))
     assert re.search(r"exact  honest stops  no answer  lies", text)
     assert re.search(r"^eh_frame +20 +2 +3 +0 ", text, re.M)
     assert "eh_frame crashes first" in text and "nobody lies, and eh_frame gives no answer at 3." in text

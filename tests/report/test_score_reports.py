@@ -9,10 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from testbed.campaign.score_card import ScoreCard, ScoreShare
+from testbed.campaign.score_card import ScoreCard
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, numbered_table
+from testbed.report.phrases import percent
 from testbed.report.score_data import score_data
-from testbed.report.score_text import badge, percent, score_html, score_markdown, score_page
+from testbed.report.score_text import badge, score_html, score_markdown, score_page
+from testbed.verdicts.counts import Counts, SiteKind
+from testbed.words.outcome import Outcome
 from tests.campaign.scored import card_of, counts
 
 
@@ -98,14 +101,15 @@ def test_the_markdown_has_a_row_for_everybody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "text", "colour"),
+    ("numbers", "text", "colour"),
     [
-        (ScoreShare(1000, 1000, 0, 0), "100 % exact · 0 % lies", "#2f7d4f"),
-        (ScoreShare(1000, 900, 95, 5), "90.0 % exact · 0.5 % lies", "#8a6d00"),
-        (ScoreShare(1000, 900, 0, 100), "90.0 % exact · 10.0 % lies", "#b3263e"),
+        ((1000, 0, 0), "100 % exact · 0 % lies", "#2f7d4f"),
+        ((900, 95, 5), "90.0 % exact · 0.5 % lies", "#8a6d00"),
+        ((900, 0, 100), "90.0 % exact · 10.0 % lies", "#b3263e"),
     ],
 )
-def test_a_badge_is_a_picture_with_its_words(share: ScoreShare, text: str, colour: str) -> None:
+def test_a_badge_is_a_picture_with_its_words(numbers: tuple[int, int, int], text: str, colour: str) -> None:
+    share = Counts(dict(zip(map(SiteKind, (Outcome.EXACT, Outcome.STOPPED, Outcome.WRONG)), numbers, strict=True)))
     picture = badge(share)
     root = ElementTree.fromstring(picture)
     assert root.attrib["aria-label"] == f"unwinding: {text}"

@@ -81,5 +81,5 @@ def test_the_phases_are_those_of_the_score() -> None:
     scored = score_unit(unit, PROGRAMS, [answer.unwinder for answer in answers.each])
     for strategy in facts["strategies"]:
         counts = scored.counts[strategy["name"]]
-        for i in range(len(PHASES)):
-            assert strategy["phases"][i] == [counts.sites[i], counts.exact[i], counts.stopped[i], counts.lying[i]]
+        for i, here in enumerate(map(counts.within, PHASES)):
+            assert strategy["phases"][i] == [here.judged, here.exact, here.stopped, here.lying]

@@ -14,7 +14,7 @@ from testbed.campaign.units import build_unit, units
 from testbed.runs.judging import judge_all
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
 from testbed.runs.run import run_built, run_program
-from testbed.verdicts.one import Verdict, tally
+from testbed.verdicts.one import Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait
 from tests.truth.pieces import agree_in_pieces, said
@@ -47,11 +47,11 @@ def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureReque
         on_the_way = unwinders[::2]  # the others afterwards
         whole, run = run_built(built), watch_long(built, budget=1_000_000, chunk=PIECE, judging=on_the_way)
         assert (len(run), run.end, run.failure) == (len(whole), whole.trace.end, whole.failure)
-        held, made = held + len(run.tallies(on_the_way[0])), made + len(run.firsts)
+        held, made = held + len(run.judged(on_the_way[0]).pieces), made + len(run.firsts)
         wanted = {unwinder.name: judge_all(whole, unwinder) for unwinder in unwinders}
-        for unwinder, counted in zip(unwinders, judge_long(run, unwinders), strict=True):
-            assert counted == tally(list(wanted[unwinder.name])), (unit, unwinder.name)
-            assert cell_of_long(run, unwinder, counted) == cell_of(whole, unwinder, wanted[unwinder.name])
+        for unwinder, found in zip(unwinders, judge_long(run, unwinders), strict=True):
+            assert found == counted(wanted[unwinder.name]), (unit, unwinder.name)
+            assert cell_of_long(run, unwinder, found) == cell_of(whole, unwinder, wanted[unwinder.name])
         for piece, window in run.pieces():
             pieces += 1
             for unwinder in unwinders:

@@ -33,7 +33,7 @@ def test_by_threads_the_verdicts_are_the_same(arch: str) -> None:
         assert len(firsts) > 2
         run = watch_long(built, budget=1_000_000, chunk=PIECE, judging=judging, jobs=2)
         assert (len(run), run.end, list(run.firsts)) == (len(alone), alone.end, firsts)
-        assert run.tallies(judging[0]), "judged on the way"
+        assert run.judged(judging[0]).pieces, "judged on the way"
         assert judge_long(run, judging) == expected, program
 
 

@@ -24,7 +24,7 @@ from testbed.trace import Exited, Trace, Writes
 from testbed.trace import compact_columns as trace_columns
 from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
 from testbed.trace.file_blocks import Blocks
-from testbed.verdicts.one import tally
+from testbed.verdicts.one import counted
 from testbed.words.errors import EmulationError, TraceFileError
 from tests.machine.snippets import image_of
 from tests.machine.stores import STORES
@@ -253,5 +253,5 @@ def test_a_file_is_a_run_in_pieces(rows: int, tmp_path: Path, monkeypatch: pytes
         sp = int(run.trace.sp[step])
         assert piece.trace.memory(row).read(sp, 16) == run.trace.memory(step).read(sp, 16)
     unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
-    for unwinder, counted in zip(unwinders, judge_long(long, unwinders), strict=True):
-        assert counted == tally(list(judge_all(run, unwinder)))
+    for unwinder, found in zip(unwinders, judge_long(long, unwinders), strict=True):
+        assert found == counted(judge_all(run, unwinder))

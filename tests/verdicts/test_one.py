@@ -15,19 +15,9 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
-from testbed.verdicts.one import (
-    NO_CALLERS,
-    NOTHING_TALLIED,
-    Callers,
-    Tally,
-    Verdict,
-    common,
-    exact_verdict,
-    first_answers,
-    joined,
-    judge_backtrace,
-    tally,
-)
+from testbed.truth.phases import PHASES
+from testbed.verdicts.counts import NO_CALLERS, NOTHING_COUNTED, Callers, Counts, SiteKind
+from testbed.verdicts.one import Verdict, common, counted, exact_verdict, first_answers, judge_backtrace
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -258,33 +248,53 @@ def some_verdicts() -> list[Verdict]:
     ]
 
 
-def test_a_tally_counts_what_is_no_transition() -> None:
+def test_counts_are_of_what_is_no_transition() -> None:
     verdicts = some_verdicts()
-    outcomes = {Outcome.EXACT: 2, Outcome.SKIPPED: 2, Outcome.WRONG: 1, Outcome.PHANTOM: 1}
+    found = counted(verdicts)
+    assert verdicts[2].explained_by is not None
+    skipped = SiteKind(Outcome.SKIPPED, verdicts[2].explained_by.mechanism)
+    kinds = {SiteKind(Outcome.EXACT): 2, skipped: 2, SiteKind(Outcome.WRONG): 1, SiteKind(Outcome.PHANTOM): 1}
+    firsts = {SiteKind(Outcome.EXACT): 0, skipped: 2, SiteKind(Outcome.WRONG): 4, SiteKind(Outcome.PHANTOM): 6}
     callers = Callers(2 + 1 + 2 + 4 + 5, 2 + 3 * 4, 2 + 1 + 1 + 0 + 3)
-    shown = {(verdicts[2].explained_by.mechanism, Outcome.SKIPPED): 2}  # type: ignore[union-attr]
-    assert tally(verdicts) == Tally(7, outcomes, 2, 2, 1, shown, 2, 4, callers, first_lie=2)
+    assert found == Counts(kinds, firsts, 1, callers)
+    assert (found.sites, found.judged, found.exact, found.lying, found.stopped) == (7, 6, 2, 4, 0)
+    assert (found.explained, found.unexplained, found.shown) == (2, 2, {(skipped.cause, Outcome.SKIPPED): 2})
+    assert list(found.outcomes.items()) == [(o, n) for o in Outcome for kind, n in kinds.items() if kind.outcome is o]
+    assert [found.first_step(lambda kind: kind.lying), found.first_step(lambda kind: kind.unexplained)] == [2, 4]
+    assert found.first_step(lambda kind: kind.dead) == -1 and found.points == 100 * (2 - 4) / 6
+
+
+@pytest.mark.parametrize(
+    ("verdict", "whole"),
+    [
+        (Verdict(Outcome.STOPPED, 4, callers=Callers(3, 3, 3)), True),
+        (Verdict(Outcome.STOPPED, 3, callers=Callers(2, 3, 2)), False),
+        (Verdict(Outcome.REFUSED, 1, callers=Callers(0, 3, 0)), False),
+        (Verdict(Outcome.CRASHED, 4, callers=Callers(3, 3, 3)), False),
+        (exact_verdict(4), False),
+    ],
+)
+def test_whole_is_an_honest_stop_behind_the_last_caller(verdict: Verdict, whole: bool) -> None:
+    found = counted([verdict], [2], wholes=True)
+    assert found.kinds == {SiteKind(verdict.outcome, "", PHASES[2], whole): 1}
+    assert (found.whole, counted([verdict]).whole) == (whole, 0)
+    assert (found.stopped, found.dead) == (not verdict.exact, verdict.outcome is Outcome.CRASHED)
+    assert (found.within(PHASES[2]).judged, found.within(PHASES[1]).judged) == (1, 0)
 
 
 def test_parts_of_a_run_counted_together_are_the_whole_counted() -> None:
     verdicts = some_verdicts()
-    whole = tally(verdicts)
+    whole = counted(verdicts)
     for at in range(len(verdicts) + 1):
-        assert joined(tally(verdicts[:at]), tally(verdicts[at:])) == whole, at
-    assert joined(NOTHING_TALLIED, NOTHING_TALLIED) == NOTHING_TALLIED == tally([])
-    assert joined(tally([exact_verdict(1)]), tally([exact_verdict(2)])).first_unexplained == -1
+        assert counted(verdicts[:at]) + counted(verdicts[at:]) == whole, at
+    assert NOTHING_COUNTED + NOTHING_COUNTED == NOTHING_COUNTED == counted([])
 
 
-def test_what_was_said_first_of_each_kind_is_kept_at_its_step() -> None:
-    """Of a run in parts too, where a part may keep more: the first of its own."""
+def test_what_was_said_first_of_each_kind_is_kept() -> None:
     verdicts = some_verdicts()
     answers = [Backtrace((Frame(FrameKind.INTERRUPTED, step, {}),), None) for step in range(len(verdicts))]
     told = list(first_answers(zip(verdicts, answers, strict=True)))
     assert [each.said for each in told] == [None, None, answers[2], None, answers[4], None, answers[6]]
-    assert tally(told).said == {2: answers[2], 4: answers[4]}
-    for at in range(len(told) + 1):
-        said = joined(tally(told[:at]), tally(told[at:])).said
-        assert said.keys() >= {2, 4} and all(answer is answers[step] for step, answer in said.items()), at
 
 
 def test_a_verdict_is_exact_unless_told_otherwise_at_frame_0_and_counts_no_callers() -> None:

@@ -20,8 +20,9 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS
-from testbed.verdicts.one import Callers, judge_backtrace, tally
-from testbed.verdicts.trace import OUTCOMES, Verdicts, explained_by, judge_trace
+from testbed.verdicts.counts import OUTCOMES, Callers
+from testbed.verdicts.one import counted, judge_backtrace
+from testbed.verdicts.trace import Verdicts, explained_by, judge_trace
 from testbed.words.errors import NoUnwindInfo, ToolchainMissing
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -47,7 +48,7 @@ def compared(run: Run, unwinder: Unwinder) -> Verdicts:
         assert (found.limits[limit] if limit >= 0 else None) == verdict.explained_by, where
         assert found.transition[step] == verdict.transition, where
         assert found[step] == verdict, where
-    assert found.tally() == tally(expected)
+    assert found.counts() == counted(expected)
     return found
 
 
@@ -65,7 +66,7 @@ def test_at_every_site_the_columns_say_what_the_judge_says(arch: str, request: p
             continue
         for unwinder in NATIVE:
             if unwinder.applies_to(run.built.image):
-                outcomes.update(compared(run, unwinder).tally().outcomes)
+                outcomes.update(compared(run, unwinder).counts().outcomes)
         agree_in_columns(run.watched)
     assert len(outcomes) >= 3, outcomes
     print(arch, {outcome.value: count for outcome, count in outcomes.items()})
@@ -84,10 +85,10 @@ def test_on_three_short_runs_the_columns_say_what_the_judge_says(program: str, a
             found = compared(run, unwinder)
             one_by_one = [found[step] for step in range(len(run))]
             assert (found[-1], list(found[2:9:3])) == (one_by_one[-1], one_by_one[2:9:3])
-            assert found.tally(3, 9).outcomes == tally(one_by_one[3:9]).outcomes
+            assert found.counts(3, 9).firsts == counted(one_by_one[3:9]).firsts
             assert unwinder.unwind_trace is not None
             some = judge_trace(run.watched, unwinder.unwind_trace(run.trace), steps=(4, 11))
-            assert some.callers == tally(one_by_one[4:11]).callers
+            assert some.callers == counted(one_by_one[4:11]).callers
 
 
 @pytest.mark.parametrize(
@@ -201,8 +202,8 @@ def test_a_narrowed_limit_explains_only_where_the_trace_shows_what_narrows_it() 
     limits = (Limit(Trait.SYNCHRONOUS, frozenset(Outcome) - {Outcome.EXACT}, "for this test", "none"),)
     found = judge_trace(run.watched, chain.unwind_trace(run.trace), declared=run.built.traits, limits=limits)
     expected = [judge(run, step, chain.unwind(run[step]), replace(chain, limits=limits)) for step in range(len(run))]
-    assert found.tally() == tally(expected)
-    assert found.tally().explained and found.tally().unexplained
+    assert found.counts() == counted(expected)
+    assert found.counts().explained and found.counts().unexplained
 
 
 def test_a_limit_explains_at_every_frame_that_may_be_the_one_and_so_many_further_in() -> None:

@@ -25,7 +25,8 @@ from testbed.contract.rows import (
 from testbed.image import LoadedImage
 from testbed.runs.judging import judge, judge_all
 from testbed.trace import Region, Trace
-from testbed.verdicts.trace import OUTCOMES, Verdicts
+from testbed.verdicts.counts import OUTCOMES
+from testbed.verdicts.trace import Verdicts
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from tests.unwinders.frames import START

@@ -1,0 +1,219 @@
+"""Judged sites, counted: the one value that cells, scores, processes and called functions are added up in.
+
+What is told apart of a site is its `SiteKind`. One more thing to tell apart is one more field of it: sums stay as they
+are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.truth.phases import PHASES, Phase
+from testbed.words.outcome import Outcome
+
+OUTCOMES = tuple(Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """How many callers were said, how many there truly are, and how many true ones were found.
+
+    ``found`` is the length of a longest common subsequence, by pc, of the callers said and the true ones, innermost
+    first: every true caller is found once at most, and in its order. By pc alone: a scanner claims no CFA. The
+    interrupted frame, which is given, counts nowhere.
+
+    * precision = found / said: the share of what is said that is true;
+    * recall = found / true: the share of what is true that is said.
+    """
+
+    said: int = 0
+    true: int = 0
+    found: int = 0
+
+    def __add__(self, other: Callers) -> Callers:
+        return Callers(self.said + other.said, self.true + other.true, self.found + other.found)
+
+    @property
+    def precision(self) -> float | None:
+        """None where nothing was said."""
+        return self.found / self.said if self.said else None
+
+    @property
+    def recall(self) -> float | None:
+        """None where there is nothing to find."""
+        return self.found / self.true if self.true else None
+
+
+NO_CALLERS = Callers()
+
+
+class SiteKind(NamedTuple):
+    """What is told apart of a judged site.
+
+    ``cause``: the mechanism that explains why it is not exact; "" where nothing does, or need not. ``phase``: None
+    where nobody asked for it. ``whole``: it stopped honestly, behind the last true caller; False where nobody asked.
+    """
+
+    outcome: Outcome
+    cause: str = ""
+    phase: Phase | None = None
+    whole: bool = False
+
+    @property
+    def exact(self) -> bool:
+        return self.outcome is Outcome.EXACT
+
+    @property
+    def lying(self) -> bool:
+        return self.outcome.lying
+
+    @property
+    def stopped(self) -> bool:
+        return not self.exact and not self.lying
+
+    @property
+    def dead(self) -> bool:
+        return self.outcome in (Outcome.CRASHED, Outcome.HUNG)
+
+    @property
+    def unexplained(self) -> bool:
+        return not self.exact and not self.cause
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Judged sites by kind. exact + stopped + lying = judged, exact + explained + unexplained = judged.
+
+    ``transition`` more sites have no single right answer: they are in ``sites``, and in no other count. ``firsts`` are
+    the first steps of each kind, counted from the first site.
+    """
+
+    kinds: Mapping[SiteKind, int] = field(default_factory=dict)
+    firsts: Mapping[SiteKind, int] = field(default_factory=dict)
+    transition: int = 0
+    callers: Callers = NO_CALLERS
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both together: the steps of the other come behind."""
+        before = self.sites
+        return Counts(
+            dict(Counter(self.kinds) + Counter(other.kinds)),
+            {**{kind: step + before for kind, step in other.firsts.items()}, **self.firsts},
+            self.transition + other.transition,
+            self.callers + other.callers,
+        )
+
+    def number(self, chosen: Callable[[SiteKind], bool]) -> int:
+        """How many sites are of the chosen kinds."""
+        return sum(number for kind, number in self.kinds.items() if chosen(kind))
+
+    def first_step(self, chosen: Callable[[SiteKind], bool]) -> int:
+        """The first step of one of the chosen kinds; -1: there is none."""
+        return min((step for kind, step in self.firsts.items() if chosen(kind)), default=-1)
+
+    def within(self, phase: Phase) -> Counts:
+        """The judged sites of one phase alone."""
+        return Counts({kind: number for kind, number in self.kinds.items() if kind.phase is phase})
+
+    @property
+    def sites(self) -> int:
+        return self.judged + self.transition
+
+    @property
+    def judged(self) -> int:
+        return sum(self.kinds.values())
+
+    @property
+    def exact(self) -> int:
+        return self.number(lambda kind: kind.exact)
+
+    @property
+    def lying(self) -> int:
+        """Sites at which something false is claimed, explained or not."""
+        return self.number(lambda kind: kind.lying)
+
+    @property
+    def stopped(self) -> int:
+        """Sites at which nothing false is claimed, and not all is said."""
+        return self.number(lambda kind: kind.stopped)
+
+    @property
+    def dead(self) -> int:
+        """Those of the stops that are crashes, or no answer in time."""
+        return self.number(lambda kind: kind.dead)
+
+    @property
+    def whole(self) -> int:
+        """Those of the stops before which every caller was found."""
+        return self.number(lambda kind: kind.whole)
+
+    @property
+    def explained(self) -> int:
+        return self.number(lambda kind: bool(kind.cause))
+
+    @property
+    def unexplained(self) -> int:
+        return self.number(lambda kind: kind.unexplained)
+
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """How many sites came out as what, in the order of outcomes."""
+        found = Counter[Outcome]()
+        for kind, number in self.kinds.items():
+            found[kind.outcome] += number
+        return {outcome: found[outcome] for outcome in OUTCOMES if outcome in found}
+
+    @property
+    def shown(self) -> Mapping[tuple[str, Outcome], int]:
+        """How many sites each mechanism explains, by what they came out as."""
+        found = Counter[tuple[str, Outcome]]()
+        for kind, number in self.kinds.items():
+            if kind.cause:
+                found[kind.cause, kind.outcome] += number
+        return dict(found)
+
+    @property
+    def points(self) -> float:
+        """The share of exact sites minus that of lies, in percent."""
+        return 100 * (self.exact - self.lying) / self.judged if self.judged else 0.0
+
+
+NOTHING_COUNTED = Counts()
+
+
+def counted_columns(
+    outcome: NDArray[np.uint8],
+    transition: NDArray[np.bool_],
+    callers: Callers = NO_CALLERS,
+    *,
+    cause: NDArray[np.integer] | None = None,
+    causes: Sequence[str] = ("",),
+    phase: NDArray[np.int8] | None = None,
+    whole: NDArray[np.bool_] | None = None,
+) -> Counts:
+    """Sites in columns, counted: ``outcome`` numbers OUTCOMES, ``cause`` the ``causes``, ``phase`` PHASES."""
+    code = outcome.astype(np.int32)
+    for column, most in ((cause, len(causes)), (phase, len(PHASES)), (whole, 2)):
+        if column is not None:
+            code *= most
+            code += column
+    code[transition] = -1
+    numbers = np.bincount(code + 1)
+    kinds, firsts = Counter[SiteKind](), dict[SiteKind, int]()
+    for place in np.flatnonzero(numbers[1:]).tolist():
+        first = int(np.argmax(code == place))
+        kind = SiteKind(
+            OUTCOMES[outcome[first]],
+            "" if cause is None else causes[cause[first]],
+            None if phase is None else PHASES[phase[first]],
+            whole is not None and bool(whole[first]),
+        )
+        kinds[kind] += int(numbers[place + 1])
+        firsts[kind] = min(firsts.get(kind, first), first)
+    return Counts(dict(kinds), firsts, len(outcome) - kinds.total(), callers)
